@@ -92,6 +92,17 @@ def test_one_file_of_pairs_is_checked(run_yakusu: Callable, tmp_path: Path) -> N
     assert "1 of 1 sources of test and 1 whole pair occur in train" in said.out
 
 
+def test_a_table_without_a_header_is_checked_by_numbers_and_languages(
+    run_yakusu: Callable, tmp_path: Path
+) -> None:
+    pairs = write(tmp_path, "a.tsv", [f"{src}\t{tgt}" for src, tgt in SENTENCES])
+    fix = run_yakusu("check", "--pairs", pairs, "--columns", "en,de").error.partition("as in ")[2]
+    said = run_yakusu("check", "--pairs", pairs, *fix.replace(", and add", "").split())
+    assert (said.code, said.err) == (0, "")
+    assert "Source: " in said.out and "a.tsv, language 'en'" in said.out
+    assert "is not known" not in said.out
+
+
 def test_a_recipe_names_the_corpus_and_the_filters(
     run_yakusu: Callable, files: list[Path], tmp_path: Path
 ) -> None:
@@ -131,7 +142,9 @@ def test_a_recipe_names_the_corpus_and_the_filters(
         ),
         (
             ["--pairs", "p.tsv", "--columns", "en,fr"],
-            "p.tsv, line 1: there is no column 'en': choose one of One., Eins.",
+            "p.tsv, line 1 names no column 'en' (it has: One., Eins.): choose one of these or, if "
+            "the file has no header, use numbers, as in --columns 1,2, and add "
+            "--set data.source_language=en --set data.target_language=fr",
         ),
         (
             ["a.en", "a.de", "--pairs", "p.tsv"],

@@ -134,9 +134,14 @@ def test_an_unknown_column_is_reported_with_the_known_ones(tmp_path: Path) -> No
     corpus = tsv(tmp_path, "en\tde\ndog\tHund\n", src_column="en", tgt_column="fr")
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
-    assert (
-        str(error.value) == f"{corpus.pairs}, line 1: there is no column 'fr': choose one of en, de"
+    assert str(error.value) == (
+        f"{corpus.pairs}, line 1 names no column 'fr' (it has: en, de): choose one of these or, if "
+        "the file has no header, use numbers, as in --columns 1,2, and add "
+        "--set data.source_language=en --set data.target_language=fr"
     )
+    corpus = tsv(tmp_path, "en\tde\ndog\tHund\n", src_column=1, tgt_column="Übersetzung")
+    with pytest.raises(DataError, match=r"column 'Übersetzung' .* --columns 1,2$"):
+        list(read_pairs(corpus))
 
 
 def test_a_line_without_the_column_is_reported(tmp_path: Path) -> None:

@@ -51,6 +51,22 @@ def test_the_codes_of_the_languages_are_column_names(tmp_path: Path) -> None:
     assert Glossary.read(path).terms == (Term("es", "EN"),)
 
 
+def test_names_of_two_languages_are_column_names(tmp_path: Path) -> None:
+    for header in ("English\tGerman", "english\tde", "en-GB\tde-AT"):
+        path = written(tmp_path, f"{header}\nheart valve\tHerzklappe\n")
+        assert Glossary.read(path).terms == (Term("heart valve", "Herzklappe"),)
+    path = written(tmp_path, "eng\tde-AT\nheart valve\tHerzklappe\n")
+    german = Glossary.read(path, languages=("en", "de"))
+    assert german.terms == (Term("heart valve", "Herzklappe"),)
+
+
+def test_words_that_are_also_languages_are_terms(tmp_path: Path) -> None:
+    for term in (Term("to", "zu"), Term("English", "Englisch"), Term("Polish", "Polnisch")):
+        path = written(tmp_path, f"{term.source}\t{term.target}\nheart valve\tHerzklappe\n")
+        read = Glossary.read(path, languages=("en", "de"))
+        assert read.terms == (term, Term("heart valve", "Herzklappe"))
+
+
 def test_an_empty_file_has_no_terms(tmp_path: Path) -> None:
     glossary = Glossary.read(written(tmp_path, "# nothing yet\n"))
     assert glossary.terms == glossary.find("nothing yet") == ()

@@ -162,6 +162,16 @@ def test_suspicious_lines_are_counted_with_the_place_in_the_example(tmp_path: Pa
     assert any("mojibake" in warning for warning in report.warnings)
 
 
+def test_long_lines_cause_a_warning_and_several_sentences_do_not(tmp_path: Path) -> None:
+    long = [("word " * 300, "Wort " * 300)]
+    sentences = [("The ferry leaves. The bridge stays.", "Die Fähre fährt, die Brücke bleibt.")]
+    assert checked(tmp_path, [*PLAIN, *long]).warnings == (
+        "1 pair with lines of more than 1,000 characters: divide them into sentences, or remove "
+        "them",
+    )
+    assert checked(tmp_path, [*PLAIN, *sentences * 9]).warnings == ()
+
+
 def test_an_ordinal_number_does_not_end_a_sentence(tmp_path: Path) -> None:
     pairs = [("They live on the 2nd floor here.", "Sie wohnen im 2. Stock hier.")]
     assert counts(checked(tmp_path, [*PLAIN, *pairs]).suspicious) == {}
@@ -285,6 +295,7 @@ def test_any_spelling_of_a_code_is_accepted(code: str, tmp_path: Path) -> None:
 def test_unknown_languages_cause_a_warning_that_says_how_to_state_them(tmp_path: Path) -> None:
     corpus = write(tmp_path, PLAIN)
     src, target, table = tmp_path / "source", tmp_path / "target", tmp_path / "a.tsv"
+    messages = tmp_path / "a.po"
     src.write_bytes(Path(corpus.src).read_bytes())
     target.write_bytes(Path(corpus.tgt).read_bytes())
     table.write_text("".join(f"{one}\t{other}\n" for one, other in PLAIN), encoding="utf-8")
@@ -300,8 +311,14 @@ def test_unknown_languages_cause_a_warning_that_says_how_to_state_them(tmp_path:
     )
     assert check(load_recipe("tiny", pairs=table)).warnings == (
         f"the language of the source and the target is not known, {so}: add {src_option} "
+        f"{tgt_option}",
+    )
+    messages.write_text("".join(f'msgid "{one}"\nmsgstr "{other}"\n\n' for one, other in PLAIN))
+    assert check(load_recipe("tiny", pairs=messages)).warnings == (
+        f"the language of the source and the target is not known, {so}: add {src_option} "
         f"{tgt_option}, or use --columns en,de",
     )
+    assert check(load_recipe("tiny", pairs=messages, columns="en,de")).warnings == ()
 
 
 # ---- statistics
@@ -349,6 +366,28 @@ def test_foreign_lines_are_counted_in_a_sample(tmp_path: Path) -> None:
     assert report.sides[0].foreign == {"fr": 50 / 350}
     assert report.sides[1].foreign == {}
     assert "14.3% of the lines are not 'en' but 'fr'" in "".join(report.warnings)
+
+
+def test_rare_foreign_languages_count_together_and_five_are_shown(tmp_path: Path) -> None:
+    foreign = (
+        "Le boulanger ouvre sa boutique avant le lever du soleil.",
+        "Пекарь открывает свою лавку до восхода солнца.",
+        "Ο φούρναρης ανοίγει το μαγαζί του πριν από την ανατολή.",
+        "האופה פותח את החנות שלו לפני הזריחה.",
+        "يفتح الخباز متجره قبل شروق الشمس.",
+        "パン屋は日の出前に店を開けます。",
+        "빵집 주인은 해가 뜨기 전에 가게를 엽니다.",
+        "คนทำขนมปังเปิดร้านก่อนพระอาทิตย์ขึ้น",
+        "बेकर सूर्योदय से पहले अपनी दुकान खोलता है।",
+        "சூரியன் உதிக்கும் முன் அவர் தனது கடையைத் திறக்கிறார்.",
+    )
+    lines = [(text, "die alte Fähre sieht") for text in foreign]
+    report = checked(tmp_path, [*PLAIN[:290], *lines])
+    assert report.sides[0].foreign is not None and len(report.sides[0].foreign) == 10
+    (warning,) = report.warnings
+    assert "3.3% of the lines are not 'en' but 'fr', 'ru', 'el', 'he', 'ar', ...: " in warning
+    shown = ", ".join(f"'{code}' 0.33%" for code in ("fr", "ru", "el", "he", "ar"))
+    assert f"lines in other languages: {shown}, ...\n" in str(report)
 
 
 # ---- the report

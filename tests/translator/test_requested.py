@@ -37,6 +37,8 @@ def kept(line: str) -> KeptText:
         ("- a boat", "-5 Grad", "-5 Grad"),
         ("> > 1. A boat", "> > 1. Ein", "Ein"),
         ("> > 1. A boat", "> >", ""),
+        ("1. A boat", "1. 2. ein", "2. ein"),
+        ("- a boat", "2. ein", "2. ein"),
         ("❤ a boat", "❤ ein", "ein"),
         ("<br>a boat", "<br>ein", "ein"),
         ("“a boat” sails", "Das „Boot“", "Das „Boot“"),
@@ -67,6 +69,8 @@ TWELVE = " and ".join(f"{{{letter}}}" for letter in "abcdefghijkl")
     [
         ("- a boat", "* ein", "the prefix begins with '*', but the line with '-', which is kept"),
         ("❤ a boat", "- ein", "the prefix begins with '-', but the line with '❤', which is kept"),
+        ("1. A boat", "2. ein", "the prefix begins with '2.', but the line with '1.', which is"),
+        ("- a. A boat", "b. ein", "the prefix begins with 'b.', but the line with '- a.', which"),
         ("a <b>red</b> boat", "ein <b>rotes", "contains '<b>', which is inserted into"),
         ("a <b>red</b> boat", "<b>rotes</b>", "contains '<b>', which is inserted into"),
         ("a boat <br>", "ein Boot <br>", "contains '<br>', which is inserted into"),

@@ -248,7 +248,7 @@ def _units(n: int) -> str:
     return f"{n:,} unit{'s' * (n != 1)}"
 
 
-def shown(codes: Iterable[str]) -> str:
-    """Return a list of codes for a message."""
+def shown(codes: Iterable[str], most: int = _SHOWN) -> str:
+    """Return a list of codes for a message; of more than `most`, only the first are listed."""
     listed = [code or "(none)" for code in codes]
-    return ", ".join(listed[:_SHOWN]) + (", ..." if len(listed) > _SHOWN else "")
+    return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")

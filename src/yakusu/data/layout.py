@@ -129,19 +129,26 @@ class Layout:
 
     def _body_start(self, content: str) -> int:
         """Where the body begins: after indentation and all marks."""
-        place = len(content) - len(content.lstrip())
-        while found := _MARK.match(content, place):
-            place = found.end()
+        place = _after_marks(content, len(content) - len(content.lstrip()))
         found = _DOTTED.match(content, place)
         if not found:
             return place
         label, self._label = self._label, found["label"]
         if not _numbers_an_item(found["label"], content[found.end() :], previous=label):
             return place
-        place = int(found.end())
-        while found := _MARK.match(content, place):
-            place = found.end()
-        return place
+        return _after_marks(content, found.end())
+
+
+def label_of(text: str) -> str:
+    """The number or letter with a full stop after the marks of a text: "- 2. Mai" -> "2."."""
+    found = _DOTTED.match(text, _after_marks(text, len(text) - len(text.lstrip())))
+    return found[0].rstrip() if found else ""
+
+
+def _after_marks(text: str, place: int) -> int:
+    while found := _MARK.match(text, place):
+        place = found.end()
+    return place
 
 
 def _numbers_an_item(label: str, text: str, *, previous: str) -> bool:

@@ -18,7 +18,7 @@ from yakusu.errors import DataError
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _INSPECTED = 20  # rows from which the separator and the number of columns are found
 _SHOWN = 10  # columns, or numbers of lines, in a message
-_SOURCE = ("source", "src", "original", "sentence", "text")
+_SOURCE = ("source", "src", "original", "sentence", "text", "term")
 _TARGET = ("target", "tgt", "trg", "translation", "translated")
 _TSV_FIX = "separate columns with tabs, or name a file with commas .csv"
 _CSV_FIX = "check the quotes and separators of this row"
@@ -173,7 +173,9 @@ def _find_columns(
 ) -> tuple[int, int, bool]:
     """Return the indices of both columns, from 0, and whether the first row is a header."""
     header = [cell.strip() for cell in row]
-    src, tgt = (_index(column, header, file.path) for column in file.columns)
+    src, tgt = (_index(column, header) for column in file.columns)
+    if src is None or tgt is None:
+        raise _no_column(file, file.columns[0 if src is None else 1], header)
     if any(isinstance(column, str) for column in file.columns):
         return src, tgt, True
     if max(src, tgt) >= len(header):
@@ -194,10 +196,8 @@ def _has_header(file: PairFile, rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns of a file."""
     header = [cell.strip() for cell in rows[0]]
     if any(isinstance(column, str) for column in file.columns):
-        try:
-            return all(_index(column, header, file.path) < len(header) for column in file.columns)
-        except DataError:
-            return False
+        found = (_index(column, header) for column in file.columns)
+        return all(place is not None and place < len(header) for place in found)
     places = [int(column) - 1 for column in file.columns]
     if max(places) >= len(header):
         return False
@@ -215,7 +215,7 @@ def looks_like_header(names: Pair, following: Pair) -> bool:
 
     Args:
         names: The two cells of the first row.
-        following: The cells below them.
+        following: The cells below them; empty: two codes are not names.
     """
     if _languages(*names):
         codes = [name for name in names if re.fullmatch("[A-Za-z]{2,3}", name)]
@@ -242,8 +242,8 @@ def _n_places(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in text)
 
 
-def _index(column: int | str, header: Sequence[str], path: str) -> int:
-    """Return the index of a column: by number, by its name, or by its language."""
+def _index(column: int | str, header: Sequence[str]) -> int | None:
+    """Return the index of a column: by number, by its name, or by its language; None: not found."""
     if isinstance(column, int):
         return column - 1
     for name, names in (
@@ -257,8 +257,17 @@ def _index(column: int | str, header: Sequence[str], path: str) -> int:
         for i, name in enumerate(header)
         if (code := language_code(name)) and (rank := closeness(column, code)) is not None
     )
-    if ranked:
-        return ranked[0][1]
+    return ranked[0][1] if ranked else None
+
+
+def _no_column(file: PairFile, column: int | str, header: Sequence[str]) -> DataError:
     names = [one_line(name if len(name) < 40 else f"{name[:37]}...") for name in header[:_SHOWN]]
     known = ", ".join(names).encode("utf-8", "replace").decode("utf-8")  # without surrogates
-    raise DataError(f"{path}, line 1: there is no column '{column}': choose one of {known}")
+    codes = (language_code(str(each)) for each in file.columns)
+    sides = zip(("source", "target"), codes, strict=True)
+    settings = "".join(f" --set data.{side}_language={code}" for side, code in sides if code)
+    return DataError(
+        f"{file.path}, line 1 names no column '{column}' (it has: {known}): choose one of these "
+        "or, if the file has no header, use numbers, as in --columns 1,2"
+        + (f", and add{settings}" if settings else "")
+    )

@@ -18,9 +18,11 @@ from typing import NamedTuple
 
 import regex
 
+from yakusu.data.languages import closeness
 from yakusu.data.markup import MARKS, is_closing, is_opening
 from yakusu.data.placeholders import SLOTS
 from yakusu.data.spans import SpanFinder
+from yakusu.data.tables import looks_like_header
 from yakusu.data.text import raw_lines
 from yakusu.data.words import words_and_characters
 from yakusu.errors import DataError
@@ -29,7 +31,6 @@ _log = logging.getLogger(__name__)
 _MARK = re.compile(MARKS)
 _CLUSTER = regex.compile(r"\s+|\X")
 _RESERVED = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}\U000f0000-\U0010ffff]")
-_HEADERS = {"source", "src", "source term", "term", "target", "tgt", "target term", "translation"}
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Glossary:
         Conflicts are logged as warnings.
 
         Empty lines and lines that begin with "#" are skipped, and so is a first line of column
-        names: "source" and "target", or the codes of the languages.
+        names: "source" and "target", the codes of `languages`, or names of languages.
 
         Args:
             path: The file; a name ending in .gz is decompressed.
@@ -253,8 +254,10 @@ def _refuse_protected(term: Term, place: str, protected: SpanFinder) -> None:
 
 
 def _is_header(term: Term, languages: tuple[str, str]) -> bool:
-    columns = term.source.lower(), term.target.lower()
-    return set(columns) <= _HEADERS or columns == tuple(map(str.lower, languages))
+    """Whether a first line names the columns: terms may look like codes of other languages."""
+    names = term.source, term.target
+    are_codes = all(languages) and None not in map(closeness, languages, names)
+    return are_codes or looks_like_header(names, ("", ""))
 
 
 def _unmarked(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.filters import identifiable, swapped_message
+from yakusu.data.formats import format_of
 from yakusu.data.identification import SAMPLE, EvenSample, require_codes
 from yakusu.data.text import Pair
 from yakusu.errors import DataError
@@ -13,7 +14,6 @@ from yakusu.pipeline.check_report import Example, shorten
 from yakusu.recipe import Recipe
 
 Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
-_LISTED = 5  # other languages of a side
 
 
 class CheckedLanguages:
@@ -65,7 +65,7 @@ class CheckedLanguages:
         n = max(len(sample), 1)
         src_foreign, tgt_foreign = (
             (
-                {code: count / n for code, count in side.most_common(_LISTED)} if known else None,
+                {code: count / n for code, count in side.most_common()} if known else None,
                 tuple(few),
             )
             for side, few, known in zip(counts, examples, self.identified.labels, strict=True)
@@ -96,13 +96,20 @@ class CheckedLanguages:
         missing = [side for side, code in zip(sides, self._codes, strict=True) if not code]
         if missing:
             options = " ".join(f"--set data.{side}_language=CODE" for side in missing)
-            named = "name the files like train.en" if self._train.src else "use --columns en,de"
             yield (
                 f"the language of the {' and the '.join(missing)} is not known, so lines in other "
-                f"languages and swapped files are not found: add {options}, or {named}"
+                f"languages and swapped files are not found: add {options}{_named(self._train)}"
             )
         if self.identified:
             yield from self.identified.unknown()
+
+
+def _named(corpus: Corpus) -> str:
+    """Return another way to state the languages of a corpus; "" for a table."""
+    if corpus.src:
+        return ", or name the files like train.en"
+    is_table = format_of(corpus.pairs) in ("tsv", "csv")  # which may lack a header
+    return "" if is_table else ", or use --columns en,de"
 
 
 def _sample(corpus: Corpus) -> EvenSample[Pair]:

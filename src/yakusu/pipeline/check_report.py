@@ -4,9 +4,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from yakusu.config import Config
+from yakusu.data.languages import shown
 
 _INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
 _WIDTH = 60  # characters of an example, each side
+LISTED = 5  # other languages of a side
 _FIXES = {  # name of a finding -> what to do about it
     "control characters": "remove them; a tab or line end may hide a second sentence",
     "invisible characters": "remove them, unless the language needs them",
@@ -14,6 +16,7 @@ _FIXES = {  # name of a finding -> what to do about it
     "mojibake": "the text was decoded with a wrong encoding: convert the original file again",
     "HTML entities": "unescape them, so that &amp; becomes &",
     "tags": "remove them, or make sure that both sides have the same",
+    "lines of more than 1,000 characters": "divide them into sentences, or remove them",
     "different numbers of sentences": "a part of a side may be missing",
 }
 
@@ -72,7 +75,8 @@ class Side(Config):
     n_characters: int  # distinct ones
     frequent: tuple[CharacterCount, ...]
     rare: tuple[CharacterCount, ...]
-    foreign: dict[str, float] | None  # other language -> share of the lines; None: not identified
+    # Other language -> share of the lines, the most frequent first; None: not identified.
+    foreign: dict[str, float] | None
     foreign_examples: tuple[Example, ...] = ()
 
 
@@ -170,8 +174,8 @@ def _side(side: Side) -> Iterator[str]:
     if side.rare:
         yield f"  rarest: {', '.join(map(str, side.rare))}"
     if side.foreign is not None:
-        shares = (f"'{code}' {share:.2%}" for code, share in side.foreign.items())
-        yield f"  lines in other languages: {', '.join(shares) or 'none'}"
+        shares = [f"'{code}' {share:.2%}" for code, share in side.foreign.items()]
+        yield f"  lines in other languages: {shown(shares, LISTED) or 'none'}"
         yield from (f"      {example}" for example in side.foreign_examples)
 
 

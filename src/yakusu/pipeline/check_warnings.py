@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from yakusu.pipeline.check_report import CheckReport, Finding, Overlap
+from yakusu.data.languages import shown
+from yakusu.pipeline.check_report import LISTED, CheckReport, Finding, Overlap
 
 _MANY_DROPPED = 0.1  # of all pairs
 _MANY_SUSPICIOUS = 0.001
@@ -55,9 +56,10 @@ def _is_serious(finding: Finding, n_pairs: int) -> bool:
 
 def _foreign(report: CheckReport) -> Iterator[str]:
     for side in report.sides:
-        share = sum((side.foreign or {}).values())
+        foreign = side.foreign or {}
+        share = sum(foreign.values())
         if share > _MANY_FOREIGN:
-            languages = ", ".join(f"'{code}'" for code in side.foreign or {})
+            languages = shown((f"'{code}'" for code in foreign), LISTED)
             fix = (
                 f"correct data.{side.label.lower()}_language, or choose another file or column"
                 if share > _MOST_FOREIGN

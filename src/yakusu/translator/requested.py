@@ -7,7 +7,7 @@ are removed or, within a prefix, replaced by the placeholder tokens that the mod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from yakusu.data.layout import Layout
+from yakusu.data.layout import Layout, label_of
 from yakusu.data.placeholders import SLOTS
 from yakusu.data.spans import SpanFinder
 from yakusu.data.unseen import unseen
@@ -91,7 +91,8 @@ class KeptText:
             return prefix[len(kept) :]
         if kept.startswith(prefix.rstrip()):
             return ""
-        if own := Layout().read(prefix).before:
+        # Before a lower-case word, a label is an ordinal, unless the line begins with a label, too.
+        if own := Layout().read(prefix).before or (label_of(kept) and label_of(prefix)):
             raise DataError(
                 f"the prefix begins with '{own.strip()}', but the line with '{kept.strip()}', "
                 "which is kept: begin the prefix with the latter, or with the text after it"
