@@ -107,7 +107,7 @@ def circumstances(records: Sequence[Record]) -> str:
         _joined(sorted(machines)),
         f"torch {versions} (threads: {threads})",
         *(
-            [f"load average before {_span(f'{load:.1f}' for load in sorted(loads))}"]
+            [f"load average at the start: {_span(f'{load:.1f}' for load in sorted(loads))}"]
             if loads
             else []
         ),

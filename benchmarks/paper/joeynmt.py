@@ -6,8 +6,8 @@ when dev BLEU stops rising. Two settings differ: the text is not lower-cased, an
 SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
 
 Both models are trained for the same number of epochs, with steps of about the same size, and search
-with the same beam. By default, these are 10 epochs, a small part of what either recipe is made for,
-so the comparison shows which system learns faster. yakusu has a smaller model (4 layers) and fewer
+with the same beam. The default of 10 epochs is a small part of what either recipe is made for, so
+the comparison shows which system learns faster. yakusu has a smaller model (4 layers) and fewer
 pieces (16,000), as its recipe says, and saves a checkpoint about twice per epoch (`BUDGET`). It
 averages the last five, and JoeyNMT uses the one with the best dev BLEU, as its published model
 does. A finished run is not trained again, only scored. Each epoch of JoeyNMT runs in a separate

@@ -189,7 +189,7 @@ SECTIONS = (
         "recipes and one or two batches per step, are not shown. Not reproduced: "
         + "; ".join(f"{name}, because {reason}" for name, reason in NOT_REPRODUCED.items())
         + ".",
-        (("table2.png", "BLEU of each system against its training cost"),),
+        (("table2.png", "Test BLEU of each system, and dev BLEU in training"),),
     ),
     Section(
         "cost",

@@ -114,7 +114,7 @@ class Glossary:
         Conflicts are logged as warnings.
 
         Empty lines and lines that begin with "#" are skipped, and so is a first line of column
-        names: "source" and "target", the codes of `languages`, or names of languages.
+        names: "source" and "target", the codes of `languages`, or English names of languages.
 
         Args:
             path: The file; a name ending in .gz is decompressed.

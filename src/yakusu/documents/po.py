@@ -181,7 +181,10 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
                     return f"the translation of {source!r} has other placeholders ({names})"
                 ordered = _positional(pattern, string)
                 if ordered != _positional(pattern, source):
-                    return f"the translation of {source!r} has another order ({', '.join(ordered)})"
+                    names = ", ".join(ordered)
+                    return (
+                        f"the translation of {source!r} has placeholders in another order ({names})"
+                    )
     return ""
 
 

@@ -108,7 +108,7 @@ def _read_config(folder: Path) -> TranslatorConfig:
         if any(f'"{key}":' in text for key in _FOREIGN):
             raise ModelError(
                 f"{folder} is a model for another library: use the model that it was exported "
-                "from, or convert it with 'yakusu import'"
+                "from or, unless it is an ONNX model, convert it with 'yakusu import'"
             ) from error
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
