@@ -54,14 +54,7 @@ def export_model(
     if to not in FORMATS:
         raise RunError(f"there is no format '{to}': choose one of {', '.join(FORMATS)}")
     form = FORMATS[to]
-    if precision not in form.precisions:
-        others = [name for name, each in FORMATS.items() if precision in each.precisions]
-        choice = (
-            f"--to {' or '.join(others)}"
-            if others
-            else f"from {', '.join(sorted(form.precisions))}"
-        )
-        raise RunError(f"{to} has no precision {precision}: choose {choice}")
+    _check_precision(to, precision)
     if out.exists():
         raise RunError(f"{out} exists: choose another folder")
     opened, receipt = ModelFolder.open(folder), read_facts(folder)
@@ -91,6 +84,16 @@ def export_model(
     with progress.track(f"writing and verifying {out}", "models", 1):
         save_folder(out, fill)
     return found[-1]
+
+
+def _check_precision(to: str, precision: Precision) -> None:
+    """Raise RunError unless a format supports a precision."""
+    own = FORMATS[to].precisions
+    if precision in own:
+        return
+    others = [name for name, each in FORMATS.items() if precision in each.precisions]
+    choice = f"--to {' or '.join(others)}" if others else f"from {', '.join(sorted(own))}"
+    raise RunError(f"{to} has no precision {precision}: choose {choice}")
 
 
 def _precisions(precision: Precision) -> list[Precision]:
