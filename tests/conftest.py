@@ -103,6 +103,7 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
         n_pairs: int = 24,
         step_tokens: int = 40,
         batch_tokens: int = 20,
+        pass_tokens: int = 0,
         seed: int = 1,
         folder: Path | None = None,
         bleu: Callable[[Seq2Seq], float] = lambda _: 0.0,
@@ -114,7 +115,12 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
         return Trainer(
             _tiny(**{"dropout": 0.1, **(sizes or {})}),
             TrainingData(
-                pairs, pairs, BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens), seed
+                pairs,
+                pairs,
+                BatchConfig(
+                    step_tokens=step_tokens, batch_tokens=batch_tokens, pass_tokens=pass_tokens
+                ),
+                seed,
             ),
             config=TrainingConfig(**{"device": "cpu", "warmup_steps": 10, **config}),
             score=lambda model: Score("BLEU", bleu(model), "of a test"),

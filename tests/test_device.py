@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from yakusu.device import keep_compiled_kernels
+from yakusu.device import avoid_attention_kernels_per_shape, keep_compiled_kernels
 
 # The first shape occurs again after four others.
 _PRODUCTS = """
@@ -46,3 +47,9 @@ def test_a_capacity_that_the_user_has_set_is_kept(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
     keep_compiled_kernels()
     assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"
+
+
+def test_training_does_not_use_attention_kernels_of_cudnn() -> None:
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    avoid_attention_kernels_per_shape()
+    assert not torch.backends.cuda.cudnn_sdp_enabled()

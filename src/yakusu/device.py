@@ -61,6 +61,14 @@ def keep_compiled_kernels() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_KERNELS))
 
 
+def avoid_attention_kernels_per_shape() -> None:
+    """Tell torch not to compute attention with cuDNN (docs/decisions/0051); no effect on a CPU.
+
+    cuDNN prepares a kernel for each shape, and nearly every training batch has a shape of its own.
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def out_of_memory(error: Exception) -> bool:
     """Return whether an error means that memory ran out, on a GPU or on the CPU."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):

@@ -17,6 +17,7 @@ from yakusu.data.batches import (
     cut_by_length,
     epoch_steps,
     fullness,
+    joined,
     pad,
     seen_in_epoch,
 )
@@ -282,3 +283,31 @@ def test_the_pairs_of_an_epoch_are_a_function_of_seed_and_epoch() -> None:
     assert seen(1, 2) == seen(1, 2)
     assert seen(1, 2) != seen(2, 2)
     assert not set(seen(1, 2)[4:]) & set(seen(1, 3)[4:])  # two halves of one permutation
+
+
+# ---- passes of a GPU -----------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(1, 400))
+@settings(max_examples=50, deadline=None)
+def test_joined_batches_have_the_same_pairs_within_the_limit(lengths: list[int], most: int) -> None:
+    pairs = corpus([(n, max(1, n - 3)) for n in lengths])
+    batches = cut_by_length(np.arange(len(pairs)), pairs, 60)
+    passes = joined(batches, pairs, most)
+    assert sorted(np.concatenate(passes).tolist()) == list(range(len(pairs)))
+    assert len(passes) <= len(batches)
+    separate = {tuple(batch.tolist()) for batch in batches}
+    for each in passes:
+        size = len(each) * max(lengths[i] for i in each)
+        assert size <= most or tuple(each.tolist()) in separate
+
+
+def test_batches_are_joined_on_a_gpu_only_unless_a_size_is_given() -> None:
+    assert BatchConfig().pass_tokens_on("cuda") == 16_384
+    assert BatchConfig().pass_tokens_on("cpu") == 0
+    assert BatchConfig(pass_tokens=100).pass_tokens_on("cpu") == 100
+    pairs = corpus([(3, 3), (9, 9)])
+    batches = [np.array([1]), np.array([0])]
+    assert joined(batches, pairs, 0) is batches
+    assert [each.tolist() for each in joined(batches, pairs, 18)] == [[0, 1]]
+    assert [each.tolist() for each in joined(batches, pairs, 17)] == [[0], [1]]

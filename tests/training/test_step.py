@@ -45,6 +45,45 @@ def test_gradient_of_many_batches_equals_that_of_one_batch(make_trainer: MakeTra
         torch.testing.assert_close(weights(many)[name], tensor, rtol=0, atol=1e-6)
 
 
+def test_gradient_of_joined_batches_equals_that_of_separate_batches(
+    make_trainer: MakeTrainer,
+) -> None:
+    options = {"sizes": {"dropout": 0.0}, "adam_epsilon": 1.0, "lr_scale": 10.0, "max_steps": 2}
+    separate = make_trainer(step_tokens=60, batch_tokens=9, **options)
+    joined = make_trainer(step_tokens=60, batch_tokens=9, pass_tokens=10_000, **options)
+    n_passes = passes_of(joined)
+    separate.run()
+    joined.run()
+    assert len(n_passes) == 2  # one per step
+    for name, tensor in weights(separate).items():
+        torch.testing.assert_close(weights(joined)[name], tensor, rtol=0, atol=1e-6)
+
+
+def passes_of(trainer: Trainer) -> list[int]:
+    """The number of pairs of each pass with a gradient, which the returned list collects."""
+    loss, found = trainer.loss, []
+
+    def counting(src: Tensor, tgt: Tensor) -> Any:
+        if torch.is_grad_enabled():
+            found.append(len(src))
+        return loss(src, tgt)
+
+    trainer.loss = counting  # type: ignore[assignment]
+    return found
+
+
+def test_batches_are_not_joined_any_more_after_out_of_memory(
+    make_trainer: MakeTrainer, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(step_tokens=60, batch_tokens=9, pass_tokens=1_000, max_steps=3)
+    n_pairs = passes_of(trainer)
+    run_out(trainer, 5, MemoryError())
+    trainer.run()
+    assert max(n_pairs[1:]) <= 5 and len(n_pairs) > 10
+    assert caplog.text.count("out of memory") == 1
+    assert "set batches.pass_tokens=500 in a new run" in caplog.text
+
+
 def run_out(trainer: Trainer, most: int, error: Exception) -> None:
     """Let memory run out for a batch of more than `most` pairs."""
     loss = trainer.loss

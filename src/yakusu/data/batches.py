@@ -8,14 +8,17 @@ The pairs of an epoch are shuffled, sorted by length and cut into batches, which
 A step of several batches contains sentences of several lengths (docs/decisions/0047). The order is
 a pure function of (seed, epoch).
 
+Small batches do not keep a GPU busy, so it computes several batches of a step in one pass, padded
+to the same length (docs/decisions/0051).
+
 B batch, S source, T target.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from yakusu.data.pairs import Ids, Pairs, Part
 
 Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
+_PASS_TOKENS = 2**14  # of a pass on a GPU
 
 
 class BatchConfig(Config):
@@ -38,6 +42,7 @@ class BatchConfig(Config):
 
     step_tokens: int = Field(25_000, ge=1)
     batch_tokens: int = Field(0, ge=0)  # 0: an eighth of a step; on a CPU at most 4,096, its caches
+    pass_tokens: int = Field(0, ge=0)  # 0: 16,384 on a GPU; on a CPU, a batch per pass
 
     def batch_tokens_on(self, device: str, *, per_step: int = 8) -> int:
         """Return `batch_tokens`, or the default for a device type ("cpu", "cuda").
@@ -49,6 +54,10 @@ class BatchConfig(Config):
         share = max(1, self.step_tokens // per_step)
         default = min(share, 4096) if device == "cpu" else share
         return min(self.batch_tokens or default, self.step_tokens)
+
+    def pass_tokens_on(self, device: str) -> int:
+        """Return `pass_tokens`, or the default for a device type; 0: a batch per pass."""
+        return self.pass_tokens or (0 if device == "cpu" else _PASS_TOKENS)
 
 
 def epoch_steps(
@@ -84,7 +93,7 @@ def seen_in_epoch(parts: "Sequence[Part]", *, seed: int, epoch: int) -> Indices:
     for number, part in enumerate(parts):
         n = part.n_pairs
         share = n * Fraction(str(part.weight))  # the decimal number, not its binary approximation
-        places = np.arange(floor(epoch * share), floor((epoch + 1) * share))
+        places = np.arange(math.floor(epoch * share), math.floor((epoch + 1) * share))
         for lap in np.unique(places // n) if n else ():
             order = np.random.default_rng([seed, number, int(lap)]).permutation(n)
             shown.append(first + order[places[places // n == lap] % n])
@@ -114,6 +123,28 @@ def cut_by_length(order: Indices, pairs: "Pairs", batch_tokens: int) -> list[Ind
         batches.append(order[begin:end])
         begin = end
     return batches
+
+
+def joined(batches: list[Indices], pairs: "Pairs", pass_tokens: int) -> list[Indices]:
+    """Join batches, shortest sentences first, while they have at most `pass_tokens` with padding.
+
+    Tokens are counted on the longer side. A batch with more tokens stays as it is.
+    """
+    if not pass_tokens:
+        return batches
+    passes: list[Indices] = []
+    for batch in sorted(batches, key=lambda batch: longest(pairs, batch)):
+        size = len(passes[-1]) + len(batch) if passes else math.inf
+        if size * longest(pairs, batch) <= pass_tokens:
+            passes[-1] = np.concatenate([passes[-1], batch])
+        else:
+            passes.append(batch)
+    return passes
+
+
+def longest(pairs: "Pairs", batch: Indices) -> int:
+    """Return the number of tokens of the longest sentence of either side."""
+    return int(max(pairs.src.lengths_of(batch).max(), pairs.tgt.lengths_of(batch).max()))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The state of a run apart from its tensors: position, best result, time and random numbers."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -168,3 +168,38 @@ def explained_out_of_memory(state: Callable[[], TrainerState]) -> Iterator[None]
             f"out of memory at step {state().step}: set "
             f"batches.batch_tokens={state().batch_tokens // 2} in a new run"
         ) from error
+
+
+def skipped_too_often(
+    state: TrainerState, limit: int, lines: Sequence[int], *, saved: bool
+) -> RunError:
+    """Return the error of a run with more than `limit` skipped steps.
+
+    Args:
+        state: The state after the last of them.
+        limit: `training.max_skipped`.
+        lines: Lines of the training text in the last of them.
+        saved: Whether a checkpoint of this step was written.
+    """
+    step = "this step" if saved else "an earlier step"
+    some = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
+    return RunError(
+        f"step {state.step:,}: loss or gradient is not finite, in more than "
+        f"training.max_skipped = {limit} steps; the last checkpoint is from {step}: check "
+        f"lines {some} of the training text (all are in log.jsonl), or lower training.lr_scale "
+        "or set training.clip_norm=1.0 in a new run"
+    )
+
+
+def refuse_mostly_skipped(state: TrainerState) -> None:
+    """Raise an error if a run, at its end, has skipped more than half of its steps.
+
+    Raises:
+        RunError: It has.
+    """
+    if state.skipped > state.step / 2:
+        raise RunError(
+            f"{state.skipped:,} of {state.step:,} steps were skipped because their loss or "
+            "gradient is not finite: lower training.lr_scale or set training.clip_norm=1.0 "
+            "in a new run"
+        )

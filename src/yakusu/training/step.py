@@ -2,9 +2,9 @@
 
     gradient = sum over the batches of d(smoothed loss) / number of target tokens of the step
 
-The batches of a step are distributed over the processes. If memory runs out, the step is repeated
-with smaller batches, which give the same gradient except for the balance loss of experts
-(docs/decisions/0022).
+The batches of a step are distributed over the processes. A single process joins small batches. If
+memory runs out, the step is repeated with smaller batches. All of this gives the same gradient,
+except for the balance loss of experts (docs/decisions/0022).
 
 B batch, S source, T target, N target tokens without padding, D width of the hidden states.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from yakusu.data.batches import Batch, Indices, collate, cut_by_length
+from yakusu.data.batches import Batch, Indices, collate, cut_by_length, joined, longest
 from yakusu.data.pairs import Pairs
 from yakusu.device import out_of_memory
 from yakusu.errors import RunError
@@ -136,6 +136,8 @@ class Step:
         batches: Batches of the step, of all processes.
         group: The processes.
         seed: Seeds the random numbers; called at the start of each attempt.
+        pass_tokens: Batches are joined up to this size, with padding; 0: they are not. It becomes
+            0 when memory runs out.
     """
 
     def __init__(
@@ -147,8 +149,11 @@ class Step:
         *,
         group: Group,
         seed: Callable[[], None],
+        pass_tokens: int = 0,
     ) -> None:
-        self.pairs, self.batches = pairs, batches
+        self.pairs, self._separate = pairs, batches
+        self.pass_tokens = pass_tokens if group.size == 1 else 0
+        self.batches = joined(batches, pairs, self.pass_tokens)
         self.n_tokens = int(sum(pairs.tgt.lengths_of(batch).sum() for batch in batches))
         self.sums = Sums(0.0, 0.0, self.n_tokens)
         self.done = False
@@ -218,7 +223,15 @@ class Step:
         return load_batch(self.pairs, self.batches[0][:1], self._model)
 
     def _use_smaller_batches(self) -> None:
-        lengths = [_longest(self.pairs, batch) for batch in self.batches]
+        if self.pass_tokens:
+            _log.warning(
+                "out of memory: batches are not joined any more; set batches.pass_tokens=%d in a "
+                "new run to join fewer",
+                self.pass_tokens // 2,
+            )
+            self.batches, self.pass_tokens = self._separate, 0
+            return
+        lengths = [longest(self.pairs, batch) for batch in self.batches]
         if self._n_parts >= max(map(len, self.batches)):
             raise RunError(
                 f"out of memory with one pair of {max(lengths)} tokens at a time: set "
@@ -231,10 +244,6 @@ class Step:
             "batches.batch_tokens=%d in a new run to avoid this",
             max(max(sizes) // self._n_parts, *lengths),
         )
-
-
-def _longest(pairs: Pairs, batch: Indices) -> int:
-    return int(max(pairs.src.lengths_of(batch).max(), pairs.tgt.lengths_of(batch).max()))
 
 
 # ---- the balance of experts ----------------------------------------------------------------------

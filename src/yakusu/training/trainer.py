@@ -20,7 +20,7 @@ from torch import nn
 from yakusu.data.batches import BatchConfig, Indices, epoch_steps
 from yakusu.data.pairs import Pairs
 from yakusu.device import made_by
-from yakusu.errors import RunError, SignalError
+from yakusu.errors import SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Tracker
@@ -32,7 +32,14 @@ from yakusu.training.loss import zero_point
 from yakusu.training.moving_average import MovingAverage
 from yakusu.training.schedule import expected_steps, limit_reached, lrate
 from yakusu.training.signals import StopSignal
-from yakusu.training.state import Clock, TrainerState, explained_out_of_memory, seed_step
+from yakusu.training.state import (
+    Clock,
+    TrainerState,
+    explained_out_of_memory,
+    refuse_mostly_skipped,
+    seed_step,
+    skipped_too_often,
+)
 from yakusu.training.step import ModelLoss, Step, Sums, dev_perplexity
 
 _LOG_SECONDS = 60.0  # log at least this often
@@ -119,6 +126,7 @@ class Trainer:
             made_by=made_by(self.device),
         )
         self._pairs = data.train  # of the current epoch
+        self._pass_tokens = data.batches.pass_tokens_on(self.device.type)
         self._since_log: list[Sums] = []
         self._seconds_unsaved = 0.0
 
@@ -154,12 +162,7 @@ class Trainer:
                 self._save_between_validations(clock)
         if signal := self._agree(clock):  # received during the last validation
             raise self._stopped(signal, "write the model")
-        if state.skipped > state.step / 2:
-            raise RunError(
-                f"{state.skipped:,} of {state.step:,} steps were skipped because their loss or "
-                "gradient is not finite: lower training.lr_scale or set training.clip_norm=1.0 "
-                "in a new run"
-            )
+        refuse_mostly_skipped(state)
         return limit_reached(self.config, state)
 
     def _steps(self) -> Iterator[list[Indices]]:
@@ -186,10 +189,19 @@ class Trainer:
     def _begin_step(self, batches: list[Indices]) -> Step:
         self.model.train()
         seed = partial(seed_step, self.data.seed, self.state.step, self.group.rank)
-        return Step(self.loss, self.model, self._pairs, batches, group=self.group, seed=seed)
+        return Step(
+            self.loss,
+            self.model,
+            self._pairs,
+            batches,
+            group=self.group,
+            seed=seed,
+            pass_tokens=self._pass_tokens,
+        )
 
     def _update(self, step: Step) -> None:
         """Update the weights, unless the loss or the gradient is not finite."""
+        self._pass_tokens = step.pass_tokens
         parameters = list(self.model.parameters())
         gradients = [p.grad for p in parameters if p.grad is not None]
         with self.group.collective():
@@ -222,22 +234,12 @@ class Trainer:
         """Record a skipped step; too many skipped steps end the run."""
         state, limit = self.state, self.config.max_skipped
         state.skipped += 1
-        lines = sorted(self.data.train.lines[np.concatenate(batches)].tolist())
-        self.output.record(
-            SkipEvent(
-                step=state.step, epoch=round(state.epochs, 3), skipped=state.skipped, lines=lines
-            )
-        )
-        if state.skipped <= limit:
-            return
-        step = "this step" if self.checkpoints.save(state) else "an earlier step"
-        some = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
-        raise RunError(
-            f"step {state.step:,}: loss or gradient is not finite, in more than "
-            f"training.max_skipped = {limit} steps; the last checkpoint is from {step}: check "
-            f"lines {some} of the training text (all are in log.jsonl), or lower training.lr_scale "
-            "or set training.clip_norm=1.0 in a new run"
-        )
+        lines: list[int] = sorted(self.data.train.lines[np.concatenate(batches)].tolist())
+        epoch = round(state.epochs, 3)
+        event = SkipEvent(step=state.step, epoch=epoch, skipped=state.skipped, lines=lines)
+        self.output.record(event)
+        if state.skipped > limit:
+            raise skipped_too_often(state, limit, lines, saved=self.checkpoints.save(state))
 
     def _tick(self, clock: Clock, tracker: Tracker) -> None:
         clock.tick()
@@ -312,9 +314,7 @@ class Trainer:
         """Save a checkpoint to resume from, if one is due by steps or by time."""
         step, config = self.state.step, self.config
         by_steps = config.checkpoint_steps and step % config.checkpoint_steps == 0
-        by_time = (
-            config.checkpoint_minutes and self._seconds_unsaved > 60 * config.checkpoint_minutes
-        )
+        by_time = 0 < 60 * config.checkpoint_minutes < self._seconds_unsaved
         if (by_steps or by_time) and self.checkpoints.last_step != step:
             self.checkpoints.save(self.state)
             clock.saved()
