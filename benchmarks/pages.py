@@ -97,7 +97,7 @@ def _rows(table: Table) -> str:
 
 def circumstances(records: Sequence[Record]) -> str:
     """Return one line: machine, torch, load, commits, dates, and the signatures of scores."""
-    machines = {f"{r.machine.cpu}, {r.machine.cores} cores" for r in records}
+    machines = {str(record.machine) for record in records}
     versions = _joined(sorted({record.torch for record in records}))
     threads = _joined(sorted({str(record.machine.threads) for record in records}))
     loads = [record.load_before for record in records if record.load_before is not None]

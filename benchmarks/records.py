@@ -19,11 +19,16 @@ LOAD_BEFORE = round(os.getloadavg()[0], 2)  # before this script adds its own lo
 
 
 class Machine(BaseModel):
-    """The processor, its cores, and the number of threads used."""
+    """The processor, its cores, the number of threads used, and the GPU, if there is one."""
 
     cpu: str
     cores: int
     threads: int
+    gpu: str | None = None
+
+    def __str__(self) -> str:
+        gpu = f", {self.gpu}" if self.gpu else ""
+        return f"{self.cpu}, {self.cores} cores{gpu}"
 
 
 class Record(BaseModel):
@@ -72,10 +77,11 @@ def append(name: str, measured: Mapping[str, Any], *, seed: int, threads: int) -
 def _circumstances(seed: int, threads: int) -> dict[str, Any]:
     import torch
 
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     return {
         "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "threads": threads},
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "threads": threads, "gpu": gpu},
         "load_before": LOAD_BEFORE,
         "torch": torch.__version__,
         "python": platform.python_version(),

@@ -95,7 +95,13 @@ ROWS = {
     "ensemble of three seeds": Row(members=EQUAL),
     ENSEMBLE: Row(members=(FIRST, SMALL_STEPS)),
     "distilled from two models": Row(teacher=ENSEMBLE),
-    "distilled from two models, 12,000 steps": Row(LONGER, teacher=ENSEMBLE),
+    "distilled from two models, 12,000 steps, beam of 8, length penalty 1.4": Row(
+        LONGER, teacher=ENSEMBLE, search=TUNED
+    ),
+    "twice the width, distilled from two models": Row(WIDE, teacher=ENSEMBLE),
+    "twice the width, distilled from two models, beam of 8, length penalty 1.4": Row(
+        WIDE, teacher=ENSEMBLE, search=TUNED
+    ),
     "with back-translated sources": Row(backward=True),
     "fast student: 6 and 2 layers, greedy": Row(FAST, teacher=ENSEMBLE),
 }
@@ -300,7 +306,7 @@ def draw(path: Path, records: Iterable[Record]) -> None:
         axes.plot(gain, place, "o", color="C0")
     axes.set(yticks=range(len(gains)), xlabel="difference in dev BLEU, with its 95% interval")
     axes.set_yticklabels([name for _, name in gains])
-    axes.legend(fontsize="small", loc="upper left")
+    figure.legend(fontsize="small", loc="outside lower center")
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
