@@ -75,6 +75,25 @@ def _gains(by_name: dict[str, Record]) -> Table:
     return Table([*head, "FLOPs of training, relative"], rows, [*by_name.values()], title)
 
 
+def students(records: list[Record]) -> Iterable[Table]:
+    """BLEU and speed of a student and of a larger model."""
+    rows = [
+        [
+            record["name"],
+            str(record["beam"]),
+            fixed(record["parameters"], 0),
+            fixed(scores(record["score"])["BLEU"]),
+            "{:+.2f}, {:+.2f} to {:+.2f}".format(*record["difference"]),
+            fixed(record["sentences_per_second"], 1),
+            fixed(record["ratio"]["value"]),
+        ]
+        for record in records
+    ]
+    if records:
+        head = ["Model", "Beam", "Parameters", "BLEU", "Difference, 95% interval"]
+        yield Table([*head, "Sentences per second", "Relative speed"], rows, records)
+
+
 def rivals(records: list[Record]) -> Iterable[Table]:
     """The scores of yakusu and JoeyNMT."""
     rows = [
@@ -155,6 +174,15 @@ SECTIONS = (
         "the GPU, up to fifteen other training runs. Minutes and FLOPs do not include those of "
         "teachers, of the reverse model or of translating the training text.",
         (("techniques.png", "Gain of each technique, with its interval"),),
+    ),
+    Section(
+        "fast_student",
+        "A fast student",
+        "Not measured yet.",
+        "python -m benchmarks.paper.fast_student --model runs/multi30k/model --student "
+        "runs/student/model",
+        students,
+        "Multi30k English-German, development set, native engine in float32 with one thread.",
     ),
     Section(
         "joeynmt",
