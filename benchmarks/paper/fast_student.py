@@ -12,6 +12,7 @@ import time
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import yakusu
 from benchmarks.bleu import ParallelLines, Scorer
@@ -78,20 +79,27 @@ def main(args: argparse.Namespace) -> None:
         value, low, high = scorer.difference(texts[MODEL], texts[name])
         score, ratio = scorer.score(texts[name]), speedup(speeds[name], speeds[MODEL])
         print(f"{name:16}{score.value:7.2f} ({value:+.2f}, {low:+.2f} to {high:+.2f})   x {ratio}")
-        receipt = read_json(folder / "receipt.json")
-        model = receipt["recipe"]["model"]
-        layers = f"{model['n_layers']} + {model.get('n_decoder_layers') or model['n_layers']} layers"
-        result = {
-            "name": f"{name}: {layers}, d_model {model['d_model']}",
+        measured = {
             "set": args.set,
             "score": str(score),
             "difference": [round(value, 2), round(low, 2), round(high, 2)],
             "sentences_per_second": round(statistics.median(speeds[name]), 1),
             "ratio": asdict(ratio),
-            "beam": beam or receipt["recipe"]["search"]["beam"],
-            "parameters": receipt["parameters"],
         }
-        benchmark.record(result | shared)
+        benchmark.record(facts_of(name, folder, beam) | measured | shared)
+
+
+def facts_of(name: str, folder: Path, beam: int | None) -> dict[str, Any]:
+    """Return the name of a side with the sizes of its model, its beam and its parameters."""
+    receipt = read_json(folder / "receipt.json")
+    model = receipt["recipe"]["model"]
+    n_layers = model["n_layers"]
+    layers = f"{n_layers} + {model.get('n_decoder_layers') or n_layers} layers"
+    return {
+        "name": f"{name}: {layers}, d_model {model['d_model']}",
+        "beam": beam or receipt["recipe"]["search"]["beam"],
+        "parameters": receipt["parameters"],
+    }
 
 
 if __name__ == "__main__":

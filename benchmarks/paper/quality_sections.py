@@ -178,11 +178,16 @@ SECTIONS = (
     Section(
         "fast_student",
         "A fast student",
-        "Not measured yet.",
+        "A student with 6 encoder layers, 2 decoder layers and greedy search is 3.21 times as fast "
+        "as a model with 4 + 4 layers and a beam of 4, but 1.34 BLEU worse. Greedy search makes "
+        "the model itself 2.77 times as fast, and costs 1.02 BLEU.",
         "python -m benchmarks.paper.fast_student --model runs/multi30k/model --student "
         "runs/student/model",
         students,
-        "Multi30k English-German, development set, native engine in float32 with one thread.",
+        "Multi30k English-German, development set, lower-cased; native engine in float32 with one "
+        "thread, in seven rounds. The model is the first row of the second table above, and the "
+        "student was distilled from an ensemble of it and another model (41.27 BLEU). Differences "
+        "and speeds are relative to the model with a beam of 4.",
     ),
     Section(
         "joeynmt",

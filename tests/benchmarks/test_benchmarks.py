@@ -89,7 +89,7 @@ def test_names_of_folders_have_only_letters_digits_and_hyphens() -> None:
 
 
 def test_all_scripts_are_found() -> None:
-    assert len(SCRIPTS) == 47
+    assert len(SCRIPTS) == 48
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
