@@ -5,7 +5,6 @@ sleeps while the other works, so that both meet the same machine and neither inh
 memory allocator settings or threads.
 """
 
-import os
 import statistics
 import sys
 import traceback
@@ -17,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.records import commit
+from yakusu.cli.app import set_environment
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Worker:
 
     def __init__(self, function: Callable[..., Any], *, threads: int) -> None:
         commit()  # before the code is loaded, in case it changes during the run
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does
+        set_environment()  # as the command line does
         context = get_context("spawn")
         self._name = getattr(function, "__name__", str(function))
         self._pipe, theirs = context.Pipe()

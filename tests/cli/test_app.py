@@ -14,6 +14,7 @@ import pytest
 
 import yakusu
 from yakusu import cli
+from yakusu.cli.app import set_environment
 from yakusu.cli.console import command
 
 Yakusu = Callable[..., Any]
@@ -263,3 +264,19 @@ def test_a_suggested_command_is_the_short_name_only_if_it_starts_this_program(
     assert command() == f"{own / 'python'} -m yakusu"
     monkeypatch.setenv("PATH", "")
     assert command() == f"{own / 'python'} -m yakusu"
+
+
+# ---- environment ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "policy", "count"),
+    [({}, "PASSIVE", "1000"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE", None)],
+)
+def test_waiting_threads_spin_briefly_unless_the_user_has_chosen(
+    given: dict[str, str], policy: str, count: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(given))
+    set_environment()
+    assert os.environ["OMP_WAIT_POLICY"] == policy
+    assert os.environ.get("GOMP_SPINCOUNT") == count

@@ -48,19 +48,27 @@ _EXTRAS_OF_VERBS = {  # with "train"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
-# Set before torch is loaded, unless the user has set them. Threads that spin while waiting are a
-# few per cent faster on idle cores and ten times slower on shared ones; torch's internal C++
-# warnings do not help users; pydantic reads the metadata of every installed package to find
-# plugins.
+# Set before torch is loaded, unless the user has set them. torch's internal C++ warnings do not
+# help users; pydantic reads the metadata of every installed package to find plugins.
 _ENVIRONMENT = {
-    "OMP_WAIT_POLICY": "PASSIVE",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
     "PYDANTIC_DISABLE_PLUGINS": "__all__",
 }
 
+# A thread that waits for another one spins for a short time and then sleeps: docs/training.md,
+# "Shared cores". The number of iterations is for GNU's OpenMP, which torch uses on Linux.
+_WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "1000"}
+
 # New objects between two runs of the garbage collector. With Python's default of 700, it takes a
 # tenth of the time until the first translation and frees nothing.
 _GARBAGE_THRESHOLD = 100_000
+
+
+def set_environment() -> None:
+    """Set the environment variables of the libraries that the user has not set."""
+    waiting = {} if "OMP_WAIT_POLICY" in os.environ else _WAITING
+    for name, value in (_ENVIRONMENT | waiting).items():
+        os.environ.setdefault(name, value)
 
 
 def main() -> None:
@@ -68,8 +76,7 @@ def main() -> None:
 
     Exit code 2: an error, described in one sentence; 128 + N: stopped by signal N.
     """
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+    set_environment()
     gc.set_threshold(_GARBAGE_THRESHOLD)
     logging.basicConfig(
         level=logging.WARNING,
