@@ -104,7 +104,7 @@ def circumstances(records: Sequence[Record]) -> str:
     dates = sorted({f"{record.date:%Y-%m-%d}" for record in records})
     signatures = {found for r in records for found in _signatures(r.model_extra)}
     parts = [
-        _joined(sorted(machines)),
+        "; ".join(sorted(machines)),
         f"torch {versions} (threads: {threads})",
         *(
             [f"load average at the start: {_span(f'{load:.1f}' for load in sorted(loads))}"]

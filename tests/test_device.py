@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from yakusu.device import avoid_attention_kernels_per_shape, keep_compiled_kernels
+from yakusu.device import disable_cudnn_attention, keep_compiled_kernels
 
 # The first shape occurs again after four others.
 _PRODUCTS = """
@@ -50,6 +50,10 @@ def test_a_capacity_that_the_user_has_set_is_kept(monkeypatch: pytest.MonkeyPatc
 
 
 def test_training_does_not_use_attention_kernels_of_cudnn() -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
     torch.backends.cuda.enable_cudnn_sdp(True)
-    avoid_attention_kernels_per_shape()
-    assert not torch.backends.cuda.cudnn_sdp_enabled()
+    try:
+        disable_cudnn_attention()
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)

@@ -86,17 +86,17 @@ def main(args: argparse.Namespace) -> None:
             "sentences_per_second": round(statistics.median(speeds[name]), 1),
             "ratio": asdict(ratio),
         }
-        benchmark.record(facts_of(name, folder, beam) | measured | shared)
+        benchmark.record(facts_of(name, folder, beam, args.precision) | measured)
 
 
-def facts_of(name: str, folder: Path, beam: int | None) -> dict[str, Any]:
-    """Return the name of a side with the sizes of its model, its beam and its parameters."""
+def facts_of(name: str, folder: Path, beam: int | None, precision: str) -> dict[str, Any]:
+    """Return the name of a side, with its sizes and precision, its beam and its parameters."""
     receipt = read_json(folder / "receipt.json")
     model = receipt["recipe"]["model"]
     n_layers = model["n_layers"]
     layers = f"{n_layers} + {model.get('n_decoder_layers') or n_layers} layers"
     return {
-        "name": f"{name}: {layers}, d_model {model['d_model']}",
+        "name": f"{name}: {layers}, d_model {model['d_model']}, {precision}",
         "beam": beam or receipt["recipe"]["search"]["beam"],
         "parameters": receipt["parameters"],
     }

@@ -64,7 +64,7 @@ def _gains(by_name: dict[str, Record]) -> Table:
             fixed(record["dev_bleu"]),
             f"{record['gain'][0]:+.2f}",
             "{:+.2f} to {:+.2f}".format(*record["gain"][1:]),
-            "GPU" if record.machine.gpu else "CPU",
+            record.get("device", record.machine.cpu),
             fixed(record["minutes"], 0),
             fixed(record["flops"] / flops if flops else None),
         ]
@@ -166,9 +166,11 @@ SECTIONS = (
         "from the first row of the same table, with its interval by paired bootstrap resampling "
         "over sentences, which does not include the spread between runs. The first row of the "
         "first table is the best of its three seeds. Those of the second and the third table have "
-        "the same seed and settings, but were trained with a later version on other machines. "
-        "Other models of the second table were trained on a GPU and are compared with its first "
+        "the same seed and settings, but were trained with later versions on other machines. "
+        "Five models of the second table were trained on a GPU and are compared with its first "
         "row, which was trained on a CPU, so their gains include any effect of the machine. The "
+        "records of the GPU were made with the code of commit c39f413 before it was committed, by "
+        "a script that runs rows at the same time and does not record the load. The "
         "search settings were chosen on the same set, so their gains are probably too high. "
         "Minutes are those of training with one thread, while other programs used the machine: on "
         "the GPU, up to fifteen other training runs. Minutes and FLOPs do not include those of "
@@ -182,10 +184,10 @@ SECTIONS = (
         "as a model with 4 + 4 layers and a beam of 4, but 1.34 BLEU worse. Greedy search makes "
         "the model itself 2.77 times as fast, and costs 1.02 BLEU.",
         "python -m benchmarks.paper.fast_student --model runs/multi30k/model --student "
-        "runs/student/model",
+        "runs/student/model --rounds 7",
         students,
         "Multi30k English-German, development set, lower-cased; native engine in float32 with one "
-        "thread, in seven rounds. The model is the first row of the second table above, and the "
+        "thread. The model is the first row of the second table in the section above, and the "
         "student was distilled from an ensemble of it and another model (41.27 BLEU). Differences "
         "and speeds are relative to the model with a beam of 4.",
     ),

@@ -273,6 +273,7 @@ class Rows:
             "members": list(ROWS[name].members),
             "search": dict(ROWS[name].search),
             "teachers_search": TUNED if ROWS[name].teacher else {},
+            "device": receipts[-1]["hardware"]["device"],
             "set": self.args.set,
         }
 

@@ -61,8 +61,8 @@ def keep_compiled_kernels() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_KERNELS))
 
 
-def avoid_attention_kernels_per_shape() -> None:
-    """Tell torch not to compute attention with cuDNN (docs/decisions/0051); no effect on a CPU.
+def disable_cudnn_attention() -> None:
+    """Stop torch from computing attention with cuDNN, in the whole process (docs/decisions/0051).
 
     cuDNN prepares a kernel for each shape, and nearly every training batch has a shape of its own.
     """

@@ -306,6 +306,8 @@ def test_batches_are_joined_on_a_gpu_only_unless_a_size_is_given() -> None:
     assert BatchConfig().pass_tokens_on("cuda") == 16_384
     assert BatchConfig().pass_tokens_on("cpu") == 0
     assert BatchConfig(pass_tokens=100).pass_tokens_on("cpu") == 100
+    assert BatchConfig(batch_tokens=50).pass_tokens_on("cuda") == 0
+    assert BatchConfig(batch_tokens=50, pass_tokens=100).pass_tokens_on("cuda") == 100
     pairs = corpus([(3, 3), (9, 9)])
     batches = [np.array([1]), np.array([0])]
     assert joined(batches, pairs, 0) is batches

@@ -84,6 +84,16 @@ def test_batches_are_not_joined_any_more_after_out_of_memory(
     assert "set batches.pass_tokens=500 in a new run" in caplog.text
 
 
+def test_batches_that_were_not_joined_are_split_at_once(
+    make_trainer: MakeTrainer, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(step_tokens=60, batch_tokens=60, pass_tokens=1, max_steps=1)
+    run_out(trainer, 5, MemoryError())
+    trainer.run()
+    assert "pass_tokens" not in caplog.text
+    assert trainer.state.pass_tokens == 0
+
+
 def run_out(trainer: Trainer, most: int, error: Exception) -> None:
     """Let memory run out for a batch of more than `most` pairs."""
     loss = trainer.loss

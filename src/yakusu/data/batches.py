@@ -1,24 +1,25 @@
 """Batches counted in tokens, section 5.1.
 
-    a batch: pairs of similar length that pass through the model together, with
+    a batch: pairs of similar length, with
              pairs * (length of the longest sentence of either side) <= batch_tokens
+    a pass:  batches of a step that pass through the model together, padded to the same length
     a step:  the batches of one update of the weights, about `step_tokens` tokens on each side
 
 The pairs of an epoch are shuffled, sorted by length and cut into batches, which are then shuffled.
 A step of several batches contains sentences of several lengths (docs/decisions/0047). The order is
 a pure function of (seed, epoch).
 
-Small batches do not keep a GPU busy, so it computes several batches of a step in one pass, padded
-to the same length (docs/decisions/0051).
+A pass has one batch on a CPU, and several on a GPU, which small batches do not keep busy
+(docs/decisions/0051).
 
 B batch, S source, T target.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +43,7 @@ class BatchConfig(Config):
 
     step_tokens: int = Field(25_000, ge=1)
     batch_tokens: int = Field(0, ge=0)  # 0: an eighth of a step; on a CPU at most 4,096, its caches
-    pass_tokens: int = Field(0, ge=0)  # 0: 16,384 on a GPU; on a CPU, a batch per pass
+    pass_tokens: int = Field(0, ge=0)  # 0: 16,384 on a GPU, if batch_tokens is 0; or one batch
 
     def batch_tokens_on(self, device: str, *, per_step: int = 8) -> int:
         """Return `batch_tokens`, or the default for a device type ("cpu", "cuda").
@@ -57,7 +58,8 @@ class BatchConfig(Config):
 
     def pass_tokens_on(self, device: str) -> int:
         """Return `pass_tokens`, or the default for a device type; 0: a batch per pass."""
-        return self.pass_tokens or (0 if device == "cpu" else _PASS_TOKENS)
+        one_batch = device == "cpu" or self.batch_tokens
+        return self.pass_tokens or (0 if one_batch else _PASS_TOKENS)
 
 
 def epoch_steps(
@@ -93,7 +95,7 @@ def seen_in_epoch(parts: "Sequence[Part]", *, seed: int, epoch: int) -> Indices:
     for number, part in enumerate(parts):
         n = part.n_pairs
         share = n * Fraction(str(part.weight))  # the decimal number, not its binary approximation
-        places = np.arange(math.floor(epoch * share), math.floor((epoch + 1) * share))
+        places = np.arange(floor(epoch * share), floor((epoch + 1) * share))
         for lap in np.unique(places // n) if n else ():
             order = np.random.default_rng([seed, number, int(lap)]).permutation(n)
             shown.append(first + order[places[places // n == lap] % n])
@@ -134,8 +136,7 @@ def joined(batches: list[Indices], pairs: "Pairs", pass_tokens: int) -> list[Ind
         return batches
     passes: list[Indices] = []
     for batch in sorted(batches, key=lambda batch: longest(pairs, batch)):
-        size = len(passes[-1]) + len(batch) if passes else math.inf
-        if size * longest(pairs, batch) <= pass_tokens:
+        if passes and (len(passes[-1]) + len(batch)) * longest(pairs, batch) <= pass_tokens:
             passes[-1] = np.concatenate([passes[-1], batch])
         else:
             passes.append(batch)

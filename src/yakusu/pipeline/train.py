@@ -12,7 +12,7 @@ from yakusu.data.bpe_dropout import BpeDropout
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import (
-    avoid_attention_kernels_per_shape,
+    disable_cudnn_attention,
     keep_compiled_kernels,
     keep_freed_memory,
     pick_device,
@@ -127,7 +127,7 @@ def _train_model(
     run, tokenizer = Path(recipe.run), Tokenizer.load(data)
     keep_freed_memory()
     keep_compiled_kernels()
-    avoid_attention_kernels_per_shape()
+    disable_cudnn_attention()
     device = pick_device(recipe.training.device, group.local_rank)
     if device.type == "cuda":
         torch.cuda.set_device(device)  # for tensors that torch creates without a device

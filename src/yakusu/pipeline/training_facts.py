@@ -72,7 +72,7 @@ def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: TrainerState) -> 
 
 
 def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
-    """Return the training operations per target token, padding included.
+    """Return the training operations per target token, with the padding of separate batches.
 
     Counts the operations of a few batches of the first epoch, from short to long sentences, and
     scales their sum to the number of positions in the whole epoch.

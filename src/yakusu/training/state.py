@@ -39,6 +39,7 @@ class TrainerState:
         milestones: Steps whose checkpoints are averaged.
         made_by: Software versions and hardware.
         batch_tokens: Size of a batch; 0 in older files.
+        pass_tokens: Size of a pass; 0, as in older files: a batch per pass.
         engine: The engine that translates the dev set; torch in older files.
         version: Version of state.json; a file without one has version 1.
     """
@@ -59,6 +60,7 @@ class TrainerState:
     milestones: list[int] = field(default_factory=list)
     made_by: MadeBy
     batch_tokens: int = 0
+    pass_tokens: int = 0
     engine: Engine = "torch"
     version: int = VERSION
 

@@ -4,7 +4,7 @@
 
 The batches of a step are distributed over the processes. A single process joins small batches. If
 memory runs out, the step is repeated with smaller batches. All of this gives the same gradient,
-except for the balance loss of experts (docs/decisions/0022).
+except for the random numbers of dropout and the balance loss of experts (docs/decisions/0022).
 
 B batch, S source, T target, N target tokens without padding, D width of the hidden states.
 """
@@ -223,13 +223,14 @@ class Step:
         return load_batch(self.pairs, self.batches[0][:1], self._model)
 
     def _use_smaller_batches(self) -> None:
-        if self.pass_tokens:
+        joined_tokens, self.pass_tokens = self.pass_tokens, 0
+        if len(self.batches) < len(self._separate):
             _log.warning(
                 "out of memory: batches are not joined any more; set batches.pass_tokens=%d in a "
                 "new run to join fewer",
-                self.pass_tokens // 2,
+                joined_tokens // 2,
             )
-            self.batches, self.pass_tokens = self._separate, 0
+            self.batches = self._separate
             return
         lengths = [longest(self.pairs, batch) for batch in self.batches]
         if self._n_parts >= max(map(len, self.batches)):

@@ -122,11 +122,11 @@ class Trainer:
         self.state = TrainerState(
             n_processes=self.group.size,
             batch_tokens=data.batches.batch_tokens_on(self.device.type),
+            pass_tokens=data.batches.pass_tokens_on(self.device.type),
             engine=config.engine,
             made_by=made_by(self.device),
         )
         self._pairs = data.train  # of the current epoch
-        self._pass_tokens = data.batches.pass_tokens_on(self.device.type)
         self._since_log: list[Sums] = []
         self._seconds_unsaved = 0.0
 
@@ -196,12 +196,12 @@ class Trainer:
             batches,
             group=self.group,
             seed=seed,
-            pass_tokens=self._pass_tokens,
+            pass_tokens=self.state.pass_tokens,
         )
 
     def _update(self, step: Step) -> None:
         """Update the weights, unless the loss or the gradient is not finite."""
-        self._pass_tokens = step.pass_tokens
+        self.state.pass_tokens = step.pass_tokens
         parameters = list(self.model.parameters())
         gradients = [p.grad for p in parameters if p.grad is not None]
         with self.group.collective():
