@@ -64,7 +64,7 @@ def _gains(by_name: dict[str, Record]) -> Table:
             fixed(record["dev_bleu"]),
             f"{record['gain'][0]:+.2f}",
             "{:+.2f} to {:+.2f}".format(*record["gain"][1:]),
-            record.get("device", record.machine.cpu),
+            record.get("device") or record.machine.cpu,
             fixed(record["minutes"], 0),
             fixed(record["flops"] / flops if flops else None),
         ]

@@ -60,6 +60,7 @@ def test_a_receipt_of_version_0_1_keeps_every_fact(name: str) -> None:
         "search",
         "tokenizer",
         "filters",
+        "batches",
         "model",
         "training",
     ):  # have more settings now
