@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from yakusu.device import MadeBy, out_of_memory
+from yakusu.data.batches import BatchConfig
+from yakusu.device import MadeBy, made_by, out_of_memory
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import read_json, write_json
-from yakusu.training.config import Engine
+from yakusu.training.config import Engine, TrainingConfig
 
 VERSION = 1  # of state.json
 
@@ -63,6 +64,19 @@ class TrainerState:
     pass_tokens: int = 0
     engine: Engine = "torch"
     version: int = VERSION
+
+    @classmethod
+    def new(
+        cls, config: TrainingConfig, batches: BatchConfig, device: torch.device, n_processes: int
+    ) -> "TrainerState":
+        """Return the state of a run before its first step."""
+        return cls(
+            n_processes=n_processes,
+            batch_tokens=batches.batch_tokens_on(device.type),
+            pass_tokens=batches.pass_tokens_on(device.type),
+            engine=config.engine,
+            made_by=made_by(device),
+        )
 
     @property
     def epochs(self) -> float:

@@ -19,7 +19,6 @@ from torch import nn
 
 from yakusu.data.batches import BatchConfig, Indices, epoch_steps
 from yakusu.data.pairs import Pairs
-from yakusu.device import made_by
 from yakusu.errors import SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
@@ -119,13 +118,7 @@ class Trainer:
             keep_last=config.keep_last,
             max_failed=config.max_failed_saves,
         )
-        self.state = TrainerState(
-            n_processes=self.group.size,
-            batch_tokens=data.batches.batch_tokens_on(self.device.type),
-            pass_tokens=data.batches.pass_tokens_on(self.device.type),
-            engine=config.engine,
-            made_by=made_by(self.device),
-        )
+        self.state = TrainerState.new(config, data.batches, self.device, self.group.size)
         self._pairs = data.train  # of the current epoch
         self._since_log: list[Sums] = []
         self._seconds_unsaved = 0.0
