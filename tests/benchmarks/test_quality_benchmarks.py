@@ -50,8 +50,8 @@ def test_the_table_has_no_test_score_of_a_run_that_did_not_translate_the_test_se
 
 
 def test_the_scores_on_the_test_sets_are_not_a_row_of_the_techniques() -> None:
-    row = {"name": "a", "dev_bleu": 3.0, "gain": [0.0] * 3, "minutes": 1.0, "flops": 1.0}
-    row["device"] = "made"
+    row = {"name": "a", "dev_bleu": 3.0, "gain": [0.0, 0.0, 0.0], "minutes": 1.0}
+    row |= {"flops": 1.0, "device": "made"}
     tests = {"name": sections.TESTED, "model": "a", "tests": {"test2016": "BLEU = 2.5"}}
     first, second = sections.techniques([row, tests])
     assert [each[0] for each in first.rows] == ["a"]

@@ -92,11 +92,16 @@ def test_compiled_model_in_bfloat16_has_nearly_the_same_gradient(
 
 
 def trainer_of(
-    model: Seq2Seq, folder: Path, pairs: Pairs, record: Callable[[Any], None], **config: Any
+    model: Seq2Seq,
+    folder: Path,
+    pairs: Pairs,
+    batches: BatchConfig,
+    record: Callable[[Any], None] = lambda event: None,
+    **config: Any,
 ) -> Trainer:
     return Trainer(
         model,
-        TrainingData(pairs, pairs, BatchConfig(step_tokens=1000, batch_tokens=500), seed=1),
+        TrainingData(pairs, pairs, batches, seed=1),
         config=TrainingConfig(
             **{
                 **{"warmup_steps": 100, "max_steps": 300, "validate_steps": 150, "log_steps": 50},
@@ -124,7 +129,10 @@ def test_model_learns_to_copy_on_a_gpu_and_resumes(
 
     def train(max_steps: int) -> Trainer:
         model = tiny(**sizes).to("cuda")
-        trainer = trainer_of(model, folder, pairs, events.append, max_steps=max_steps, **config)
+        batches = BatchConfig(step_tokens=1000)  # joined on a GPU
+        trainer = trainer_of(
+            model, folder, pairs, batches, events.append, max_steps=max_steps, **config
+        )
         trainer.resume()
         trainer.run()
         return trainer
@@ -147,9 +155,8 @@ def test_step_that_does_not_fit_on_the_gpu_is_repeated_with_smaller_batches(
     ids = sequences(8000, seed=1)
     pairs = write_pairs(tmp_path / "data", ids, ids)
     model = tiny(d_model=512, d_ff=2048).to("cuda")
-    trainer = trainer_of(model, tmp_path / "checkpoints", pairs, lambda _: None, max_steps=1)
-    trainer.data.batches.__dict__.update(step_tokens=100_000, batch_tokens=100_000)
-    trainer.state.batch_tokens = 100_000
+    batches = BatchConfig(step_tokens=100_000, batch_tokens=100_000)
+    trainer = trainer_of(model, tmp_path / "checkpoints", pairs, batches, max_steps=1)
     torch.cuda.empty_cache()
     limit = torch.cuda.memory_reserved() + 1e9
     torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.mem_get_info()[1])
