@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,15 @@ def _sequences(n: int, *, seed: int, vocab_size: int = 12, longest: int = 8) -> 
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest + 1, n)
     return [[*rng.integers(2, vocab_size - 1, k).tolist(), EOS] for k in lengths]
+
+
+@pytest.fixture(autouse=True)
+def torch_threads() -> Iterator[None]:
+    """Restores the number of threads that torch uses: the order of sums depends on it."""
+    before = torch.get_num_threads()
+    yield
+    if torch.get_num_threads() != before:
+        torch.set_num_threads(before)
 
 
 @pytest.fixture

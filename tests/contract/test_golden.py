@@ -8,7 +8,7 @@ YAKUSU_RENEW_GOLDEN=1 pytest -n0 tests/contract/test_golden.py, and give the rea
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(torch_threads: None) -> None:
     """The order of sums depends on the number of threads."""
-    before = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def check(kind: str, name: str, found: Any) -> None:

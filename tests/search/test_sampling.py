@@ -3,7 +3,7 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -178,23 +178,10 @@ def test_the_log_probability_of_a_sample_is_the_models_at_temperature_1(
 # ---- what a sample depends on --------------------------------------------------------------------
 
 
-@pytest.fixture
-def threads() -> Iterator[Callable[[int], None]]:
-    """Sets the number of threads of torch for one test."""
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("n_best", [1, 3])
 @pytest.mark.parametrize("name", ["transformer", "recurrent"])
 def test_samples_do_not_depend_on_the_batch_or_the_number_of_threads(
-    clear: Clear,
-    search: Search,
-    sequences: Sequences,
-    threads: Callable[[int], None],
-    name: str,
-    n_best: int,
+    clear: Clear, search: Search, sequences: Sequences, name: str, n_best: int
 ) -> None:
     model = clear(name=name, vocab_size=30, factor=1.0)
     ids = sequences(14, seed=4, vocab_size=30, longest=24)
@@ -203,7 +190,7 @@ def test_samples_do_not_depend_on_the_batch_or_the_number_of_threads(
     numbers = random.Random(1)
     for _ in range(5):
         rows = numbers.choices(range(len(ids)), k=numbers.randint(2, 20))
-        threads(numbers.choice((1, 2, 3)))
+        torch.set_num_threads(numbers.choice((1, 2, 3)))
         together = search(model, [ids[row] for row in rows], config)
         assert together == [alone[row] for row in rows]
 

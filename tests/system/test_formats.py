@@ -34,12 +34,9 @@ SAME_MACHINE = all(EXPECTED[name] == value for name, value in identity().items()
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(torch_threads: None) -> None:
     """As when the files were written."""
-    before = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def digest(path: Path) -> str:

@@ -3,7 +3,6 @@
 import os
 import struct
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,16 +130,7 @@ RUN_BY_TORCH: dict[str, tuple[list[str], dict[str, Any]]] = {
 }
 
 
-@pytest.fixture
-def torch_threads() -> Iterator[None]:
-    """Restores the number of threads that torch uses."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("case", RUN_BY_TORCH)
-@pytest.mark.usefixtures("torch_threads")
 def test_torch_uses_the_requested_number_of_threads_but_not_more_than_cores(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
