@@ -138,6 +138,11 @@ def test_an_ensemble_of_different_vocabularies_of_equal_size_is_refused(
         Translator.load(saved, ensemble=[tmp_path / "other"])
 
 
+def test_one_string_is_not_a_list_of_the_models_of_an_ensemble(saved: Path) -> None:
+    with pytest.raises(TypeError, match=r"several model folders, not one string: pass \[folder\]"):
+        Translator.load(saved, ensemble=str(saved))
+
+
 def test_the_folder_contains_the_documented_files(saved: Path) -> None:
     assert sorted(path.name for path in saved.iterdir()) == [
         "config.json",

@@ -136,6 +136,8 @@ class Translator(JobTranslator):
                 available.
             DataError: A regular expression in `text` is not valid.
         """
+        if isinstance(ensemble, str):
+            raise TypeError("expected several model folders, not one string: pass [folder]")
         folders = [Path(folder), *map(Path, ensemble)]
         config, tokenizer, decoder = open_decoder(folders, EngineConfig.of(engine))
         return cls(
