@@ -9,8 +9,8 @@ The pairs of an epoch are shuffled, sorted by length and cut into batches, which
 A step of several batches contains sentences of several lengths (docs/decisions/0047). The order is
 a pure function of (seed, epoch).
 
-A pass has one batch on a CPU, and several on a GPU, which small batches do not keep busy
-(docs/decisions/0051).
+By default, a pass has one batch on a CPU, and several on a GPU, which small batches do not keep
+busy (docs/decisions/0051).
 
 B batch, S source, T target.
 """
