@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.records import Record, read
+from yakusu.folder import write_text
 
 HERE = Path(__file__).parent
 FOLDERS = ("paper", "compression", "speed", "reliability", "interop")
@@ -44,7 +45,7 @@ class Section:
     title: The heading.
     conclusion: What the numbers show, in one sentence.
     command: Command that repeats the measurement.
-    tables: Function that makes tables from the records.
+    tables: Function that makes tables from one or more records.
     notes: What the reader must know about the columns.
     pictures: Files in results/, each with its alternative text.
     """
@@ -57,11 +58,15 @@ class Section:
     notes: str = ""
     pictures: tuple[tuple[str, str], ...] = ()
 
+    def of(self, records: list[Record]) -> list[Table]:
+        """Return the tables of the records; without records, there are none."""
+        return list(self.tables(records)) if records else []
+
 
 def write() -> None:
     """Write all pages."""
     for folder in FOLDERS:
-        (HERE / folder / "README.md").write_text(page(folder), encoding="utf-8")
+        write_text(HERE / folder / "README.md", page(folder))
 
 
 def page(folder: str) -> str:
@@ -81,7 +86,7 @@ def markdown(section: Section) -> str:
     parts = [f"## {section.title}", f"**{section.conclusion}**"]
     parts += [f"![{text}](../results/{file})" for file, text in section.pictures]
     records = read(section.results)
-    for table in section.tables(records):
+    for table in section.of(records):
         parts += [f"### {table.title}"] if table.title else []
         parts += [_rows(table), circumstances(table.records)]
     parts += [section.notes] if section.notes else []

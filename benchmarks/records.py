@@ -12,7 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict
+
+from yakusu.folder import write_text
 
 RESULTS = Path(__file__).parent / "results"
 LOAD_BEFORE = round(os.getloadavg()[0], 2)  # before this script adds its own load
@@ -36,7 +39,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    commit: str  # ends in + if src/ had uncommitted changes
+    commit: str  # ends in + if src/ or benchmarks/ had uncommitted changes
     date: datetime.datetime
     machine: Machine
     load_before: float | None = None
@@ -59,7 +62,7 @@ def read(name: str) -> list[Record]:
     path = RESULTS / f"{name}.json"
     if not path.exists():
         return []
-    keys = ("size", "pairs", "overrides", "name", "budget", "first_bleu")
+    keys = ("size", "pairs", "overrides", "name", "set", "epochs", "budget", "first_bleu")
     found = map(Record.model_validate, json.loads(path.read_text(encoding="utf-8")))
     return list({str([record.get(key) for key in keys]): record for record in found}.values())
 
@@ -67,10 +70,10 @@ def read(name: str) -> list[Record]:
 def append(name: str, measured: Mapping[str, Any], *, seed: int, threads: int) -> Path:
     """Append a measurement to results/NAME.json, with the conditions that it depends on."""
     path = RESULTS / f"{name}.json"
-    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    records.append({**_circumstances(seed, threads), **measured})
-    text = json.dumps(records, indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        records.append({**_circumstances(seed, threads), **measured})
+        write_text(path, json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
@@ -92,14 +95,16 @@ def _circumstances(seed: int, threads: int) -> dict[str, Any]:
 
 @cache
 def commit() -> str:
-    """Return the commit at the first call, with a + if src/ differs from it."""
+    """Return the commit at the first call, with a + if src/ or a benchmark differs from it."""
     folder = Path(__file__).parent.parent
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), *words]
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "-s", "src") else "")
+    written = (":!benchmarks/results", ":!benchmarks/**/README.md")  # by recording
+    changed = git("status", "-s", "--", "src", "benchmarks", *written)
+    return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
 def _module() -> str:

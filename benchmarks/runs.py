@@ -11,6 +11,7 @@ from yakusu.engine.support import unsupported
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
+from yakusu.translator.passage import TextConfig
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -82,6 +83,16 @@ def curve(run: Path, score: str = "dev_bleu") -> list[dict[str, Any]]:
 def slug(name: str) -> str:
     """Turn a name into a folder name: "A, h = 1" becomes a-h-1."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower().replace("e+", "e")).strip("-")
+
+
+def open_translator(model: Path, *others: Path, threads: int) -> yakusu.Translator:
+    """Open a model, or an ensemble, to translate lines in float32, each as one sentence."""
+    return yakusu.Translator.load(
+        model,
+        ensemble=others,
+        engine=yakusu.EngineConfig(precision="float32", threads=threads),
+        text=TextConfig(one_sentence_per_line=True),
+    )
 
 
 def bleu(model: Path, corpus: Path, languages: tuple[str, str]) -> str:

@@ -64,9 +64,8 @@ def _reason(row: dict[str, Any]) -> str:
 
 def peers(records: list[Record]) -> Iterable[Table]:
     """The newest result of each peer."""
-    if records:
-        head = ["Environment", "Libraries", "Passed", "Skipped", "Failed", "Seconds", "Load"]
-        yield Table(head, [_peer(record) for record in records], records)
+    head = ["Environment", "Libraries", "Passed", "Skipped", "Failed", "Seconds", "Load"]
+    yield Table(head, [_peer(record) for record in records], records)
 
 
 def _peer(record: Record) -> list[str]:
@@ -81,8 +80,6 @@ def _peer(record: Record) -> list[str]:
 
 def adaptation(records: list[Record]) -> Iterable[Table]:
     """BLEU on captions and on the parent's test set, and the dev scores of each run."""
-    if not records:
-        return
     rows = [[record["name"], _bleu(record["captions"]), _bleu(record["old"])] for record in records]
     yield Table(["Model", "BLEU, captions", "BLEU, Tatoeba"], rows, records)
     yield from _curves([record for record in records if record.get("curve")])
@@ -90,8 +87,6 @@ def adaptation(records: list[Record]) -> Iterable[Table]:
 
 def transfer(records: list[Record]) -> Iterable[Table]:
     """The best dev score of each run, and BLEU on the test set of the chosen ones."""
-    if not records:
-        return
     rows = [
         [
             record["name"],
@@ -106,8 +101,6 @@ def transfer(records: list[Record]) -> Iterable[Table]:
 
 def directions(records: list[Record]) -> Iterable[Table]:
     """BLEU of each model on each test set."""
-    if not records:
-        return
     tests = list(dict.fromkeys(name for record in records for name in record["scores"]))
     rows = [
         [record["name"], *(_bleu(record["scores"].get(name, NONE)) for name in tests)]
@@ -119,15 +112,14 @@ def directions(records: list[Record]) -> Iterable[Table]:
 
 def _curves(records: list[Record]) -> Iterable[Table]:
     """The dev scores of each run."""
-    if records:
-        rows = [
-            [
-                record["name"],
-                ", ".join(f"{p['step']}: {fixed(p['dev_bleu'], 1)}" for p in record["curve"]),
-            ]
-            for record in records
+    rows = [
+        [
+            record["name"],
+            ", ".join(f"{p['step']}: {fixed(p['dev_bleu'], 1)}" for p in record["curve"]),
         ]
-        yield Table(["Model", "BLEU on the dev set, by step"], rows, records, "Curves")
+        for record in records
+    ]
+    yield Table(["Model", "BLEU on the dev set, by step"], rows, records, "Curves")
 
 
 def _bleu(score: str) -> str:

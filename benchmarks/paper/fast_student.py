@@ -18,6 +18,7 @@ import yakusu
 from benchmarks.bleu import ParallelLines, Scorer
 from benchmarks.common import Benchmark
 from benchmarks.workers import in_turns, speedup
+from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.translator.passage import TextConfig
 
@@ -63,6 +64,8 @@ def timed(
 
 def main(args: argparse.Namespace) -> None:
     """Translate with all sides in turns; print and record BLEU and speed."""
+    if args.record and not args.student:
+        raise DataError("--record needs --student, the model folder of the student")
     test, student = args.data / args.set, args.student or args.model
     lines = ParallelLines.read(test.with_suffix(".en"), test.with_suffix(".de"))
     scorer = Scorer(lines.ref, lowercase=True, language="de")

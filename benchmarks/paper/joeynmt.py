@@ -5,14 +5,16 @@ of width 256, dropout 0.3, 32,000 pieces, steps of 4,096 tokens, and a learning 
 when dev BLEU stops rising. Two settings differ: the text is not lower-cased, and it is segmented by
 SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
 
-Both models are trained for the same number of epochs, with steps of about the same size, and search
-with the same beam. The default of 10 epochs is a small part of what either recipe is made for, so
-the comparison shows which system learns faster. yakusu has a smaller model (4 layers) and fewer
-pieces (16,000), as its recipe says, and saves a checkpoint about twice per epoch (`BUDGET`). It
-averages the last five, and JoeyNMT uses the one with the best dev BLEU, as its published model
-does. A finished run is not trained again, only scored. Each epoch of JoeyNMT runs in a separate
-process with a different seed, and continues from the last checkpoint of the previous epoch. An
-interrupted epoch is repeated from its beginning.
+Both models are trained for the same number of epochs and search with the same beam. JoeyNMT counts
+padding as tokens and does not sort sentences by length, so its steps have fewer real tokens than
+those of yakusu (4,000), and an epoch has more of them; the records hold the numbers of steps. The
+default of 10 epochs is a small part of what either recipe is made for, so the comparison shows
+which system learns faster. yakusu has a smaller model (4 layers) and fewer pieces (16,000), as its
+recipe says, and saves a checkpoint about twice per epoch (`BUDGET`). It averages the last five, and
+JoeyNMT uses the one with the best dev BLEU, as its published model does. A finished run is not
+trained again, only scored. Each epoch of JoeyNMT runs in a separate process with a different seed,
+and continues from the last checkpoint of the previous epoch. An interrupted epoch is repeated from
+its beginning.
 
 The dev set is translated. With --test, the test set is translated as well; use --test only once,
 when all settings are fixed.
@@ -32,7 +34,7 @@ import sentencepiece
 import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import Remarks, curve
+from benchmarks.runs import Remarks, curve, open_translator
 from yakusu.data.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json, write_json, write_text
@@ -198,6 +200,8 @@ def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
         "minutes": round(sum(seconds) / 60, 1),
         "parameters": int(re.findall(r"Total params: (\d+)", log)[-1]),
         "steps": int((last / "latest.ckpt").resolve().stem),
+        "seed": settings["random_seed"],
+        "recipe": {key: settings[key] for key in ("training", "testing", "model")},
     }
 
 
@@ -231,8 +235,7 @@ def run_yakusu(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
     run = args.runs / f"yakusu-{args.epochs}"
     recipe = yakusu.load_recipe("medium", settings, run=run, **files)
     trained = yakusu.train(recipe, progress=Remarks(run.name))
-    engine = yakusu.EngineConfig(precision="float32", threads=args.threads)
-    translator = yakusu.Translator.load(trained.model, engine=engine)
+    translator = open_translator(trained.model, threads=args.threads)
     return {
         "texts": {
             part: translator.translate(list(read_lines(corpus / f"{part}.en")))
@@ -243,6 +246,7 @@ def run_yakusu(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
         "steps": trained.steps,
         "reason": trained.reason,
         "curve": curve(run),
+        "seed": recipe.seed,
         "recipe": recipe.model_dump(mode="json", exclude={"run", "data"}),
     }
 
@@ -259,11 +263,11 @@ def main(args: argparse.Namespace) -> None:
         del systems[THEIRS]
     for name, run in systems.items():
         facts = run(corpus, args)
-        texts = facts.pop("texts")
+        texts, seed = facts.pop("texts"), facts.pop("seed")
         found = {
             part: str(yakusu.evaluate(texts[part], corpus / f"{part}.de")[0]) for part in args.parts
         }
-        benchmark.record({"name": name, **found, "epochs": args.epochs, **facts})
+        benchmark.record({"name": name, **found, "epochs": args.epochs, **facts}, seed=seed)
         for part, score in found.items():
             print(f"{name}, {part}: {score}", flush=True)
 

@@ -83,9 +83,8 @@ def with_joined(recipe: Recipe, folder: Path) -> Recipe:
     return recipe.model_copy(update={"data": data})
 
 
-def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
-    """Return the BLEU of the sentences between each two bounds."""
-    made = yakusu.Translator.load(model).translate(src)
+def bleu_by_length(made: Lines, src: Lines, ref: Lines) -> list[dict[str, Any]]:
+    """Return the BLEU of the translations of the lines between each two bounds."""
     points = []
     for low, high in pairwise(BOUNDS):
         chosen = [i for i, line in enumerate(src) if low < len(line.split()) <= high]
@@ -128,7 +127,8 @@ def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
         [line for size in TESTED for line in joined(list(read_lines(path)), size)]
         for path in (args.data / "multi30k" / f"test2016.{side}" for side in ("en", "de"))
     )
-    points = bleu_by_length(folder(chosen) / "model", src, ref)
+    translator = runs.open_translator(folder(chosen) / "model", threads=args.threads)
+    points = bleu_by_length(translator.translate(src), src, ref)
     shown = ", ".join(f"{point['words']:.0f} words {point['bleu']:.1f}" for point in points)
     return {
         "name": name,

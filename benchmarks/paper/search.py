@@ -23,11 +23,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.bleu import ParallelLines
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
-from yakusu.data.text import read_lines, windows
+from yakusu.data.text import windows
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.config import EngineConfig
+from yakusu.errors import DataError
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
@@ -231,7 +233,12 @@ def _bleu(
 ) -> Score:
     texts = translator.tokenizer.decode_target([h.tokens for h in own.hypotheses])
     (bleu,) = score(
-        texts, references, metrics=("bleu",), tokenize=args.tokenize, lowercase=args.lowercase
+        texts,
+        references,
+        metrics=("bleu",),
+        tokenize=args.tokenize,
+        lowercase=args.lowercase,
+        target_language=translator.languages[1],
     )
     return bleu
 
@@ -240,8 +247,10 @@ def _sentences(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     if args.quick:
         lines = [f"{i} {i}" for i in range(args.limit)]
         return lines, lines
-    src, ref = (list(read_lines(path)) for path in (args.src, args.ref))
-    return src[: args.limit], ref[: args.limit]
+    if not (args.src and args.ref):
+        raise DataError("--src and --ref are missing: give the two files of a development set")
+    lines = ParallelLines.read(args.src, args.ref, args.limit)
+    return lines.src, lines.ref
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

@@ -128,7 +128,7 @@ def train(
 def translated(models: Receipts, args: argparse.Namespace) -> Lines:
     """Translate the test set with a model or an ensemble."""
     first, *others = (receipt["model"] for receipt in models)
-    translator = yakusu.Translator.load(first, ensemble=others)
+    translator = runs.open_translator(first, *others, threads=args.threads)
     return translator.translate(list(read_lines(args.data / "multi30k" / "test2016.en")))
 
 

@@ -23,12 +23,11 @@ from benchmarks.common import Benchmark
 from benchmarks.paper.quality_sections import FIRST, TESTED
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
-from benchmarks.runs import RECIPES, Remarks, curve, slug
+from benchmarks.runs import RECIPES, Remarks, curve, open_translator, slug
 from yakusu.data.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.recipe import Recipe
-from yakusu.translator.passage import TextConfig
 
 KEPT = 10  # checkpoints of a run
 # The settings of the first row; the others differ from it.
@@ -230,12 +229,7 @@ class Rows:
     def _translated(self, name: str, corpus: Path) -> list[str]:
         """Translate a corpus with the models of a row."""
         first, *others = self.models(name).folders
-        translator = yakusu.Translator.load(
-            first,
-            ensemble=others,
-            engine=self.engine,
-            text=TextConfig(one_sentence_per_line=True),
-        )
+        translator = open_translator(first, *others, threads=self.args.threads)
         search = translator.search.model_copy(update=dict(ROWS[name].search))
         translator = translator.with_settings(search=search)
         source = read_lines(corpus.with_suffix(".en"))

@@ -49,6 +49,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "recurrent": {"name": "recurrent", "d_model": 64},
     "bytenet": {"name": "bytenet", "d_model": 64, "n_layers": 5},
 }
+ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "YAKUSU_ENGINE": "torch"}
 TIME = """
 import json, sys, time, torch
 from pathlib import Path
@@ -127,7 +128,7 @@ def _rate(path: Path, args: argparse.Namespace, batch: int) -> float:
     words.append(str(args.sentences if batch > 1 else max(1, args.sentences // 5)))
     done = subprocess.run(
         [sys.executable, "-c", TIME, *words],
-        env={**environ, "PYTHONPATH": str(path), "OMP_WAIT_POLICY": "PASSIVE"},
+        env={**environ, "PYTHONPATH": str(path), **ENVIRONMENT},
         stdout=subprocess.PIPE,
         check=True,
     )

@@ -6,7 +6,6 @@ out which settings matter.
 """
 
 import argparse
-import os
 
 import yakusu
 from benchmarks.common import Benchmark
@@ -28,7 +27,6 @@ benchmark.option("--set", nargs="+", default=[], help="settings to change, key=v
 
 def main(args: argparse.Namespace) -> None:
     """Train each demo, and count its digits."""
-    load = os.getloadavg()[0]
     changes = " ".join(args.set) or "the demo"
     for target in args.targets:
         for seed in args.seeds:
@@ -51,8 +49,8 @@ def main(args: argparse.Namespace) -> None:
                     "with_digits": made.digits.n_sentences,
                     "sentences": made.n_test,
                     "training_seconds": made.seconds,
-                    "load": load,
-                }
+                },
+                seed=seed,
             )
 
 

@@ -99,7 +99,6 @@ def measure(path: Path, scratch: Path) -> Counter[str]:
     return Counter(
         files=1,
         texts=len(texts),
-        megabytes=path.stat().st_size / 1e6,
         same=same,
         read_again=list(map(words, again.texts)) == list(map(words, expected)),
     )
@@ -116,7 +115,7 @@ def measure_row(row: Row, limit: int, scratch: Path) -> dict[str, Any]:
             if found["files"] and not found[key]:
                 print(f"{path}: not {key.replace('_', ' ')}")
         total.update(found)
-    keys = ("files", "texts", "megabytes", "same", "read_again", "refused")
+    keys = ("files", "texts", "same", "read_again", "refused")
     seconds = time.perf_counter() - start
     counts = {key: total[key] for key in keys} | {"seconds": seconds}
     return {"format": row.format, "where": row.where, "pattern": row.pattern, **counts}

@@ -77,7 +77,13 @@ def main(args: argparse.Namespace) -> None:
     result = {"name": src.name, "terms": len(glossary.terms), "occurrences": len(wanted)}
     for name, output in (("without", translator.translate(sources)), ("with", with_terms)):
         kept = sum(term.target.casefold() in output[i].casefold() for i, term in wanted)
-        (bleu,) = score(output, references, metrics=("bleu",), lowercase=True, target_language="de")
+        (bleu,) = score(
+            output,
+            references,
+            metrics=("bleu",),
+            lowercase=True,
+            target_language=translator.languages[1],
+        )
         result[name] = {"honoured": kept / max(1, len(wanted)), "bleu": bleu.value}
         print(f"{name} the glossary: {kept} of {len(wanted)} terms honoured, {bleu}")
     benchmark.record(result)

@@ -79,9 +79,11 @@ class Job:
         if self.processes > 1:
             torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
             command = [*torchrun, f"--nproc-per-node={self.processes}", "--no-python", *command]
-        quiet = subprocess.DEVNULL
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment)
+        with self._errors.open("w") as errors:
+            return subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=errors, env=environment
+            )
 
     def finish(self, run: Path, *more: str, under: Iterable[str] = ()) -> None:
         """Run to the end.
@@ -90,7 +92,16 @@ class Job:
             RunError: It failed.
         """
         if self.start(run, *more, under=under).wait():
-            raise RunError(f"{run}: a run that was not killed failed")
+            raise RunError(f"{run}: a run that was not killed failed: {self.last_error}")
+
+    @property
+    def last_error(self) -> str:
+        """The last line that the newest process wrote to standard error."""
+        return (self._errors.read_text().strip().splitlines() or ["no message"])[-1]
+
+    @property
+    def _errors(self) -> Path:
+        return self.folder / "stderr"
 
 
 def write_corpus(folder: Path, seed: int) -> None:
@@ -231,9 +242,10 @@ def compared(job: Job, kills: Iterable[tuple[str, str]]) -> Iterator[dict[str, A
     for i, (at, where) in enumerate(kills, start=1):
         failed = job.start(job.run).wait()
         same = not failed and result_hash(job.run) == expected
-        print(f"{i:5}  {at:<10}{where:<58}{'yes' if same else 'NO'}", flush=True)
+        answer = f"failed: {job.last_error}" if failed else "yes" if same else "NO"
+        print(f"{i:5}  {at:<10}{where:<58}{answer}", flush=True)
         shutil.rmtree(job.run)
-        yield {"at": at, "where": where, "same": same}
+        yield {"at": at, "where": where, "same": same, "failed": bool(failed)}
 
 
 def main(args: argparse.Namespace) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.common import Benchmark
 from yakusu.data.text import read_lines
 from yakusu.data.vocabulary import EOS
+from yakusu.engine.config import EngineConfig
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.search.tokens import TokenRules
@@ -82,7 +83,8 @@ def compare(translator: Translator, args: argparse.Namespace) -> dict[str, Any]:
 def main(args: argparse.Namespace) -> None:
     """Compare, and print the result."""
     args.src = args.src or args.data / "multi30k" / "val.en"
-    measured = compare(Translator.load(args.model), args)
+    engine = EngineConfig(threads=args.threads)
+    measured = compare(Translator.load(args.model, engine=engine), args)
     print(f"{measured['sentences']:,} sentences, {measured['tokens']:,} target tokens")
     print(f"log-probabilities: at most {measured['largest_log_prob']:.1f} in absolute value")
     for key, name in (("log_prob", "log-probabilities"), ("score", "normalised scores")):

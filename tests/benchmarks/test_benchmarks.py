@@ -85,6 +85,13 @@ def test_names_of_folders_have_only_letters_digits_and_hyphens() -> None:
     assert runs.slug("multi30k 2e+13 1") == "multi30k-2e13-1"
 
 
+def test_joined_captions_are_translated_as_one_sentence() -> None:
+    model = ROOT / "tests" / "fixtures" / "format-1" / "transformer"
+    translator = runs.open_translator(model, threads=1)
+    translator.translate(["Two dogs are playing. The men are running. A girl is reading."])
+    assert translator.tally.segments == 1  # 3, if the line is divided into sentences
+
+
 # ---- scripts -------------------------------------------------------------------------------------
 
 
@@ -222,7 +229,7 @@ def test_conclusions_quote_only_numbers_of_their_section(section: Any) -> None:
 
 @pytest.mark.parametrize("section", sections(), ids=lambda section: section.results)
 def test_cells_hold_no_dictionaries_and_no_signatures(section: Any) -> None:
-    for table in section.tables(records.read(section.results)):
+    for table in section.of(records.read(section.results)):
         assert table.rows and {len(row) for row in table.rows} == {len(table.head)}
         cells = [cell for row in table.rows for cell in row]
         assert [cell for cell in cells if re.search(r"[{}|]|version:", cell)] == []
