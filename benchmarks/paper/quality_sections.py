@@ -173,7 +173,7 @@ SECTIONS = (
         "Minutes are those of training with one thread, while other programs used the machine: on "
         "the GPU, up to fifteen other training runs. Minutes and FLOPs do not include those of "
         "teachers, of the reverse model or of translating the training text.",
-        (("techniques.png", "Gain of each technique, with its interval"),),
+        (("techniques.png", "Dev BLEU of each technique, with the interval of its gain"),),
     ),
     Section(
         "fast_student",
