@@ -1,6 +1,7 @@
 """Back-translation: tagged synthetic sources, filtered by a round trip, whatever interrupts it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,18 @@ def test_held_out_text_is_refused(backtranslate: Backtranslate, tmp_path: Path) 
         backtranslate(held_out=(str(test),))
     made = backtranslate(held_out=(str(test),), drop_held_out=True)
     assert "The end." not in {tgt for _, tgt in pairs_of(made.corpus)}
+
+
+def test_held_out_text_stays_left_out_after_an_interruption(
+    backtranslate: Backtranslate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    held_out = (str(write(tmp_path / "test.de", ["the end"])),)
+    drop = partial(backtranslate, held_out=held_out, drop_held_out=True)
+    assert interrupt_at(16, monkeypatch, drop)
+    message = r"bt/parts/texts was made with other settings \(drop_held_out: true, now false\)"
+    with pytest.raises(RunError, match=message):
+        backtranslate(held_out=held_out)
+    assert drop().facts.counts["held out"] == 1
 
 
 def test_samples_do_not_change_when_they_are_drawn_again(

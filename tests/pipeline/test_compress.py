@@ -14,7 +14,16 @@ import torch
 from safetensors.torch import load_file
 
 import yakusu
-from tests.translators import ENGINES, Engine, network_of, same_translations, save, small_tokenizer
+from tests.pipeline.synthetic import whole_lines
+from tests.translators import (
+    ENGINES,
+    Engine,
+    network_of,
+    same_translations,
+    save,
+    small_tokenizer,
+    untrained,
+)
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.compress.lattice import ONE_TIER
 from yakusu.data.tokenizer import Tokenizer
@@ -262,6 +271,34 @@ def test_bleu_equals_evaluate_in_the_language_of_the_file(saved: Path, tmp_path:
     engine = EngineConfig(engine="torch")
     expected = yakusu.evaluate_model(saved, SENTENCES[:5], references, engine=engine)[0]
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
+
+
+def test_each_line_is_scored_as_one_sentence_as_by_evaluate(tmp_path: Path) -> None:
+    files = documents(read_receipt(FILES / "transformer"))
+    model = save(tmp_path / "model", untrained("bytes"), documents=files)
+    lines = ["The red boat. The boat home.", "Where is the boat? Here."]
+    references = whole_lines(model).translate(lines)
+    assert references != load(model).translate(lines)
+    _, made = compressed(model, src=lines, references=references)
+    expected = yakusu.evaluate_model(model, lines, references, engine="torch")[0]
+    assert expected.value == pytest.approx(100) and str(made.scores[0]) == str(expected)
+
+
+def test_references_in_a_language_that_the_model_lacks_are_rejected(tmp_path: Path) -> None:
+    tokenizer = small_tokenizer(WORDS, languages=("de", "fr"))
+    config = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2)
+    network = TorchDecoder(Transformer(config, **tokenizer.vocab_sizes))
+    search = SearchConfig(beam=1)
+    translator = Translator(network, tokenizer, languages=("en", "de"), search=search)
+    model = save(
+        tmp_path / "model", translator, documents=documents(read_receipt(FILES / "transformer"))
+    )
+    references = tmp_path / "truth.es"
+    references.write_text("home\n")
+    message = "model has no target language 'es': choose one of de, fr as the language of the ref"
+    with pytest.raises(ModelError, match=message):
+        compressed(model, src=["home"], references=references)
+    assert not (tmp_path / "small").exists()
 
 
 class _Messages(Silent):

@@ -23,6 +23,7 @@ from yakusu.folder import read_json, sha256
 from yakusu.pipeline import synthetic
 from yakusu.pipeline.distil import DistilConfig, Distilled
 from yakusu.recipe import load_recipe
+from yakusu.translator.folder import model_hash
 
 REFERENCES = [f"reference {number}" if line else "" for number, line in enumerate(LINES)]
 SMALL = [
@@ -242,14 +243,27 @@ def test_held_out_lines_can_be_left_out(distil: Distil, tmp_path: Path) -> None:
     assert made.facts.counts["held out"] == 2
 
 
-def test_held_out_files_cannot_be_added_after_an_interruption(
-    distil: Distil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_what_the_choice_of_texts_depends_on_cannot_change_after_an_interruption(
+    distil: Distil, teacher: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert interrupt_at(16, monkeypatch, distil)
-    assert (tmp_path / "run" / "parts" / "texts").exists()
     test = write(tmp_path / "test.de", ["The end"])
-    with pytest.raises(RunError, match=r"parts/texts was made from other files \(held out 1: null"):
-        distil(held_out=(str(test),))
+    held_out = {"held_out": (str(test),), "drop_held_out": True}
+    assert interrupt_at(12, monkeypatch, lambda: distil(**held_out))
+    parts = tmp_path / "run" / "parts"
+    assert (parts / "texts").exists() and not [*parts.glob("teacher/*.src")]
+    other = save(tmp_path / "other", untrained("bytes", beam=3))
+    hashes = [model_hash(model) for model in (teacher, other)]
+    for change, message in (
+        ({"drop_held_out": False}, "drop_held_out: true, now false"),
+        ({"held_out": ()}, f'inputs.held out 1: "{sha256(test)}", now null'),
+        ({"teachers": other}, f'models.1: "{hashes[0]}", now "{hashes[1]}"'),
+        ({"teachers": [teacher, other]}, f'models.2: null, now "{hashes[1]}"'),
+    ):
+        with pytest.raises(
+            RunError, match=rf"parts/texts was made with other settings \({message}"
+        ):
+            distil(**{**held_out, **change})
+    distil(**held_out)
 
 
 @pytest.mark.parametrize("one_file", [False, True])

@@ -155,9 +155,9 @@ class _Backtranslation:
             self.texts,
             texts,
             Overlaps(HeldOutLines(held_out, Corpus()), texts.names),
+            models["reverse"],
             inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
-            fits=models["reverse"].fits,
         )
         models["reverse"].translate(self.texts, self.reverse, progress)
         if "forward" in models:

@@ -4,20 +4,20 @@ import multiprocessing
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yakusu.compress.config import CompressConfig
-from yakusu.data.text import Text, language_of, read_lines
+from yakusu.data.text import Text
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.errors import DataError, ModelError, RunError, unequal
+from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.evaluate import remark_on_case, translated
+from yakusu.pipeline.evaluate import Lines, refuse_unequal, remark_on_case, translated_lines
 from yakusu.pipeline.receipt import CompressionFacts, read_facts
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
@@ -68,7 +68,8 @@ def compress_translator(
         progress: Progress reporter.
 
     Raises:
-        ModelError: The folder is incomplete, corrupt or already compressed.
+        ModelError: The folder is incomplete, corrupt or already compressed, or has no target
+            language for `references`.
         RunError: `out` exists.
         RecipeError: A setting has no effect on translators.
         DataError: The settings do not fit the tables, `src` and `references` do not match, or the
@@ -84,10 +85,10 @@ def compress_translator(
     if test:
         test.remark(translator.tokenizer, progress)
     receipt = read_facts(folder)
-    before = test.bleu(translator, progress) if test else None
+    before = test.bleu(translator, str(folder), progress) if test else None
     tables = compress_tables(network, config, progress)
     weights = _stored(network, int8=config.int8)
-    after = test.bleu(translator, progress) if test else None
+    after = test.bleu(translator, str(folder), progress) if test else None
     scores = (before, after) if before and after else None
     facts = CompressionFacts(
         source=sha256(folder / "model.safetensors"),
@@ -146,9 +147,8 @@ def _of_compressed_tables(model: Seq2Seq) -> set[str]:
 class _Test:
     """Test set to score before and after compression; read before anything is written."""
 
-    src: list[str]
-    references: list[str]
-    language: str  # according to the name of the references file
+    src: Lines
+    references: Lines
     lowercase: bool
 
     @classmethod
@@ -157,34 +157,24 @@ class _Test:
             return None
         if src is None or references is None:
             raise DataError("src and references belong together: provide both or neither")
-        lines, truth = (
-            list(read_lines(text) if isinstance(text, str | Path) else text)
-            for text in (src, references)
-        )
-        if len(lines) != len(truth):
-            one, other = (
-                str(text) if isinstance(text, str | Path) else name
-                for text, name in ((src, "the sentences"), (references, "the references"))
-            )
-            raise unequal(one, len(lines), other, len(truth))
-        named = language_of(references) if isinstance(references, str | Path) else ""
-        return cls(lines, truth, named, lowercase)
+        sources, truth = Lines.of(src, "sentences"), Lines.of(references, "references")
+        refuse_unequal(sources, truth)
+        return cls(sources, truth, lowercase)
 
     def remark(self, tokenizer: Tokenizer, progress: Progress) -> None:
         """Say that the tokenizer has no capitals and the references do."""
         if not self.lowercase:
-            written = tokenizer.decode_target(tokenizer.encode_target(self.references))
-            remark_on_case(written, self.references, progress)
+            truth = self.references.lines
+            written = tokenizer.decode_target(tokenizer.encode_target(truth))
+            remark_on_case(written, truth, progress)
 
-    def bleu(self, translator: Translator, progress: Progress) -> Score:
-        """Translate and score the test set."""
-        if translator.targets and self.language:
-            translator = translator.translating_to(self.language)
-        with progress.track("translating", "sentences", len(self.src)) as tracker:
-            lines = translated(translator, self.src, tracker)
-        language = self.language or translator.languages[1] or None
-        options: dict[str, Any] = {"lowercase": self.lowercase, "target_language": language}
-        return score(lines, self.references, **options)[0]
+    def bleu(self, translator: Translator, name: str, progress: Progress) -> Score:
+        """Translate and score the test set; `name` is that of the model in messages."""
+        truth = self.references
+        made = translated_lines(translator, self.src, truth.language, name=name, progress=progress)
+        language = truth.language or made.language or None
+        lowercase = self.lowercase
+        return score(made.lines, truth.lines, lowercase=lowercase, target_language=language)[0]
 
 
 class Memory(NamedTuple):

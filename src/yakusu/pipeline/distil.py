@@ -205,9 +205,9 @@ class _Distillation:
             self.parts / "texts",
             texts,
             Overlaps(HeldOutLines(self._held_out, self.recipe.data.dev), texts.names),
+            teacher,
             inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
-            fits=teacher.fits,
         )
         teacher.translate(self.parts / "texts", self.parts / "teacher", self.progress)
         pairs = self._pairs(teacher, counts)

@@ -59,7 +59,7 @@ def evaluate(
         DataError: A file cannot be read, the texts differ in length, or the language is unknown.
     """
     language = _checked_language(target_language)
-    made, truth = _Lines.of(hypotheses, "hypotheses"), _Lines.of(references, "references")
+    made, truth = Lines.of(hypotheses, "hypotheses"), Lines.of(references, "references")
     language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
     return _score(made, truth, options, baseline, paper, progress or Silent())
@@ -95,8 +95,8 @@ def evaluate_model(
         ModelError: The model folder is incomplete or corrupt, or holds a parser.
     """
     language, progress = _checked_language(target_language), progress or Silent()
-    sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
-    _refuse_unequal(sources, truth)
+    sources, truth = Lines.of(src, "source sentences"), Lines.of(references, "references")
+    refuse_unequal(sources, truth)
     made = _translated(model, sources, language or truth.language, engine, progress)
     language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
@@ -124,7 +124,7 @@ def translate_to_score(
         DataError: A file cannot be read.
         ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
-    lines = _Lines.of(src, "source sentences")
+    lines = Lines.of(src, "source sentences")
     return _translated(model, lines, to, engine, progress or Silent()).lines
 
 
@@ -177,7 +177,7 @@ def evaluate_parser(
 
 
 @dataclass(frozen=True)
-class _Lines:
+class Lines:
     """Lines of text, their name in messages, and the language in their file name ("": none)."""
 
     name: str
@@ -185,7 +185,12 @@ class _Lines:
     language: str
 
     @classmethod
-    def of(cls, text: Text, name: str) -> "_Lines":
+    def of(cls, text: Text, name: str) -> "Lines":
+        """Read a text; `name` is that of lines that are not from a file.
+
+        Raises:
+            DataError: The file cannot be read.
+        """
         if isinstance(text, str | Path):
             return cls(str(text), list(read_lines(text)), language_of(text))
         return cls(f"the {name}", list(text), "")
@@ -193,37 +198,55 @@ class _Lines:
 
 def _translated(
     model: str | Path,
-    sources: _Lines,
+    sources: Lines,
     language: str,
     engine: EngineConfig | Engine | None,
     progress: Progress,
-) -> _Lines:
-    """Translate lines; `language` is that of the references, which may be unknown."""
-    one_sentence = TextConfig(one_sentence_per_line=True)
-    translator = Translator.load(model, engine=engine, text=one_sentence)
+) -> Lines:
+    translator = Translator.load(model, engine=engine)
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
+    return translated_lines(translator, sources, language, name=str(model), progress=progress)
+
+
+def translated_lines(
+    translator: Translator, sources: Lines, language: str, *, name: str, progress: Progress
+) -> Lines:
+    """Translate lines to score them: each is one sentence.
+
+    Args:
+        translator: The translator.
+        sources: The lines.
+        language: Language of the references; "": unknown. A model with several target languages
+            translates to this one.
+        name: Name of the model in messages.
+        progress: Progress reporter.
+
+    Raises:
+        ModelError: The model has several target languages, but not that of the references.
+    """
     if translator.targets and language:
         if not translator.tokenizer.languages_like(language):
             raise ModelError(
-                f"{model} has no target language '{language}': choose one of "
-                f"{shown(translator.targets)} (--language)"
+                f"{name} has no target language '{language}': choose one of "
+                f"{shown(translator.targets)} as the language of the references"
             )
         translator = translator.translating_to(language)
+    translator = translator.with_settings(text=TextConfig(one_sentence_per_line=True))
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)
-    return _Lines(f"the output of {model}", lines, translator.languages[1])
+    return Lines(f"the output of {name}", lines, translator.languages[1])
 
 
 def _score(
-    made: _Lines,
-    truth: _Lines,
+    made: Lines,
+    truth: Lines,
     options: MetricOptions,
     baseline: Text | None,
     paper: bool,
     progress: Progress,
 ) -> Scores:
-    _refuse_unequal(made, truth)
+    refuse_unequal(made, truth)
     language, lowercase = options.target_language, options.lowercase
     if not (language or options.tokenize):
         progress.say("unknown target language, using BLEU's default tokenizer 13a: add --language")
@@ -234,8 +257,8 @@ def _score(
         of = language or "en"
         results.append(tokenized_compound_bleu(made.lines, truth.lines, of, lowercase=lowercase))
     if baseline is not None:
-        other = _Lines.of(baseline, "baseline")
-        _refuse_unequal(other, truth)
+        other = Lines.of(baseline, "baseline")
+        refuse_unequal(other, truth)
         compared = paired_bootstrap(other.lines, made.lines, truth.lines, **asdict(options))
         results.append(compared)
     return results
@@ -271,7 +294,8 @@ def translated(translator: Translator, sources: Iterable[str], tracker: Tracker)
     return texts
 
 
-def _refuse_unequal(made: _Lines, truth: _Lines) -> None:
+def refuse_unequal(made: Lines, truth: Lines) -> None:
+    """Raise DataError if two texts differ in the number of their lines."""
     if len(made.lines) != len(truth.lines):
         raise unequal(made.name, len(made.lines), truth.name, len(truth.lines))
 

@@ -1,6 +1,7 @@
 """Synthetic corpora: texts that models translate in shards, so that commands can be resumed.
 
-FOLDER/parts/texts/           the texts, SHARD_LINES in each 000001.src; their references in *.ref
+FOLDER/parts/texts/           the texts, SHARD_LINES in each 000001.src; their references in *.ref;
+                              and texts.json: what their choice depends on, and numbers of lines
 FOLDER/parts/teacher/ etc.    the translations of each shard, by the role of the models
 FOLDER/corpus/                train.src, train.tgt, and corpus.json, the receipt
 
@@ -12,10 +13,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from yakusu.config import Config
 from yakusu.data.duplicates import DuplicateFinder
@@ -151,21 +153,14 @@ class Models:
                 yield from_line(line, self.translator.search.n_best)
 
 
-class _Selection(BaseModel):
-    """Content of texts.json: the files that were read, and the number of their lines."""
-
-    inputs: Mapping[str, str]
-    counts: Mapping[str, int]
-
-
 def select_texts(
     folder: Path,
     texts: Texts,
     overlaps: Overlaps,
+    models: Models,
     *,
     inputs: Mapping[str, str],
     drop_held_out: bool,
-    fits: Callable[[str], bool],
 ) -> Counter[str]:
     """Write the texts to translate as shards, unless that has been done.
 
@@ -173,21 +168,24 @@ def select_texts(
         folder: Folder of the shards.
         texts: The texts.
         overlaps: Finds held-out lines.
+        models: The models to translate them; texts that are too long for these are left out.
         inputs: SHA-256 of the files of the texts and of the held-out lines, by role.
-        drop_held_out: Leave them out, instead of refusing the texts.
-        fits: Whether a text is short enough.
+        drop_held_out: Leave held-out lines out, instead of refusing the texts.
 
     Returns:
         Number of lines that were read and that were dropped for each reason.
 
     Raises:
         DataError: A line is held out, no line is left, or a file cannot be read or has changed.
-        RunError: The shards were written with other files.
+        RunError: The shards were written with other files, models or settings.
     """
+    # Each has a name, because `difference` shows no values of "models" itself.
+    numbered = {str(n): each for n, each in enumerate(models.settings.models, start=1)}
+    settings = {"drop_held_out": drop_held_out, "inputs": dict(inputs), "models": numbered}
     if folder.exists():
-        return _earlier_counts(folder, inputs)
+        return _earlier_counts(folder, settings)
     counts: Counter[str] = Counter(read=0)
-    mask = _mask(texts, overlaps, fits, counts)
+    mask = _mask(texts, overlaps, models.fits, counts)
     if not drop_held_out:
         overlaps.refuse()
     if not mask.any():
@@ -198,21 +196,22 @@ def select_texts(
         _write_shards(temporary, texts, mask)
         if changed := first_changed(texts.files, inputs):
             raise DataError(f"{changed} changed while being read: rerun the command")
-        write_json(temporary / _TEXTS, _Selection(inputs=inputs, counts=counts).model_dump())
+        write_json(temporary / _TEXTS, {**settings, "counts": counts})
 
     save_folder(folder, fill)
     return counts
 
 
-def _earlier_counts(folder: Path, inputs: Mapping[str, str]) -> Counter[str]:
+def _earlier_counts(folder: Path, settings: Mapping[str, Any]) -> Counter[str]:
     verify_folder(folder)
-    earlier = _Selection.model_validate(read_json(folder / _TEXTS))
-    if found := difference(dict(earlier.inputs), dict(inputs)):
+    earlier = read_json(folder / _TEXTS)
+    counts = earlier.pop("counts")
+    if found := difference(earlier, settings):
         raise RunError(
-            f"{folder} was made from other files ({found}): use the same files, or choose another "
-            "folder"
+            f"{folder} was made with other settings ({found}): use the same settings, or choose "
+            "another folder"
         )
-    return Counter(earlier.counts)
+    return Counter(counts)
 
 
 def _mask(
