@@ -9,6 +9,7 @@ from yakusu.data.corpus import (
     Corpus,
     ExtraCorpus,
     count_pairs,
+    numbered_pairs,
     read_pairs,
     tree_files,
     with_languages,
@@ -128,6 +129,22 @@ def test_columns_are_found_by_the_names_in_the_first_line(tmp_path: Path) -> Non
     assert list(read_pairs(tsv(tmp_path, content, src_column="no", tgt_column=3))) == [
         ("hund", "Hund")
     ]
+
+
+def test_pairs_are_numbered_by_their_lines(tmp_path: Path) -> None:
+    two = [(1, ("a", "x")), (2, ("b", "y"))]
+    after_header = [(line + 1, pair) for line, pair in two]
+    assert list(numbered_pairs(two_files(tmp_path, "a\nb\n", "x\ny\n"))) == two
+    assert list(numbered_pairs(tsv(tmp_path, "a\tx\nb\ty\n"))) == two
+    assert list(numbered_pairs(tsv(tmp_path, "source\ttarget\na\tx\nb\ty"))) == after_header
+    named = tsv(tmp_path, "no\tis\na\tx\n\nb\ty\n", src_column="no", tgt_column="is")
+    assert list(numbered_pairs(named)) == [(2, ("a", "x")), (3, ("", "")), (4, ("b", "y"))]
+    assert list(numbered_pairs(tsv(tmp_path, ""))) == []
+
+
+def test_pairs_that_are_not_lines_are_numbered_by_their_place(tmp_path: Path) -> None:
+    table = written(tmp_path / "a.csv", 'source,target\n"a\na",x\nb,y\n')
+    assert list(numbered_pairs(Corpus(pairs=str(table)))) == [(1, ("a a", "x")), (2, ("b", "y"))]
 
 
 def test_an_unknown_column_is_reported_with_the_known_ones(tmp_path: Path) -> None:

@@ -103,6 +103,19 @@ def test_a_number_of_checkpoints_given_by_the_user_is_averaged(
         yakusu.average(run, last=1, best=True)
 
 
+def test_gradients_of_frozen_parts_are_not_counted(
+    run: Path, dev_scores: list[float], tmp_path: Path
+) -> None:
+    dev_scores += [10.5, 10.5]
+    whole = read_receipt(yakusu.average(run, out=tmp_path / "whole"))
+    with (run / "recipe.toml").open("a") as recipe:
+        recipe.write('[parent]\nmodel = "parent"\nfreeze = ["encoder"]\n')
+    frozen = read_receipt(yakusu.average(run, out=tmp_path / "frozen"))
+    saved = (whole.flops.counted - frozen.flops.counted) / whole.target_tokens
+    matrices = 4 * 16 * 16 + 2 * 16 * 32  # of the encoder; each side of a pair has as many tokens
+    assert saved == pytest.approx(2 * matrices, rel=0.02)
+
+
 @pytest.fixture
 def later(run: Path) -> Iterator[Path]:
     """The run, stopped at step 97: a checkpoint that is not averaged."""

@@ -412,6 +412,24 @@ def test_lines_of_a_tsv_file_count_its_header(tmp_path: Path) -> None:
         assert [each.line for each in by_name(report.filters)["empty"].examples] == [302]
 
 
+def test_lines_of_held_out_tsv_files_count_their_header(tmp_path: Path) -> None:
+    train = write(tmp_path, PLAIN)
+    dev, test = (Corpus(pairs=str(tmp_path / name)) for name in ("dev.tsv", "test.tsv"))
+    for each in (dev, test):
+        rows = ["source\ttarget", "fresh\tneu", "\t".join(PLAIN[4])]
+        Path(each.pairs).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    recipe = load_recipe("tiny", src=train.src, tgt=train.tgt, dev_pairs=dev.pairs)
+    found = {
+        (each.held_out, each.within): [(e.line, e.note) for e in each.pairs.examples]
+        for each in check(recipe, test=test).overlaps
+    }
+    assert found == {
+        ("dev", "train"): [(5, "line 3 of dev")],
+        ("test", "train"): [(5, "line 3 of test")],
+        ("test", "dev"): [(2, "line 2 of test"), (3, "line 3 of test")],
+    }
+
+
 def test_compressed_files_are_read(tmp_path: Path) -> None:
     corpus = write(tmp_path, PLAIN)
     for name in (corpus.src, corpus.tgt):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,13 @@ def test_slow_steps_are_logged_once_a_minute(
     make_trainer(record=events.append, log_steps=1000, max_steps=20).run()
     logged = [event["step"] for event in events if event["event"] == "train"]
     assert 2 <= len(logged) < 20
+
+
+def test_a_skipped_step_names_its_first_lines() -> None:
+    assert str(SKIP).endswith("(1 skipped so far; lines 4, 7)")
+    ten, eleven = (str(replace(SKIP, lines=list(range(1, n + 1)))) for n in (10, 11))
+    assert ten.endswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)")
+    assert eleven.endswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ...)")
 
 
 def test_event_after_an_incomplete_line_starts_a_new_line(tmp_path: Path) -> None:

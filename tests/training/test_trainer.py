@@ -19,7 +19,7 @@ from yakusu.model.base import models
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
 from yakusu.training.checkpoint import checkpoints
-from yakusu.training.state import seed_step
+from yakusu.training.state import read_state, seed_step
 from yakusu.training.step import Step, dev_perplexity
 from yakusu.training.trainer import Trainer
 from yakusu.weights import load_tensors
@@ -145,6 +145,50 @@ def test_patience_can_count_perplexity(
     )
     assert trainer.run() == "patience = 2 validations without a better perplexity"
     assert (trainer.state.step, trainer.state.best_step, trainer.state.best) == (4, 2, -4.0)
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def an_hour(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], float]:
+    """A score that takes an hour; nothing else takes any time."""
+    now = 0.0
+
+    def score(_: Any) -> float:
+        nonlocal now
+        now += 3600
+        return 0.0
+
+    monkeypatch.setattr("yakusu.training.state.time.monotonic", lambda: now)
+    return score
+
+
+def test_validation_counts_as_time(
+    make_trainer: MakeTrainer, an_hour: Callable[[Any], float], tmp_path: Path
+) -> None:
+    events: list[dict[str, Any]] = []
+    trainer = make_trainer(validate_steps=2, max_hours=2, bleu=an_hour, record=events.append)
+    assert trainer.run() == "max_hours = 2"
+    validated = [each for each in events if each["event"] == "validate"]
+    assert [(each["step"], each["seconds"]) for each in validated] == [(2, 3600), (4, 7200)]
+    saved = checkpoints(tmp_path / "checkpoints")
+    assert [read_state(each).seconds for each in saved] == [3600, 7200]
+
+
+def test_resumed_run_takes_as_long_as_an_uninterrupted_one(
+    make_trainer: MakeTrainer, an_hour: Callable[[Any], float], tmp_path: Path
+) -> None:
+    def seconds(folder: str, *limits: int) -> float:
+        for max_steps in limits:
+            trainer = make_trainer(
+                folder=tmp_path / folder, max_steps=max_steps, validate_steps=2, bleu=an_hour
+            )
+            trainer.resume()
+            trainer.run()
+        return trainer.state.seconds
+
+    assert seconds("halves", 2, 4) == seconds("uninterrupted", 4) == 7200
 
 
 # ---- validation ----------------------------------------------------------------------------------

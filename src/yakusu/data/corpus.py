@@ -14,6 +14,7 @@ from yakusu.data.brackets import begins_as_tree
 from yakusu.data.compressed import plain_name
 from yakusu.data.formats import format_by_name, languages_in, read_file
 from yakusu.data.languages import find_pair, language_code
+from yakusu.data.tables import has_header
 from yakusu.data.text import (
     ErrorPolicy,
     InvalidLines,
@@ -177,6 +178,20 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     return _read_two_files(corpus)
 
 
+def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
+    """Read the pairs of a corpus in order, each with the number of its line, from 1.
+
+    The first pair of a TSV file with a header is line 2. If pairs are not lines, as in TMX, the
+    number is that of the pair.
+
+    Raises:
+        YakusuError: As in `read_pairs`.
+    """
+    is_table = corpus.pairs and format_by_name(corpus.pairs) == "tsv"
+    first = 2 if is_table and has_header(_pair_file(corpus)) else 1
+    return enumerate(read_pairs(corpus), start=first)
+
+
 def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
     names = (corpus.src, corpus.tgt)
     src_errors, tgt_errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
@@ -190,12 +205,14 @@ def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
 
 
 def _read_one_file(corpus: Corpus) -> Iterator[Pair]:
-    columns, errors = (
-        (corpus.src_column, corpus.tgt_column),
-        InvalidLines(corpus.errors, whole_lines=True),
-    )
-    yield from read_file(PairFile(corpus.pairs, columns, errors, corpus.warn))
-    corpus.warn(errors.warning(corpus.pairs))
+    file = _pair_file(corpus)
+    yield from read_file(file)
+    corpus.warn(file.errors.warning(corpus.pairs))
+
+
+def _pair_file(corpus: Corpus) -> PairFile:
+    errors = InvalidLines(corpus.errors, whole_lines=True)
+    return PairFile(corpus.pairs, (corpus.src_column, corpus.tgt_column), errors, corpus.warn)
 
 
 def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -> Iterator[Pair]:
@@ -227,6 +244,8 @@ def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -
 
 def count_pairs(corpus: Corpus) -> int | None:
     """Return the number of pairs; None if counting them takes as long as reading them.
+
+    The header of a TSV file counts as a pair.
 
     Raises:
         DataError: A file cannot be read or is not UTF-8.

@@ -36,10 +36,8 @@ def read_tsv(file: PairFile) -> Iterator[Pair]:
     """
     lines = raw_lines(file.path, errors=file.errors)
     rows = ((number, line.split("\t")) for number, line in enumerate(lines, start=1))
-    begin = raw_lines(file.path, errors=InvalidLines("replace"))
-    inspected = [line.split("\t") for line in islice(begin, _INSPECTED)]
     longer = list[int]()
-    yield from _pairs(file, rows, inspected, _TSV_FIX, longer.append)
+    yield from _pairs(file, rows, _inspected(file), _TSV_FIX, longer.append)
     if longer:
         numbers = ", ".join(map(str, longer[:_SHOWN])) + (", ..." if len(longer) > _SHOWN else "")
         rows_are, lines_ = ("row was", "line") if len(longer) == 1 else ("rows were", "lines")
@@ -47,6 +45,22 @@ def read_tsv(file: PairFile) -> Iterator[Pair]:
             f"{file.path}: {len(longer):,} {rows_are} left out because of more cells than the "
             f"table has columns ({lines_} {numbers}): remove the tabs inside sentences"
         )
+
+
+def has_header(file: PairFile) -> bool:
+    """Whether the first row of a TSV file names its columns; an empty file has no header.
+
+    Raises:
+        DataError: The header lacks a name.
+    """
+    rows = _inspected(file)
+    return bool(rows) and _find_columns(file, rows[0], rows)[2]
+
+
+def _inspected(file: PairFile) -> list[list[str]]:
+    """Return the first rows of a TSV file."""
+    begin = raw_lines(file.path, errors=InvalidLines("replace"))
+    return [line.split("\t") for line in islice(begin, _INSPECTED)]
 
 
 def read_csv(file: PairFile) -> Iterator[Pair]:

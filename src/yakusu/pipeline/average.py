@@ -10,6 +10,7 @@ from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.card import documents
+from yakusu.pipeline.inherit import freeze
 from yakusu.pipeline.receipt import RejectedAverage, named_average, read_receipt
 from yakusu.pipeline.training_facts import make_receipt
 from yakusu.pipeline.validation import DevScore, require_engine
@@ -154,6 +155,7 @@ class _Averager:
         self.tokenizer = Tokenizer.load(self.data)
         device = pick_device(self.recipe.training.device)
         self.model = build(self.recipe.model, **self.tokenizer.vocab_sizes).to(device)
+        freeze(self.model, self.recipe.parent)  # the receipt counts the operations of training
         self.dev_score = DevScore(self.recipe, self.tokenizer, self.data, Group(), progress)
 
     def average(self, chosen: list[Path]) -> _Average:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import regex
 
-from yakusu.data.corpus import Corpus, count_pairs, read_pairs
+from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.identification import EvenSample
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.text import Pair
@@ -66,23 +66,23 @@ def check(
     languages = CheckedLanguages(recipe)
     progress = progress or Silent()
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
-    n_pairs, total = 0, count_pairs(corpus)
+    n_pairs, line, total = 0, 0, count_pairs(corpus)  # `line` is that of the last pair
     with progress.track("sampling", "pairs", total) as tracker:
-        for n_pairs, pair in enumerate(read_pairs(corpus), start=1):
-            sample.add((n_pairs, pair))
+        for line, pair in numbered_pairs(corpus):
+            n_pairs += 1
+            sample.add((line, pair))
             tracker.advance()
-    n_header = total - n_pairs if total else 0  # lines before the first pair
+    first = line - n_pairs + 1  # line of the first pair
     languages.require_order(corpus, (pair for _, pair in sample))
     overlaps = _Overlaps(held_out, languages)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        numbered = [(n_header + line, pair) for line, pair in sample]
-        reading = _Reading(recipe, languages, numbered, Path(folder), stack)
+        reading = _Reading(recipe, languages, list(sample), Path(folder), stack)
         with progress.track("reading", "pairs", n_pairs) as tracker:
-            for line, pair in enumerate(read_pairs(corpus), start=n_header + 1):
+            for line, pair in numbered_pairs(corpus):
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
-        return reading.report(overlaps.results(), first=n_header + 1, has_lines=total is not None)
+        return reading.report(overlaps.results(), first=first, has_lines=total is not None)
 
 
 def _require_files(corpora: Iterable[Corpus]) -> None:
@@ -109,14 +109,14 @@ class _Overlaps:
         for name, corpus in corpora.items():
             if corpus:
                 languages.require_order(corpus)
-                held_out = HeldOut(name, read_pairs(corpus))
+                held_out = HeldOut(name, numbered_pairs(corpus))
                 if not held_out.n_texts:
                     raise _no_pairs(corpus)
                 self._searches.append(held_out.search("train"))
         self._in_train = tuple(self._searches)
         if len(self._in_train) > 1:
             search = self._in_train[1].held_out.search("dev")
-            for line, pair in enumerate(read_pairs(corpora["dev"]), start=1):
+            for line, pair in numbered_pairs(corpora["dev"]):
                 search.add(line, pair, keys_of(pair))
             self._searches.append(search)
 

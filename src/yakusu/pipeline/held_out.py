@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.corpus import Corpus, numbered_pairs
 from yakusu.data.noise import words_only
 from yakusu.data.text import Pair, read_lines
 from yakusu.errors import DataError, ModelError
@@ -30,13 +30,13 @@ class HeldOutLines:
     def __init__(self, files: Iterable[Path], dev: Corpus) -> None:
         self._places: dict[bytes, tuple[str, int]] = {}
         for path in files:
-            self._add(str(path), ((line,) for line in read_lines(path)))
+            self._add(str(path), enumerate(((line,) for line in read_lines(path)), start=1))
         if dev:
-            self._add(" and ".join(map(str, dev.files)), read_pairs(dev))
+            self._add(" and ".join(map(str, dev.files)), numbered_pairs(dev))
 
-    def _add(self, name: str, items: Iterable[tuple[str, ...]]) -> None:
-        for number, lines in enumerate(items, start=1):
-            for words in filter(None, map(words_only, lines)):
+    def _add(self, name: str, numbered: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+        for number, texts in numbered:
+            for words in filter(None, map(words_only, texts)):
                 self._places.setdefault(_hash(words), (name, number))
 
     def find(self, pair: Pair) -> tuple[int, str] | None:

@@ -5,7 +5,7 @@ what it is compared with is streamed.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from yakusu.data.noise import words_only
 from yakusu.data.text import Pair
@@ -21,16 +21,16 @@ class HeldOut:
 
     Args:
         name: "dev" or "test".
-        pairs: The pairs of the set.
+        numbered: The pairs of the set with their lines.
     """
 
-    def __init__(self, name: str, pairs: Iterator[Pair]) -> None:
+    def __init__(self, name: str, numbered: Iterable[tuple[int, Pair]]) -> None:
         self.name, self.n_pairs = name, 0
         # For each kind: key -> its first line here, and how often it occurs here.
         self._first: list[dict[int, int]] = [{} for _ in _KINDS]
         self._counts: list[Counter[int]] = [Counter() for _ in _KINDS]
-        for line, pair in enumerate(pairs, start=1):
-            self.n_pairs = line
+        for line, pair in numbered:
+            self.n_pairs += 1
             for first, counts, key in zip(self._first, self._counts, _own_keys(pair), strict=True):
                 if key is not None:
                     first.setdefault(key, line)

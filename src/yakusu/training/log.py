@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from torch.utils.tensorboard import SummaryWriter
 
 from yakusu.progress import Progress
+from yakusu.training.state import some_of
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class TrainEvent(Event):
         perplexity: Perplexity per target token, without smoothing.
         learning_rate: Learning rate of the step, Eq. 3.
         tokens_per_second: Target tokens per second.
-        seconds: Training time, over all resumptions.
+        seconds: Wall time, including validation and saving, over all resumptions.
     """
 
     name: ClassVar[str] = "train"
@@ -81,7 +82,7 @@ class ValidateEvent(Event):
         best_step: Step of the best validation so far.
         bad_validations: Number of validations since then.
         validation_seconds: Duration of this validation.
-        seconds: Training time, over all resumptions.
+        seconds: Wall time, including validation and saving, over all resumptions.
     """
 
     name: ClassVar[str] = "validate"
@@ -122,7 +123,7 @@ class SkipEvent(Event):
     def __str__(self) -> str:
         return (
             f"{super().__str__()}  skipped: its loss or gradient is not finite ({self.skipped} "
-            f"skipped so far; lines {', '.join(map(str, self.lines[:10]))}, ...)"
+            f"skipped so far; lines {some_of(self.lines)})"
         )
 
 

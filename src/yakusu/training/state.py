@@ -32,7 +32,7 @@ class TrainerState:
         best_step: Step of the best validation.
         best_kept: Step of the best checkpoint that was written successfully.
         bad_validations: Number of validations since the best one.
-        seconds: Training time, over all resumptions.
+        seconds: Wall time, including validation and saving, over all resumptions.
         target_tokens: Target tokens of all steps that were not skipped.
         validated: Step of the last validation.
         skipped: Steps whose loss or gradient was not finite.
@@ -123,7 +123,10 @@ def _reason(error: Exception) -> str:
 
 
 class Clock:
-    """Time spent training, kept in the state across interruptions, and the training speed."""
+    """The wall time of a run, kept in the state across resumptions, and the training speed.
+
+    The time includes validation and saving; the speed does not.
+    """
 
     def __init__(self, state: TrainerState) -> None:
         self.state, self.note = state, ""
@@ -132,7 +135,7 @@ class Clock:
         self._mark = (now, state.target_tokens)
 
     def tick(self) -> None:
-        """Update the time in the state after a step."""
+        """Update the time in the state."""
         self.state.seconds = time.monotonic() - self._start
 
     @property
@@ -146,7 +149,7 @@ class Clock:
         return time.monotonic() - self._logged
 
     def saved(self) -> None:
-        """Record that a checkpoint was written; the time this took does not count as training."""
+        """Record that a checkpoint was written; the speed is measured from now on."""
         self._saved = time.monotonic()
         self._mark = (time.monotonic(), self.state.target_tokens)
 
@@ -186,6 +189,11 @@ def explained_out_of_memory(state: Callable[[], TrainerState]) -> Iterator[None]
         ) from error
 
 
+def some_of(lines: Sequence[int]) -> str:
+    """Return the first ten line numbers as text, with ", ..." if there are more."""
+    return ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
+
+
 def skipped_too_often(
     state: TrainerState, limit: int, lines: Sequence[int], *, saved: bool
 ) -> RunError:
@@ -198,12 +206,11 @@ def skipped_too_often(
         saved: Whether a checkpoint of this step was written.
     """
     step = "this step" if saved else "an earlier step"
-    some = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
     return RunError(
         f"step {state.step:,}: loss or gradient is not finite, in more than "
         f"training.max_skipped = {limit} steps; the last checkpoint is from {step}: check "
-        f"lines {some} of the training text (all are in log.jsonl), or lower training.lr_scale "
-        "or set training.clip_norm=1.0 in a new run"
+        f"lines {some_of(lines)} of the training text (all are in log.jsonl), or lower "
+        "training.lr_scale or set training.clip_norm=1.0 in a new run"
     )
 
 

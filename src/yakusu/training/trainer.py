@@ -274,11 +274,11 @@ class Trainer:
         if state.step % self.config.validate_steps and not at_limit:
             return
         if state.validated != state.step:
-            self._validate()
+            self._validate(clock)
             self.checkpoints.save(state, milestone=True)
             clock.saved()
 
-    def _validate(self) -> None:
+    def _validate(self, clock: Clock) -> None:
         state, start = self.state, time.monotonic()
         state.validated = state.step
         averaged = self.average.weights if self.average else None
@@ -287,6 +287,8 @@ class Trainer:
             model, self.data.dev, self.group, batch_tokens=self.state.batch_tokens, bf16=self.bf16
         )
         score = self.score(model)
+        clock.tick()
+        self._agree(clock)  # on the time, which may reach a limit
         value = score.value if self.config.best_by == "score" else -perplexity
         state.add_validation(value)
         self.output.record(
