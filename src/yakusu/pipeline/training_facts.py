@@ -33,7 +33,7 @@ def make_receipt(
 
     Args:
         recipe: Resolved recipe.
-        model: Trained model.
+        model: Trained model; parts that were not trained are frozen.
         data: Data folder of the run.
         state: Training state of the last checkpoint.
         averaged: Steps of the averaged checkpoints.
