@@ -1,5 +1,6 @@
 """Distillation: the student's corpus is what the teachers wrote, whatever interrupts it."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,6 +265,22 @@ def test_what_the_choice_of_texts_depends_on_cannot_change_after_an_interruption
         ):
             distil(**{**held_out, **change})
     distil(**held_out)
+
+
+def test_other_columns_of_the_same_file_are_refused(teacher: Path, tmp_path: Path) -> None:
+    table = write(tmp_path / "a.tsv", [f"{src}\t{tgt}\t{tgt} too" for src, tgt in PAIRS])
+
+    def distil(column: int) -> Distilled:
+        overrides = [*SMALL, f'data.train={{pairs="{table}", tgt_column={column}}}']
+        config = DistilConfig(corpus_only=True)
+        return yakusu.distil(teacher, overrides=overrides, config=config, run=tmp_path / "run")
+
+    assert pairs_of(distil(3).corpus)[1] == (PAIRS[0][0], f"{PAIRS[0][1]} too")
+    with pytest.raises(RunError, match=r"options.train tgt_column: 3, now null"):
+        distil(2)
+    shutil.rmtree(tmp_path / "run" / "corpus")
+    with pytest.raises(RunError, match=r"train tgt_column: 3, now null"):
+        distil(2)
 
 
 @pytest.mark.parametrize("one_file", [False, True])

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.text import InvalidLines, Pair, read_lines
@@ -191,8 +191,20 @@ class _Distillation:
             models={f"teacher {n}": each for n, each in enumerate(teacher.hashes, start=1)},
             inputs={role: sha256(path) for role, path in files.items()},
             translations={"teacher": teacher.settings},
-            options=self.config.model_dump(exclude={"to", "held_out", "corpus_only"}),
+            options=self.config.model_dump(exclude={"to", "held_out", "corpus_only"})
+            | self._reading,
         )
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        """The columns of both corpora and their policy for invalid lines, without the defaults."""
+        keys = {"src_column", "tgt_column", "errors"}
+        corpora = {"train": self.recipe.data.train, "dev": self.recipe.data.dev}
+        return {
+            f"{name} {key}": value
+            for name, corpus in corpora.items()
+            for key, value in corpus.model_dump(include=keys, exclude_defaults=True).items()
+        }
 
     def _written(self, teacher: Models, making: Making) -> CorpusFacts:
         corpus = self.recipe.data.train
@@ -208,6 +220,7 @@ class _Distillation:
             teacher,
             inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
+            reading=self._reading,
         )
         teacher.translate(self.parts / "texts", self.parts / "teacher", self.progress)
         pairs = self._pairs(teacher, counts)

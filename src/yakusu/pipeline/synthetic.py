@@ -161,6 +161,7 @@ def select_texts(
     *,
     inputs: Mapping[str, str],
     drop_held_out: bool,
+    reading: Mapping[str, Any] | None = None,
 ) -> Counter[str]:
     """Write the texts to translate as shards, unless that has been done.
 
@@ -171,6 +172,7 @@ def select_texts(
         models: The models to translate them; texts that are too long for these are left out.
         inputs: SHA-256 of the files of the texts and of the held-out lines, by role.
         drop_held_out: Leave held-out lines out, instead of refusing the texts.
+        reading: How the files are read, such as their columns, where this is not the default.
 
     Returns:
         Number of lines that were read and that were dropped for each reason.
@@ -181,7 +183,12 @@ def select_texts(
     """
     # Each has a name, because `difference` shows no values of "models" itself.
     numbered = {str(n): each for n, each in enumerate(models.settings.models, start=1)}
-    settings = {"drop_held_out": drop_held_out, "inputs": dict(inputs), "models": numbered}
+    settings = {
+        "drop_held_out": drop_held_out,
+        "inputs": dict(inputs),
+        "models": numbered,
+        **(reading or {}),
+    }
     if folder.exists():
         return _earlier_counts(folder, settings)
     counts: Counter[str] = Counter(read=0)
