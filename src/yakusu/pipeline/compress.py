@@ -173,8 +173,13 @@ class _Test:
         truth = self.references
         made = translated_lines(translator, self.src, truth.language, name=name, progress=progress)
         language = truth.language or made.language or None
-        lowercase = self.lowercase
-        return score(made.lines, truth.lines, lowercase=lowercase, target_language=language)[0]
+        return score(
+            made.lines,
+            truth.lines,
+            metrics=("bleu",),
+            lowercase=self.lowercase,
+            target_language=language,
+        )[0]
 
 
 class Memory(NamedTuple):
