@@ -3,7 +3,8 @@
 JoeyNMT's recipe is that of its published IWSLT 2014 de-en model (160,000 sentence pairs): 6 layers
 of width 256, dropout 0.3, 32,000 pieces, steps of 4,096 tokens, and a learning rate that is reduced
 when dev BLEU stops rising. Two settings differ: the text is not lower-cased, and it is segmented by
-SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
+SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py. Both
+systems use a GPU if there is one.
 
 Both models are trained for the same number of epochs and search with the same beam. JoeyNMT counts
 padding as tokens and does not sort sentences by length, so its steps have fewer real tokens than
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import sentencepiece
+import torch
 
 import yakusu
 from benchmarks.common import Benchmark
@@ -111,7 +113,7 @@ def config_of(corpus: Path, folder: Path, epoch: int, width: int) -> dict[str, A
     return {
         "name": "tatoeba-en-de",
         "model_dir": str(folder / f"epoch-{epoch}"),
-        "use_cuda": False,
+        "use_cuda": torch.cuda.is_available(),
         "random_seed": 42 + epoch,
         "data": {
             "train": str(corpus / "train"),

@@ -44,8 +44,14 @@ TUNED = {"beam": 8, "alpha": 1.4}
 FAST = {"model.n_layers": 6, "model.n_decoder_layers": 2, "search.beam": 1}
 # The peak of the learning rate, which is proportional to d_model^-0.5, stays the same.
 WIDE = {"model.d_model": 256, "model.d_ff": 512, "training.lr_scale": round(1.2 * 2**0.5, 3)}
+WIDER = {
+    **{"model.d_model": 384, "model.d_ff": 768, "model.dropout": 0.4},
+    "training.lr_scale": round(1.2 * 3**0.5, 3),
+}
 SMALL_STEPS = "steps of 2,000 tokens, peak rate 0.006"
 ENSEMBLE = "ensemble of two settings"
+STUDENT = "twice the width, distilled from two models"
+STUDENTS = "ensemble of three students, twice the width"
 TESTS = ("test2016", "test2017")
 EQUAL = (FIRST, "seed 2", "seed 3")  # rows that differ only in their seed
 
@@ -97,12 +103,20 @@ ROWS = {
     "distilled from two models, 12,000 steps, beam of 8, length penalty 1.4": Row(
         LONGER, teacher=ENSEMBLE, search=TUNED
     ),
-    "twice the width, distilled from two models": Row(WIDE, teacher=ENSEMBLE),
-    "twice the width, distilled from two models, beam of 8, length penalty 1.4": Row(
-        WIDE, teacher=ENSEMBLE, search=TUNED
+    STUDENT: Row(WIDE, teacher=ENSEMBLE),
+    f"{STUDENT}, seed 2": Row(WIDE, seed=2, teacher=ENSEMBLE),
+    f"{STUDENT}, seed 3": Row(WIDE, seed=3, teacher=ENSEMBLE),
+    f"{STUDENT}, beam of 8, length penalty 1.4": Row(WIDE, teacher=ENSEMBLE, search=TUNED),
+    "three times the width, dropout 0.4, distilled from two models": Row(WIDER, teacher=ENSEMBLE),
+    STUDENTS: Row(members=(STUDENT, f"{STUDENT}, seed 2", f"{STUDENT}, seed 3")),
+    "twice the width, distilled from three students": Row(WIDE, teacher=STUDENTS),
+    "twice the width, distilled from three students, beam of 8, length penalty 1.4": Row(
+        WIDE, teacher=STUDENTS, search=TUNED
     ),
     "with back-translated sources": Row(backward=True),
     "fast student: 6 and 2 layers, greedy": Row(FAST, teacher=ENSEMBLE),
+    "fast student, twice the width": Row(WIDE | FAST, teacher=ENSEMBLE),
+    "fast student, twice the width, of three students": Row(WIDE | FAST, teacher=STUDENTS),
 }
 TEXT = "$YAKUSU_DATA/multi30k"
 REVERSE = (
@@ -158,7 +172,9 @@ class Rows:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.engine = yakusu.EngineConfig(precision="float32", threads=args.threads)
+        self.engine = yakusu.EngineConfig(
+            device="auto", precision="float32", threads=args.threads
+        )  # runs the teachers
         self.models, self.translated = cache(self._models), cache(self._translated)
 
     def _models(self, name: str) -> Finished:
