@@ -153,7 +153,7 @@ def _training() -> dict[str, Any]:
         "patience": 5,
         "decrease_factor": 0.7,
         "learning_rate": 0.0003,
-        "learning_rate_min": 1e-8,
+        "learning_rate_min": 0,  # 1e-8 in the recipe, which is text in YAML when written as JSON
         "label_smoothing": 0.1,
         "batch_size": 4096,
         "batch_type": "token",

@@ -158,7 +158,7 @@ def test_step_that_does_not_fit_on_the_gpu_is_repeated_with_smaller_batches(
     batches = BatchConfig(step_tokens=100_000, batch_tokens=100_000)
     trainer = trainer_of(model, tmp_path / "checkpoints", pairs, batches, max_steps=1)
     torch.cuda.empty_cache()
-    limit = torch.cuda.memory_reserved() + 1e9
+    limit = torch.cuda.memory_reserved() + 2e9  # enough to validate, not to train
     torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.mem_get_info()[1])
     try:
         trainer.run()
