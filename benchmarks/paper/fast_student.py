@@ -1,9 +1,11 @@
-"""A student with a deep encoder and a shallow decoder, and a large model: BLEU and speed, in turns.
+"""A student with a deep encoder and a shallow decoder, and larger models: BLEU and speed, in turns.
 
-Each model translates with the search settings in its folder, and the large model also with greedy
-search. All use the native engine with the same precision and number of threads. Speed is sentences
-per second, from text to text, without loading the model; the sides take turns, each in a process of
-its own. A ratio of speeds is that of the medians over the rounds.
+The larger models are one model, or with --ensemble several, such as the student's teachers. They
+translate with the search settings in the folder of --model, and with greedy search. The student
+translates with the settings in its folder, and with each beam of --beams. All use the native engine
+with the same precision and number of threads. Speed is sentences per second, from text to text,
+without loading the models; the sides take turns, each in a process of its own. A ratio of speeds is
+that of the medians over the rounds.
 """
 
 import argparse
@@ -22,7 +24,7 @@ from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.translator.passage import TextConfig
 
-MODEL, GREEDY, STUDENT = "model", "model, greedy", "student"
+Side = tuple[tuple[Path, ...], int | None]  # model folders, and the beam; None: their own
 
 benchmark = Benchmark(
     "fast_student",
@@ -33,16 +35,26 @@ benchmark = Benchmark(
     quick={"rounds": 1},
 )
 benchmark.option("--student", type=Path, help="model folder of the student (default: --model)")
+benchmark.option(
+    "--ensemble",
+    type=Path,
+    nargs="+",
+    default=[],
+    help="further models of an ensemble with --model",
+)
+benchmark.option("--beams", type=int, nargs="*", default=[], help="further beams of the student")
 benchmark.option("--set", default="multi30k/val", help="set in --data, en-de (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
 benchmark.option("--precision", default="float32", choices=("float32", "int8"), help="%(default)s")
 
 
 @cache
-def opened(folder: Path, beam: int | None, precision: str, threads: int) -> yakusu.Translator:
-    """Return the translator of a model folder; beam: None for that of the folder."""
+def opened(side: Side, precision: str, threads: int) -> yakusu.Translator:
+    """Return the translator of a side."""
+    (first, *others), beam = side
     translator = yakusu.Translator.load(
-        folder,
+        first,
+        ensemble=others,
         engine=yakusu.EngineConfig(engine="native", precision=precision, threads=threads),
         text=TextConfig(one_sentence_per_line=True),
     )
@@ -53,55 +65,66 @@ def opened(folder: Path, beam: int | None, precision: str, threads: int) -> yaku
 
 
 def timed(
-    sources: list[str], *, folder: Path, beam: int | None, precision: str, threads: int
+    sources: list[str], *, side: Side, precision: str, threads: int
 ) -> tuple[float, list[str]]:
     """Translate lines; return the sentences per second and the translations."""
-    translator = opened(folder, beam, precision, threads)
+    translator = opened(side, precision, threads)
     start = time.perf_counter()
     texts = translator.translate(sources)
     return len(sources) / (time.perf_counter() - start), texts
+
+
+def sides_of(args: argparse.Namespace) -> dict[str, Side]:
+    """Return the sides by name; the first one is compared with the others."""
+    large, student = (args.model, *args.ensemble), (args.student or args.model,)
+    name = "ensemble" if args.ensemble else "model"
+    return {
+        name: (large, None),
+        f"{name}, greedy": (large, 1),
+        "student": (student, None),
+        **{f"student, beam of {beam}": (student, beam) for beam in args.beams},
+    }
 
 
 def main(args: argparse.Namespace) -> None:
     """Translate with all sides in turns; print and record BLEU and speed."""
     if args.record and not args.student:
         raise DataError("--record needs --student, the model folder of the student")
-    test, student = args.data / args.set, args.student or args.model
+    test, sides = args.data / args.set, sides_of(args)
     lines = ParallelLines.read(test.with_suffix(".en"), test.with_suffix(".de"))
     scorer = Scorer(lines.ref, lowercase=True, language="de")
-    models = {MODEL: (args.model, None), GREEDY: (args.model, 1), STUDENT: (student, None)}
     shared = {"precision": args.precision, "threads": args.threads}
-    sides = {
-        name: partial(timed, folder=folder, beam=beam, **shared)
-        for name, (folder, beam) in models.items()
-    }
-    rounds = in_turns(sides, args.rounds, lambda _: (lines.src,), threads=args.threads)
+    calls = {name: partial(timed, side=side, **shared) for name, side in sides.items()}
+    rounds = in_turns(calls, args.rounds, lambda _: (lines.src,), threads=args.threads)
     speeds = {name: [speed for speed, _ in found] for name, found in rounds.items()}
     texts = {name: found[0][1] for name, found in rounds.items()}
-    for name, (folder, beam) in models.items():
-        value, low, high = scorer.difference(texts[MODEL], texts[name])
-        score, ratio = scorer.score(texts[name]), speedup(speeds[name], speeds[MODEL])
-        print(f"{name:16}{score.value:7.2f} ({value:+.2f}, {low:+.2f} to {high:+.2f})   x {ratio}")
+    first, *_ = sides
+    for name, side in sides.items():
+        value, low, high = scorer.difference(texts[first], texts[name])
+        score, ratio = scorer.score(texts[name]), speedup(speeds[name], speeds[first])
+        print(f"{name:20}{score.value:7.2f} ({value:+.2f}, {low:+.2f} to {high:+.2f})   x {ratio}")
         measured = {
+            "compared_with": first,
             "set": args.set,
             "score": str(score),
             "difference": [round(value, 2), round(low, 2), round(high, 2)],
             "sentences_per_second": round(statistics.median(speeds[name]), 1),
             "ratio": asdict(ratio),
         }
-        benchmark.record(facts_of(name, folder, beam, args.precision) | measured)
+        benchmark.record(facts_of(name, side, args.precision) | measured)
 
 
-def facts_of(name: str, folder: Path, beam: int | None, precision: str) -> dict[str, Any]:
+def facts_of(name: str, side: Side, precision: str) -> dict[str, Any]:
     """Return the name of a side, with its sizes and precision, its beam and its parameters."""
-    receipt = read_json(folder / "receipt.json")
-    model = receipt["recipe"]["model"]
+    folders, beam = side
+    receipts = [read_json(folder / "receipt.json") for folder in folders]
+    model = receipts[0]["recipe"]["model"]
     n_layers = model["n_layers"]
     layers = f"{n_layers} + {model.get('n_decoder_layers') or n_layers} layers"
     return {
         "name": f"{name}: {layers}, d_model {model['d_model']}, {precision}",
-        "beam": beam or receipt["recipe"]["search"]["beam"],
-        "parameters": receipt["parameters"],
+        "beam": beam or receipts[0]["recipe"]["search"]["beam"],
+        "parameters": sum(receipt["parameters"] for receipt in receipts),
     }
 
 

@@ -75,21 +75,24 @@ def _gains(by_name: dict[str, Record]) -> Table:
 
 
 def students(records: list[Record]) -> Iterable[Table]:
-    """BLEU and speed of a student and of a larger model."""
-    rows = [
-        [
-            record["name"],
-            str(record["beam"]),
-            fixed(record["parameters"], 0),
-            fixed(scores(record["score"])["BLEU"]),
-            "{:+.2f}, {:+.2f} to {:+.2f}".format(*record["difference"]),
-            fixed(record["sentences_per_second"], 1),
-            fixed(record["ratio"]["value"]),
-        ]
-        for record in records
-    ]
+    """BLEU and speed of students: a table for each model or ensemble they are compared with."""
     head = ["Model", "Beam", "Parameters", "BLEU", "Difference, 95% interval"]
-    yield Table([*head, "Sentences per second", "Relative speed"], rows, records)
+    head += ["Sentences per second", "Relative speed"]
+    for name in dict.fromkeys(record.get("compared_with", "model") for record in records):
+        same = [record for record in records if record.get("compared_with", "model") == name]
+        yield Table(head, [_student(record) for record in same], same, f"Compared with the {name}")
+
+
+def _student(record: Record) -> list[str]:
+    return [
+        record["name"],
+        str(record["beam"]),
+        fixed(record["parameters"], 0),
+        fixed(scores(record["score"])["BLEU"]),
+        "{:+.2f}, {:+.2f} to {:+.2f}".format(*record["difference"]),
+        fixed(record["sentences_per_second"], 1),
+        fixed(record["ratio"]["value"]),
+    ]
 
 
 def rivals(records: list[Record]) -> Iterable[Table]:
