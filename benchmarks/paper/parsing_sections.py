@@ -89,12 +89,18 @@ SECTIONS = (
     Section(
         "parsing_f1",
         "Table 4: constituency parsing",
-        "Trained on 3,167 gold trees, the Transformer reaches an F1 of 34.73, and 48.85 with "
-        "additional automatically parsed trees; the LSTM without attention, trained for "
-        "fewer steps, has 19.24, and right-branching trees have 17.16.",
+        "Trained on half of the gold trees, on all of them, and with GUM's trees in addition, the "
+        "Transformer has an F1 of 28.90, 40.50 and 58.03; right-branching trees have 16.30. The "
+        "LSTMs, and the Transformer with its own trees of GUM's sentences, have not been measured "
+        "in this way yet.",
         "python -m benchmarks.paper.parsing_f1 --runs runs/parsing",
         parsers,
-        "Trained on 3,167 gold trees of the Penn Treebank sample and scored on 358 others; the "
-        "10,224 automatically parsed trees are GUM's. The paper trains on 40,000 gold trees.",
+        "F1 is that of 223 of the 358 dev trees of the Penn Treebank sample. All choices were "
+        "made on the other 135 trees (F1, choosing). The gold trees are the 3,167 of the sample; "
+        "GUM's 10,224 trees were parsed automatically, from gold tags. F1, GUM is agreement with "
+        "that parser on GUM's dev set. Each system has one seed. The settings of the recipe were "
+        "chosen on all 358 trees, before they were divided. The paper trains on 40,000 gold "
+        "trees. Minutes were measured with up to sixteen other training runs on the GPU.",
+        (("parsing_f1.png", "F1 in training, and of the final models"),),
     ),
 )
