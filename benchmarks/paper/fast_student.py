@@ -77,7 +77,7 @@ def timed(
 def sides_of(args: argparse.Namespace) -> dict[str, Side]:
     """Return the sides by name; the first one is compared with the others."""
     large, student = (args.model, *args.ensemble), (args.student or args.model,)
-    name = "ensemble" if args.ensemble else "model"
+    name = f"ensemble of {len(large)}" if args.ensemble else "model"
     return {
         name: (large, None),
         f"{name}, greedy": (large, 1),

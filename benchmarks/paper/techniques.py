@@ -45,7 +45,9 @@ FAST = {"model.n_layers": 6, "model.n_decoder_layers": 2, "search.beam": 1}
 # The peak of the learning rate, which is proportional to d_model^-0.5, stays the same.
 WIDE = {"model.d_model": 256, "model.d_ff": 512, "training.lr_scale": round(1.2 * 2**0.5, 3)}
 WIDER = {
-    **{"model.d_model": 384, "model.d_ff": 768, "model.dropout": 0.4},
+    "model.d_model": 384,
+    "model.d_ff": 768,
+    "model.dropout": 0.4,
     "training.lr_scale": round(1.2 * 3**0.5, 3),
 }
 SMALL_STEPS = "steps of 2,000 tokens, peak rate 0.006"
@@ -172,9 +174,8 @@ class Rows:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.engine = yakusu.EngineConfig(
-            device="auto", precision="float32", threads=args.threads
-        )  # runs the teachers
+        # Runs the teachers.
+        self.engine = yakusu.EngineConfig(device="auto", precision="float32", threads=args.threads)
         self.models, self.translated = cache(self._models), cache(self._translated)
 
     def _models(self, name: str) -> Finished:

@@ -150,7 +150,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
 
     @property
     def compiles(self) -> bool:
-        """Whether torch.compile traces training as one graph for all lengths, in minutes."""
+        """Whether `training.compile` has an effect: training is one graph for all lengths."""
         return True
 
     @property

@@ -54,7 +54,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
     """
 
     Config = ConvolutionalConfig
-    compiles = False  # compilation for a GPU took more than 5 minutes (docs/decisions/0051)
+    compiles = False  # not finished after 5 minutes on a busy machine (docs/decisions/0051)
 
     def __init__(
         self, config: ConvolutionalConfig, *, src_vocab_size: int, tgt_vocab_size: int
