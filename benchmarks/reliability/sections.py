@@ -167,18 +167,21 @@ def digits(records: list[Record]) -> Iterable[Table]:
             record["target"],
             str(record["demo_seed"]),
             f"{record['right']} of {record['with_digits']}",
-            f"{1 - (record['with_digits'] - record['right']) / record['sentences']:.1%}",
+            f"{record['further_right']:,} of {record['further_with_digits']:,}",
+            f"{record['further_right'] / record['further_with_digits']:.1%}",
             fixed(record["bleu"]),
             fixed(record["training_seconds"] / 60, 1),
         ]
         for record in sorted(records, key=_in_order)
+        if record.get("further_right")
     ]
     head = [
         "Settings",
         "Target",
         "Seed",
-        "Digits right, of sentences with digits",
-        "Of all sentences",
+        "Digits right, test set",
+        "Other test sets",
+        "Share",
         "BLEU",
         "Minutes",
     ]
