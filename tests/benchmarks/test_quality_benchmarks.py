@@ -1,5 +1,6 @@
 """JoeyNMT's vocabulary and configuration, and the tables of translation quality."""
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 joeynmt: Any = pytest.importorskip(
     "benchmarks.paper.joeynmt", reason="only a checkout has benchmarks"
 )
+fast_student: Any = pytest.importorskip("benchmarks.paper.fast_student")
 quick: Any = pytest.importorskip("benchmarks.quick")
 records: Any = pytest.importorskip("benchmarks.records")
 techniques: Any = pytest.importorskip("benchmarks.paper.techniques")
@@ -31,6 +33,7 @@ def test_the_configuration_is_the_published_one_for_160_000_pairs(tmp_path: Path
     # JoeyNMT's defaults differ between the encoder and the decoder.
     assert model["encoder"]["layer_norm"] == "pre"
     assert config["testing"]["max_output_length"] == 100
+    assert training["learning_rate_min"] == 0  # YAML reads 1e-08, as JSON writes it, as text
     assert (training["batch_size"], training["scheduling"]) == (4096, "plateau")
 
 
@@ -47,6 +50,25 @@ def test_the_table_has_no_test_score_of_a_run_that_did_not_translate_the_test_se
     dev, both = facts | {"dev": "BLEU = 1.25"}, facts | {"dev": "BLEU = 1.25", "test": "BLEU = 2.5"}
     (table,) = sections.rivals([dev, both])
     assert [row[-2:] for row in table.rows] == [["1.25", "-"], ["1.25", "2.50"]]
+
+
+def test_a_student_is_compared_with_the_ensemble_with_each_beam() -> None:
+    model, other, student = Path("a"), Path("b"), Path("c")
+    args = argparse.Namespace(model=model, ensemble=[other], student=student, beams=[2])
+    assert fast_student.sides_of(args) == {
+        "ensemble of 2": ((model, other), None),
+        "ensemble of 2, greedy": ((model, other), 1),
+        "student": ((student,), None),
+        "student, beam of 2": ((student,), 2),
+    }
+
+
+def test_students_have_a_table_for_each_model_they_are_compared_with() -> None:
+    row = {"name": "a", "beam": 1, "parameters": 5, "score": "BLEU = 1.25", "ratio": {"value": 2.0}}
+    row |= {"difference": [0.0, -1.0, 1.0], "sentences_per_second": 3.0}
+    with_model, with_ensemble = (row | {"compared_with": name} for name in ("model", "ensemble"))
+    tables = list(sections.students([row, with_model, with_ensemble, with_model]))
+    assert [len(table.rows) for table in tables] == [1, 2, 1]
 
 
 def test_the_scores_on_the_test_sets_are_not_a_row_of_the_techniques() -> None:
