@@ -150,7 +150,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
 
     @property
     def compiles(self) -> bool:
-        """Whether `training.compile` has an effect: training is one graph for all lengths."""
+        """Whether `training.compile` compiles the model, as one graph for all lengths."""
         return True
 
     @property
