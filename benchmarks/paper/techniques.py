@@ -44,12 +44,6 @@ TUNED = {"beam": 8, "alpha": 1.4}
 FAST = {"model.n_layers": 6, "model.n_decoder_layers": 2, "search.beam": 1}
 # The peak of the learning rate, which is proportional to d_model^-0.5, stays the same.
 WIDE = {"model.d_model": 256, "model.d_ff": 512, "training.lr_scale": round(1.2 * 2**0.5, 3)}
-WIDER = {
-    "model.d_model": 384,
-    "model.d_ff": 768,
-    "model.dropout": 0.4,
-    "training.lr_scale": round(1.2 * 3**0.5, 3),
-}
 SMALL_STEPS = "steps of 2,000 tokens, peak rate 0.006"
 ENSEMBLE = "ensemble of two settings"
 STUDENT = "twice the width, distilled from two models"
@@ -109,7 +103,6 @@ ROWS = {
     f"{STUDENT}, seed 2": Row(WIDE, seed=2, teacher=ENSEMBLE),
     f"{STUDENT}, seed 3": Row(WIDE, seed=3, teacher=ENSEMBLE),
     f"{STUDENT}, beam of 8, length penalty 1.4": Row(WIDE, teacher=ENSEMBLE, search=TUNED),
-    "three times the width, dropout 0.4, distilled from two models": Row(WIDER, teacher=ENSEMBLE),
     STUDENTS: Row(members=(STUDENT, f"{STUDENT}, seed 2", f"{STUDENT}, seed 3")),
     "twice the width, distilled from three students": Row(WIDE, teacher=STUDENTS),
     "twice the width, distilled from three students, beam of 8, length penalty 1.4": Row(
@@ -118,7 +111,6 @@ ROWS = {
     "with back-translated sources": Row(backward=True),
     "fast student: 6 and 2 layers, greedy": Row(FAST, teacher=ENSEMBLE),
     "fast student, twice the width": Row(WIDE | FAST, teacher=ENSEMBLE),
-    "fast student, twice the width, of three students": Row(WIDE | FAST, teacher=STUDENTS),
 }
 TEXT = "$YAKUSU_DATA/multi30k"
 REVERSE = (
