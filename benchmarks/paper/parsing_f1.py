@@ -186,7 +186,7 @@ def report(args: argparse.Namespace, trees: Trees) -> None:
             draw(RESULTS / "parsing_f1.png", read("parsing_f1"))
     compared = differences(found)
     if compared:
-        benchmark.record({"name": "differences", "rows": compared})
+        benchmark.record({"name": f"differences, {', '.join(args.systems)}", "rows": compared})
     show(found, compared)
 
 

@@ -17,7 +17,7 @@ def parsers(records: list[Record]) -> Iterable[Table]:
     else:
         yield _same_part([record for record in records if record.get("score")])
     if compared := [record for record in records if record.get("rows")]:
-        yield _differences(compared[-1])
+        yield _differences(compared)
     if trials := [record for record in records if record.get("trial")]:
         yield _trials(trials)
 
@@ -45,16 +45,18 @@ def _results(records: list[Record]) -> Table:
     return Table(head, rows, records)
 
 
-def _differences(record: Record) -> Table:
+def _differences(records: list[Record]) -> Table:
+    """The newest comparison of each two systems."""
+    newest = {(row["before"], row["after"]): row for record in records for row in record["rows"]}
     rows = []
-    for row in record["rows"]:
+    for row in newest.values():
         low, high = row["interval"]
         systems = [title(row[side]) for side in ("before", "after")]
         rows.append(
             [row["effect"], *systems, f"{row['difference']:+.2f}", f"{low:+.2f} to {high:+.2f}"]
         )
     head = ["Effect", "From", "To", "Difference in F1", "95% interval"]
-    return Table(head, rows, [record], "Differences between systems")
+    return Table(head, rows, records, "Differences between systems")
 
 
 def _trials(records: list[Record]) -> Table:

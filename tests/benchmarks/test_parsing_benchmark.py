@@ -266,3 +266,11 @@ def test_the_figure_leaves_out_what_is_not_a_system_with_an_interval(tmp_path: P
     parsing_f1.draw(tmp_path / "a.png", systems + others)
     parsing_f1.draw(tmp_path / "b.png", systems)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_of_each_difference_the_newest_record_is_shown() -> None:
+    row = DIFFERENCES.get("rows")[0]
+    first = record(name="first", rows=[row | {"difference": 1.0}, row | {"after": "transformer-own"}])
+    _, compared = parsing_sections.parsers([REPORT, first, DIFFERENCES])
+    assert [row[3] for row in compared.rows] == ["+12.50", "+12.50"]
+    assert compared.records == [first, DIFFERENCES]
