@@ -270,7 +270,9 @@ def test_the_figure_leaves_out_what_is_not_a_system_with_an_interval(tmp_path: P
 
 def test_of_each_difference_the_newest_record_is_shown() -> None:
     row = DIFFERENCES.get("rows")[0]
-    first = record(name="first", rows=[row | {"difference": 1.0}, row | {"after": "transformer-own"}])
+    first = record(
+        name="first", rows=[row | {"difference": 1.0}, row | {"after": "transformer-own"}]
+    )
     _, compared = parsing_sections.parsers([REPORT, first, DIFFERENCES])
     assert [row[3] for row in compared.rows] == ["+12.50", "+12.50"]
     assert compared.records == [first, DIFFERENCES]
