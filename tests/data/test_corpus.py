@@ -289,6 +289,7 @@ def test_the_languages_of_two_files_are_their_suffixes() -> None:
 def test_counting_is_left_out_where_it_takes_as_long_as_reading(tmp_path: Path) -> None:
     assert count_pairs(two_files(tmp_path, "a\nb\n", "x\ny\n")) == 2
     assert count_pairs(tsv(tmp_path, "a\tb\n")) == 1
+    assert count_pairs(tsv(tmp_path, "source\ttarget\na\tb\n")) == 1
     for name in ("a.tmx", "a.csv"):
         assert count_pairs(Corpus(pairs=name)) is None
     assert count_pairs(Corpus(trees="a.mrg")) is None

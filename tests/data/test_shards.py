@@ -99,3 +99,9 @@ def test_text_named_as_a_parquet_file_is_refused(tmp_path: Path, name: str) -> N
     (tmp_path / name).write_bytes(TEXT)
     with pytest.raises(DataError, match=f"{name} is not a Parquet file, although its name ends"):
         open_shard(tmp_path / name)
+
+
+def test_text_that_begins_as_a_parquet_file_does_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("PAR1 is activated by thrombin.\nIt is a receptor.\n")
+    assert texts_of(open_shard(path)) == ["PAR1 is activated by thrombin.", "It is a receptor."]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from sacrebleu.metrics.chrf import CHRF
 
 import yakusu
@@ -125,8 +126,11 @@ def test_another_threshold_needs_no_translation(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    backtranslate(forward=str(models[1]), min_chrf=100.0)
-    message = r"bt/corpus was made with other settings \(options.min_chrf: 100.0, now 0.0\): .*or d"
+    message = r"no pair is left \(9 read, 1 empty, 1 duplicate, 7 round trip\): check"
+    with pytest.raises(DataError, match=message):
+        backtranslate(forward=str(models[1]), min_chrf=100.0)
+    backtranslate(forward=str(models[1]), min_chrf=1.0)
+    message = r"bt/corpus was made with other settings \(options.min_chrf: 1.0, now 0.0\): .*or del"
     with pytest.raises(RunError, match=message):
         backtranslate(forward=str(models[1]), min_chrf=0.0)
     (tmp_path / "bt" / "corpus").rename(tmp_path / "strict")
@@ -137,7 +141,7 @@ def test_another_threshold_needs_no_translation(
 def test_the_receipt_names_the_models_and_the_text(
     backtranslate: Backtranslate, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    making = backtranslate(forward=str(models[1])).facts.making
+    making = backtranslate(forward=str(models[1]), min_chrf=0.0).facts.making
     weights = [sha256(model / "model.safetensors") for model in models]
     assert making.models == dict(zip(("reverse", "forward"), weights, strict=True))
     assert making.inputs == {"tgt": sha256(tmp_path / "mono.de")}
@@ -200,3 +204,46 @@ def test_training_reads_the_tag_as_one_piece(backtranslate: Backtranslate, tmp_p
     tagged = [i for i in range(len(pairs)) if tag in pairs.src[i].tolist()[:2]]
     assert len(tagged) == prepared.n_extra == len(KEPT)
     assert sum(pairs.src[i].tolist().count(tag) for i in range(len(pairs))) == len(KEPT)
+
+
+def test_the_number_of_translations_in_a_model_is_not_used(
+    backtranslate: Backtranslate, models: tuple[Path, Path], tmp_path: Path
+) -> None:
+    changes = {"source_language": "en", "target_language": "de"}
+    search = yakusu.SearchConfig(n_best=2, max_extra=3)
+    forward = save(tmp_path / "several", untrained("bytes"), search=search, **changes)
+    made = backtranslate(forward=str(forward), min_chrf=0.0)
+    assert made.facts.counts["kept"] == len(KEPT)
+
+
+def test_text_in_the_language_that_the_model_writes_is_refused(
+    models: tuple[Path, Path], tmp_path: Path
+) -> None:
+    tgt = write(tmp_path / "mono.de", LINES)
+    message = r"mono.de is to be translated de-\?, but .*forward translates en-de: use a model for"
+    with pytest.raises(ModelError, match=message):
+        yakusu.backtranslate(models[1], tgt, out=tmp_path / "bt")
+    assert not (tmp_path / "bt").exists()
+
+
+@pytest.mark.parametrize("name", ["mono.de", "mono.tmx", ""])
+def test_a_text_that_cannot_be_read_is_refused_before_anything_is_written(
+    models: tuple[Path, Path], tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    message = {
+        "mono.de": f"{path} does not exist: check the path in the recipe or the command",
+        "mono.tmx": f"{path} contains both sides (TMX): copy the sentences of the target language "
+        "to a text file",
+        "": f"{path} is a folder: specify a text file",
+    }[name]
+    with pytest.raises(DataError) as error:
+        yakusu.backtranslate(models[0], path, out=tmp_path / "bt")
+    assert str(error.value) == message
+    assert not (tmp_path / "bt").exists()
+
+
+@pytest.mark.parametrize("tag", ["<B T>", "<BT>\n", " "])
+def test_a_tag_with_white_space_is_refused(tag: str) -> None:
+    with pytest.raises(ValidationError, match="contains white space: choose one without"):
+        BacktranslateConfig(tag=tag)

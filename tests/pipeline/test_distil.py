@@ -14,15 +14,17 @@ from tests.pipeline.synthetic import (
     LINES,
     contents,
     interrupt_at,
+    lines_of,
     pairs_of,
     whole_lines,
     write,
 )
 from tests.translators import save, untrained
-from yakusu.errors import DataError, RecipeError, RunError
+from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json, sha256
 from yakusu.pipeline import synthetic
 from yakusu.pipeline.distil import DistilConfig, Distilled
+from yakusu.pipeline.receipt import Receipt
 from yakusu.recipe import load_recipe
 from yakusu.translator.folder import model_hash
 
@@ -376,3 +378,59 @@ def test_torchrun_is_refused_with_the_two_commands(
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
     with pytest.raises(RunError, match=r"--corpus-only' without it, then 'yakusu train .*toml"):
         distil()
+
+
+def test_the_number_of_translations_in_a_teacher_is_not_used(
+    distil: Distil, tmp_path: Path
+) -> None:
+    search = yakusu.SearchConfig(n_best=2, max_extra=3)
+    teacher = save(tmp_path / "several", untrained("bytes"), search=search)
+    assert distil(teacher).facts.counts["translations"] == len(PAIRS)
+
+
+@pytest.mark.parametrize(("src", "tgt"), [("a.fr", None), ("a.de", "a.ja")])
+def test_a_teacher_of_other_languages_is_refused(
+    teacher: Path, tmp_path: Path, src: str, tgt: str | None
+) -> None:
+    files = {"src": write(tmp_path / src, LINES)}
+    if tgt:
+        files["tgt"] = write(tmp_path / tgt, REFERENCES)
+    with pytest.raises(ModelError, match=r"is to be translated .*, but .*model translates de-en"):
+        yakusu.distil(teacher, overrides=SMALL, run=tmp_path / "run", **files)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_header_of_a_table_counts_as_a_line(teacher: Path, tmp_path: Path) -> None:
+    table = write(tmp_path / "a.tsv", ["source\ttarget", *("\t".join(pair) for pair in PAIRS)])
+    test = write(tmp_path / "test.de", ["Two cats, one dog"])
+    config = DistilConfig(corpus_only=True, held_out=(str(test),))
+    with pytest.raises(DataError, match=r"a.tsv, line 3, is also in .*test.de, line 1"):
+        yakusu.distil(teacher, overrides=SMALL, config=config, pairs=table, run=tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["missing.de", "memory.tmx"])
+def test_a_text_that_cannot_be_read_is_refused_before_anything_is_written(
+    teacher: Path, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(DataError, match=r"missing.de does not exist|memory.tmx contains both"):
+        yakusu.distil(
+            teacher,
+            overrides=SMALL,
+            config=DistilConfig(corpus_only=True),
+            src=tmp_path / name,
+            run=tmp_path / "run",
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_dev_set_of_a_teacher_is_that_of_the_student(distil: Distil, tmp_path: Path) -> None:
+    teacher = save(tmp_path / "earlier" / "model", untrained("bytes"))
+    (tmp_path / "earlier" / "data").mkdir()
+    for side, line in (("src", "A blue boat."), ("tgt", "blue")):
+        write(tmp_path / "earlier" / "data" / f"dev.{side}.txt", [line])
+    receipt = Receipt.model_construct(recipe=load_recipe("tiny"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("yakusu.pipeline.distil.read_facts", lambda model: receipt)
+        made = distil(teacher)
+    assert lines_of(made.corpus / "dev.src") == ["A blue boat."]
+    assert lines_of(made.corpus / "dev.tgt") == ["blue"]

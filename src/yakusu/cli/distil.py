@@ -1,5 +1,6 @@
 """The verbs that write synthetic corpora: `distil` and `backtranslate`."""
 
+import json
 import shlex
 from typing import TYPE_CHECKING, Annotated
 
@@ -178,7 +179,7 @@ def backtranslate(
         progress=ConsoleProgress(),
     )
     settings = [f"data.extra.{side}={made.corpus}/train.{side}" for side in ("src", "tgt")]
-    settings += [f'tokenizer.symbols=["{tag}"]'] if tag else []
+    settings += [f"tokenizer.symbols={json.dumps([tag], ensure_ascii=False)}"] if tag else []
     print(
         f"{made.facts.summary}\ncorpus: {made.corpus}\n"
         f"next: {command()} train RECIPE --src FILE --tgt FILE --run FOLDER "

@@ -165,17 +165,27 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     if corpus.pairs:
         return _read_one_file(corpus)
     for name in (corpus.src, corpus.tgt):
-        if (kind := format_by_name(name)) in ("tmx", "xliff", "po"):
-            raise DataError(
-                f"{name} contains both sides ({kind.upper()}): pass it as --pairs, without src and "
-                "tgt"
-            )
+        refuse_both_sides(name, "pass it as --pairs, without src and tgt")
     if not (corpus.src and corpus.tgt):
         given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
             f"{given or 'a corpus'} has no {missing}: specify two files (src and tgt), or pairs"
         )
     return _read_two_files(corpus)
+
+
+def refuse_both_sides(path: str | Path, fix: str) -> None:
+    """Refuse a file of pairs, TMX, XLIFF or PO, in the place of a text file.
+
+    Args:
+        path: The file; its name states the format.
+        fix: What to do instead.
+
+    Raises:
+        DataError: It is one.
+    """
+    if (kind := format_by_name(path)) in ("tmx", "xliff", "po"):
+        raise DataError(f"{path} contains both sides ({kind.upper()}): {fix}")
 
 
 def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
@@ -245,15 +255,14 @@ def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -
 def count_pairs(corpus: Corpus) -> int | None:
     """Return the number of pairs; None if counting them takes as long as reading them.
 
-    The header of a TSV file counts as a pair.
-
     Raises:
         DataError: A file cannot be read or is not UTF-8.
     """
     if corpus.src:
         return count_lines(corpus.src, errors=InvalidLines(corpus.errors))
     if corpus.pairs and format_by_name(corpus.pairs) == "tsv":
-        return count_lines(corpus.pairs, errors=InvalidLines(corpus.errors))
+        n_lines = count_lines(corpus.pairs, errors=InvalidLines(corpus.errors))
+        return n_lines - has_header(_pair_file(corpus))
     return None
 
 

@@ -7,6 +7,7 @@ and written with a translation for each text, in the same format and with the sa
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from itertools import islice
@@ -28,18 +29,20 @@ def open_shard(path: Path, *, column: str | None = None) -> Shard:
     """Return the shard in a file.
 
     Args:
-        path: A text file or a Parquet file; the first bytes tell which.
+        path: A text file or a Parquet file, which begins with "PAR1", and also ends with it unless
+            its name states the format.
         column: The column of a Parquet file that contains the texts; see `ParquetShard`.
 
     Raises:
         DataError: The file is not valid, or the column does not exist.
     """
-    head = _head(path)
-    if head.startswith(PARQUET_MAGIC):
+    head, tail = _ends(path)
+    is_named = path.suffix.lower() in (".parquet", ".pq")
+    if head.startswith(PARQUET_MAGIC) and (is_named or tail == PARQUET_MAGIC):
         from yakusu.data.parquet import ParquetShard
 
         return ParquetShard(path, column)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if is_named:
         raise DataError(
             f"{path} is not a Parquet file, although its name ends in {path.suffix}: rename it, or "
             "write it again"
@@ -47,10 +50,13 @@ def open_shard(path: Path, *, column: str | None = None) -> Shard:
     return TextShard(path, compression_of(head))
 
 
-def _head(path: Path) -> bytes:
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """The first bytes of a file, and as many of its last ones as a Parquet file is marked with."""
     try:
         with path.open("rb") as file:
-            return file.read(_HEAD)
+            head = file.read(_HEAD)
+            file.seek(-min(len(PARQUET_MAGIC), len(head)), os.SEEK_END)
+            return head, file.read()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from yakusu.data.corpus import Corpus
+from yakusu.data.corpus import refuse_both_sides
 from yakusu.data.filters import FilterConfig, text_filter
-from yakusu.data.text import Pair, read_lines
+from yakusu.data.text import Pair, language_of, read_lines
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import ModelError
-from yakusu.folder import locked, sha256
+from yakusu.folder import locked
 from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
-from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_files_of
+from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_set_of
 from yakusu.pipeline.synthetic import (
     Models,
     SyntheticConfig,
     Texts,
     existing_corpus,
+    hashes_of,
     read_texts,
     select_texts,
     write_corpus,
@@ -49,6 +50,13 @@ class BacktranslateConfig(SyntheticConfig):
     tag: str = TAG
     forward: str = ""
     min_chrf: float = Field(40.0, ge=0, le=100)
+
+    @field_validator("tag")
+    @classmethod
+    def _is_one_token(cls, tag: str) -> str:
+        if tag and tag.split() != [tag]:
+            raise ValueError(f"the tag {tag!r} contains white space: choose one without")
+        return tag
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,7 @@ class _Backtranslation:
     """Writes a folder of synthetic pairs; `run` calls the other methods in order."""
 
     def __init__(self, tgt: Path, out: Path, config: BacktranslateConfig) -> None:
+        refuse_both_sides(tgt, "copy the sentences of the target language to a text file")
         self.tgt, self.out, self.config = tgt, out, config
         self.texts, self.reverse, self.forward = (
             out / "parts" / name for name in ("texts", "reverse", "forward")
@@ -116,25 +125,27 @@ class _Backtranslation:
     ) -> Backtranslated:
         best = options.model_copy(update={"n_best": 1})
         models = {"reverse": Models([model], best, to=self.config.to, engine=engine)}
+        models["reverse"].require_languages(str(self.tgt), (language_of(self.tgt), ""))
         language = models["reverse"].translator.languages[0]
         if self.config.forward:
             models["forward"] = _forward(self.config.forward, language, engine)
-        held_out = [Path(each) for each in self.config.held_out]
-        held_out += [path for each in (model, self.config.forward) for path in _dev_files(each)]
+        dev_sets = [dev_set_of(Path(each)) for each in filter(None, (model, self.config.forward))]
+        making = self._making(models, [path for dev in dev_sets for path in dev.files])
         corpus = self.out / "corpus"
         with locked(self.out, option="--out"):
-            making = self._making(models, held_out)
             if (facts := existing_corpus(corpus, making)) is None:
+                held_out = HeldOutLines(map(Path, self.config.held_out), dev_sets)
                 counts = self._translate(models, held_out, making, progress)
                 facts = write_corpus(corpus, making, counts, self._pairs(models, language, counts))
         return Backtranslated(corpus, facts)
 
-    def _making(self, models: Mapping[str, Models], held_out: list[Path]) -> Making:
+    def _making(self, models: Mapping[str, Models], dev_files: list[Path]) -> Making:
+        held_out = [*map(Path, self.config.held_out), *dev_files]
         files = {f"held out {n}": path for n, path in enumerate(held_out, start=1)}
         return Making(
             command="backtranslate",
             models={role: each.hashes[0] for role, each in models.items()},
-            inputs={role: sha256(path) for role, path in {"tgt": self.tgt, **files}.items()},
+            inputs=hashes_of({"tgt": self.tgt, **files}),
             translations={role: each.settings for role, each in models.items()},
             options=self.config.model_dump(exclude={"to", "held_out", "forward"}),
         )
@@ -142,19 +153,21 @@ class _Backtranslation:
     def _translate(
         self,
         models: Mapping[str, Models],
-        held_out: list[Path],
+        held_out: HeldOutLines,
         making: Making,
         progress: Progress,
     ) -> Counter[str]:
         """Translate the text, and the translations back; return the numbers of lines."""
         name = str(self.tgt)
         texts = Texts(
-            lambda: ((line, "") for line in read_lines(name)), {"tgt": self.tgt}, (name, "")
+            lambda: enumerate(((line, "") for line in read_lines(name)), start=1),
+            {"tgt": self.tgt},
+            (name, ""),
         )
         counts = select_texts(
             self.texts,
             texts,
-            Overlaps(HeldOutLines(held_out, Corpus()), texts.names),
+            Overlaps(held_out, texts.names),
             models["reverse"],
             inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
@@ -193,7 +206,3 @@ def _forward(folder: str, language: str, engine: EngineConfig | Engine | None) -
         raise ModelError(
             f"{folder} cannot translate synthetic sources back to '{language}': {error}"
         ) from error
-
-
-def _dev_files(model: str) -> tuple[Path, ...]:
-    return dev_files_of(Path(model)) if model else ()

@@ -6,21 +6,22 @@ translations, so a smaller model learns them better, and needs no beam search.
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.corpus import Corpus, numbered_pairs, refuse_both_sides
+from yakusu.data.filters import NumberedPair
 from yakusu.data.text import InvalidLines, Pair, read_lines
 from yakusu.device import pick_device
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import ModelError, RecipeError, RunError
-from yakusu.folder import locked, sha256
+from yakusu.folder import locked
 from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.choose_recipe import recipe_of
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
-from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_files_of
+from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_set_of
 from yakusu.pipeline.parent import resolved
 from yakusu.pipeline.receipt import Receipt, read_facts
 from yakusu.pipeline.run import refuse_other_run
@@ -29,6 +30,7 @@ from yakusu.pipeline.synthetic import (
     SyntheticConfig,
     Texts,
     existing_corpus,
+    hashes_of,
     read_texts,
     select_texts,
     write_corpus,
@@ -41,6 +43,7 @@ from yakusu.recipe_files import RecipeFiles
 from yakusu.search.config import SearchConfig
 
 RECIPE = "fast"
+Similarity = Callable[[str, str], float]
 
 
 class DistilConfig(SyntheticConfig):
@@ -130,21 +133,23 @@ class _Distillation:
         _check(recipe, config)
         self.folder = Path(recipe.run)
         self.corpus, self.parts = self.folder / "corpus", self.folder / "parts"
-        self.dev_files = {path: dev_files_of(path) for path in self.teachers}
+        self.dev_sets = [dev_set_of(path) for path in self.teachers]
 
     def run(self, options: SearchConfig | None, engine: EngineConfig | Engine | None) -> Distilled:
         teacher = Models(self.teachers, options, to=self.config.to, engine=engine)
         if self.config.closest and teacher.translator.search.n_best == 1:
             raise RecipeError("--closest chooses among several translations: add --n-best N")
+        data = self.recipe.data
+        teacher.require_languages(data.train.src or data.train.pairs, data.languages)
         student = resolved(self._student(teacher.translator.languages))
         if not self.config.corpus_only:  # these fail before hours of translation
             pick_device(student.training.device)
             require_engine(student)
         refuse_other_run(self.folder, student)
+        making = self._making(teacher)
         with locked(self.folder):
             path = self.folder / "recipe.toml"
             save_recipe(student, path)
-            making = self._making(teacher)
             facts = existing_corpus(self.corpus, making) or self._written(teacher, making)
             self.progress.say(f"{self.corpus}: {facts.summary}")
             trained = None if self.config.corpus_only else train(student, progress=self.progress)
@@ -168,15 +173,17 @@ class _Distillation:
         return self.recipe.model_copy(update={"data": data.model_copy(update=update)})
 
     @property
-    def _dev(self) -> tuple[Path, ...]:
-        """The dev set of a teacher for the student, if the recipe has none; (): there is none."""
+    def _dev(self) -> Corpus:
+        """The dev set of a teacher for a student whose recipe has none; empty: none is used."""
         if self.recipe.data.dev:
-            return ()
-        return next((self.dev_files[each] for each in self.teachers if _has_one_pair(each)), ())
+            return Corpus()
+        found = zip(self.teachers, self.dev_sets, strict=True)
+        return next((dev for path, dev in found if dev and _has_one_pair(path)), Corpus())
 
     @property
     def _held_out(self) -> list[Path]:
-        of_teachers = [path for paths in self.dev_files.values() for path in paths]
+        """All files of dev and test sets, except the dev set of the recipe."""
+        of_teachers = [path for dev in self.dev_sets for path in dev.files]
         return list(dict.fromkeys([*map(Path, self.config.held_out), *of_teachers]))
 
     def _making(self, teacher: Models) -> Making:
@@ -189,7 +196,7 @@ class _Distillation:
         return Making(
             command="distil",
             models={f"teacher {n}": each for n, each in enumerate(teacher.hashes, start=1)},
-            inputs={role: sha256(path) for role, path in files.items()},
+            inputs=hashes_of(files),
             translations={"teacher": teacher.settings},
             options=self.config.model_dump(exclude={"to", "held_out", "corpus_only"})
             | self._reading,
@@ -207,6 +214,9 @@ class _Distillation:
         }
 
     def _written(self, teacher: Models, making: Making) -> CorpusFacts:
+        # The first use of a library for the target language, before hours of translation.
+        language = teacher.translator.languages[1]
+        similarity = sentence_scorer("bleu", language) if self.config.closest else None
         corpus = self.recipe.data.train
         texts = Texts(
             lambda: _read(corpus),
@@ -216,25 +226,31 @@ class _Distillation:
         counts = select_texts(
             self.parts / "texts",
             texts,
-            Overlaps(HeldOutLines(self._held_out, self.recipe.data.dev), texts.names),
+            Overlaps(
+                HeldOutLines(
+                    map(Path, self.config.held_out), [*self.dev_sets, self.recipe.data.dev]
+                ),
+                texts.names,
+            ),
             teacher,
             inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
             reading=self._reading,
         )
         teacher.translate(self.parts / "texts", self.parts / "teacher", self.progress)
-        pairs = self._pairs(teacher, counts)
+        pairs = self._pairs(teacher, counts, similarity)
         return write_corpus(self.corpus, making, counts, pairs, self._dev)
 
-    def _pairs(self, teacher: Models, counts: Counter[str]) -> Iterator[Pair]:
+    def _pairs(
+        self, teacher: Models, counts: Counter[str], similarity: Similarity | None
+    ) -> Iterator[Pair]:
         """The pairs of the corpus: the translations of each text, then its reference."""
-        similarity = sentence_scorer("bleu", teacher.translator.languages[1])
         translations = teacher.read(self.parts / "texts", self.parts / "teacher")
         for (text, reference), best in zip(
             read_texts(self.parts / "texts"), translations, strict=True
         ):
             chosen = [each for each in dict.fromkeys(best) if each]
-            if self.config.closest and reference and chosen:
+            if similarity and reference and chosen:
                 chosen = [max(chosen, key=lambda each: similarity(each, reference))]
             counts["translations"] += len(chosen)
             yield from ((text, each) for each in chosen)
@@ -252,6 +268,8 @@ def _check(recipe: Recipe, config: DistilConfig) -> None:
     corpus = recipe.data.train
     if not corpus.src and not corpus.pairs:
         raise RecipeError("there is no text to translate: add --src FILE")
+    if corpus.src and not corpus.tgt:
+        refuse_both_sides(corpus.src, "pass it as --pairs instead of --src")
     if config.closest and not (corpus.tgt or corpus.pairs):
         raise RecipeError("--closest compares translations with references: add --tgt FILE")
     if "TORCHELASTIC_RUN_ID" in os.environ:
@@ -261,21 +279,19 @@ def _check(recipe: Recipe, config: DistilConfig) -> None:
         )
 
 
-def _read(corpus: Corpus) -> Iterator[Pair]:
+def _read(corpus: Corpus) -> Iterator[NumberedPair]:
     """The texts of a corpus with their references; "": there is none."""
     if corpus.pairs or corpus.tgt:
-        yield from read_pairs(corpus)
+        yield from numbered_pairs(corpus)
         return
     errors = InvalidLines(corpus.errors)
-    for line in read_lines(corpus.src, errors=errors):
-        yield line, ""
+    for number, line in enumerate(read_lines(corpus.src, errors=errors), start=1):
+        yield number, (line, "")
     corpus.warn(errors.warning(corpus.src))
 
 
 def _has_one_pair(model: Path) -> bool:
-    """Whether a model was trained for one pair of languages, and its dev set is available."""
-    if not dev_files_of(model):
-        return False
+    """Whether a model was trained for one pair of languages."""
     try:
         facts = read_facts(model)
     except ModelError:

@@ -5,34 +5,38 @@ out. Either side of a pair is compared with all files.
 """
 
 import hashlib
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, numbered_pairs
+from yakusu.data.formats import format_by_name
 from yakusu.data.noise import words_only
 from yakusu.data.text import Pair, read_lines
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import sha256
 from yakusu.pipeline.receipt import Receipt, read_facts
 
+_log = logging.getLogger(__name__)
+
 
 class HeldOutLines:
     """The lines of dev and test sets.
 
     Args:
-        files: Text files of either language.
-        dev: A dev set.
+        files: Text files of either language, or files of pairs.
+        corpora: Dev sets.
 
     Raises:
         DataError: A file cannot be read.
     """
 
-    def __init__(self, files: Iterable[Path], dev: Corpus) -> None:
+    def __init__(self, files: Iterable[Path], corpora: Iterable[Corpus]) -> None:
         self._places: dict[bytes, tuple[str, int]] = {}
         for path in files:
-            self._add(str(path), enumerate(((line,) for line in read_lines(path)), start=1))
-        if dev:
-            self._add(" and ".join(map(str, dev.files)), numbered_pairs(dev))
+            self._add(str(path), _numbered(path))
+        for corpus in filter(None, corpora):
+            self._add(" and ".join(map(str, corpus.files)), numbered_pairs(corpus))
 
     def _add(self, name: str, numbered: Iterable[tuple[int, tuple[str, ...]]]) -> None:
         for number, texts in numbered:
@@ -46,6 +50,12 @@ class HeldOutLines:
             if words and (place := self._places.get(_hash(words))):
                 return side, f"{place[0]}, line {place[1]:,}"
         return None
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if format_by_name(path):
+        return numbered_pairs(Corpus(pairs=str(path)))
+    return enumerate(((line,) for line in read_lines(path)), start=1)
 
 
 def _hash(words: str) -> bytes:
@@ -83,24 +93,36 @@ class Overlaps:
             )
 
 
-def dev_files_of(model: Path) -> tuple[Path, ...]:
-    """The source and the target file of the dev set of a model; (): they are not available.
+def dev_set_of(model: Path) -> Corpus:
+    """The dev set of a model; empty, with a warning: it is not available.
 
-    These are in the run folder that contains the model, or else the files that its receipt names,
-    if they are unchanged.
+    It is in the run folder that contains the model, or else in the files that its receipt names, if
+    they are unchanged.
     """
-    of_run = tuple(model.parent / "data" / f"dev.{side}.txt" for side in ("src", "tgt"))
+    of_run = [model.parent / "data" / f"dev.{side}.txt" for side in ("src", "tgt")]
     if model.name == "model" and all(path.exists() for path in of_run):
-        return of_run
+        return Corpus(src=str(of_run[0]), tgt=str(of_run[1]))
+    if dev := _dev_set_in_receipt(model):
+        return dev
+    _log.warning(
+        "the dev set of %s is not available, so its lines are not held out: name its files with "
+        "--held-out",
+        model,
+    )
+    return Corpus()
+
+
+def _dev_set_in_receipt(model: Path) -> Corpus:
+    """The dev set that the receipt of a model names; empty: there is none, or it has changed."""
     try:
         facts = read_facts(model)
     except ModelError:
-        return ()
-    if not isinstance(facts, Receipt) or not facts.recipe.data.dev.src:
-        return ()
-    dev = facts.recipe.data.dev.named_files
+        return Corpus()
+    if not isinstance(facts, Receipt):
+        return Corpus()
+    dev = facts.recipe.data.dev
     unchanged = [
         path.exists() and sha256(path) == facts.inputs.get(f"dev.{key}")
-        for key, path in dev.items()
+        for key, path in dev.named_files.items()
     ]
-    return tuple(dev.values()) if all(unchanged) else ()
+    return dev if all(unchanged) else Corpus()

@@ -13,11 +13,11 @@ from yakusu.data.coverage import Coverage
 from yakusu.data.languages import closeness, shown
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
-from yakusu.folder import read_json, sha256
+from yakusu.folder import sha256
 from yakusu.model.config import DROPOUTS, TransformerConfig
 from yakusu.pipeline.receipt import Receipt, read_facts
 from yakusu.recipe import Recipe
-from yakusu.translator.folder import WEIGHTS, ModelFolder
+from yakusu.translator.folder import ModelFolder, weights_hash
 
 
 class Parent:
@@ -47,8 +47,7 @@ class Parent:
     @property
     def sha256(self) -> str:
         """The hash of its weights."""
-        manifest = read_json(self._folder.path / "manifest.json")
-        return str(manifest["files"][WEIGHTS]["sha256"])
+        return weights_hash(self._folder.path)
 
     def resolve(self, recipe: Recipe) -> Recipe:
         """Put the parent's hash, sizes and vocabulary sizes into a recipe.

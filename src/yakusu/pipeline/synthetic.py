@@ -9,7 +9,7 @@ Each file and folder has its name only once it is complete. A shard is translate
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,11 +20,15 @@ import numpy.typing as npt
 from pydantic import Field
 
 from yakusu.config import Config
+from yakusu.data.compressed import open_binary
+from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.filters import NumberedPair
+from yakusu.data.languages import closeness
 from yakusu.data.text import Pair, raw_lines, windows
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.folder import read_json, save_folder, verify_folder, write_json
+from yakusu.folder import read_json, save_folder, sha256, verify_folder, write_json
 from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts, Making
 from yakusu.pipeline.held_out import Overlaps
 from yakusu.pipeline.inputs import first_changed
@@ -40,7 +44,7 @@ from yakusu.pipeline.shard_receipt import Settings, difference
 from yakusu.pipeline.shards import translate_shards
 from yakusu.progress import Progress
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import WEIGHTS
+from yakusu.translator.folder import weights_hash
 from yakusu.translator.passage import TextConfig
 
 SHARD_LINES = 5_000  # of a shard, which is translated again if the command is killed
@@ -66,12 +70,13 @@ class Texts:
     """Texts to translate.
 
     Attributes:
-        read: Reads each text and its reference, "" if it has none; more than once.
+        read: Reads each text and its reference, "" if it has none, with the number of its line;
+            more than once.
         files: The files that are read, by role.
         names: Names of the texts and of the references in error messages.
     """
 
-    read: Callable[[], Iterator[Pair]]
+    read: Callable[[], Iterator[NumberedPair]]
     files: Mapping[str, Path]
     names: tuple[str, str]
 
@@ -81,7 +86,8 @@ class Models:
 
     Args:
         folders: Model folders.
-        options: Settings of the search; those that are not given are the model's.
+        options: Settings of the search; those that are not given are the model's, except `n_best`,
+            which is 1.
         to: Target language; "": the model's default.
         engine: What runs the models.
 
@@ -98,9 +104,12 @@ class Models:
         to: str = "",
         engine: EngineConfig | Engine | None = None,
     ) -> None:
+        options = options or SearchConfig()
+        if "n_best" not in options.model_fields_set:
+            options = options.model_copy(update={"n_best": 1})
         self._config = ShardConfig(
             tuple(map(str, folders)),
-            options or SearchConfig(),
+            options,
             TextConfig(to=to, one_sentence_per_line=True),
             EngineConfig.of(engine),
             errors="strict",
@@ -118,8 +127,29 @@ class Models:
     @property
     def hashes(self) -> list[str]:
         """SHA-256 of the weights of each model."""
-        manifests = [read_json(Path(each) / "manifest.json") for each in self._config.models]
-        return [str(manifest["files"][WEIGHTS]["sha256"]) for manifest in manifests]
+        return [weights_hash(Path(each)) for each in self._config.models]
+
+    def require_languages(self, text: str, languages: tuple[str, str]) -> None:
+        """Refuse a text in another language than the models read, or for another target language.
+
+        Args:
+            text: Name of the text in the message.
+            languages: Language of the text and target language; "": unknown.
+
+        Raises:
+            ModelError: A known language differs.
+        """
+        for wanted, own in zip(languages, self.translator.languages, strict=True):
+            if wanted and own and closeness(wanted, own) is None:
+                stated, known = (
+                    "-".join(each or "?" for each in pair)
+                    for pair in (languages, self.translator.languages)
+                )
+                raise ModelError(
+                    f"{text} is to be translated {stated}, but {self._config.models[0]} translates "
+                    f"{known}: use a model for these languages, or rename the file if its name "
+                    "states the wrong one"
+                )
 
     def fits(self, text: str) -> bool:
         """Whether a text is translated as a whole."""
@@ -227,7 +257,7 @@ def _mask(
     """Which texts are translated: (number of texts)."""
     accepted = bytearray()
     with TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
-        for number, pair in enumerate(texts.read(), start=1):
+        for number, pair in texts.read():
             if reason := _reason(number, pair, overlaps, fits):
                 counts[reason] += 1
             else:
@@ -250,7 +280,7 @@ def _reason(number: int, pair: Pair, overlaps: Overlaps, fits: Callable[[str], b
 
 
 def _write_shards(folder: Path, texts: Texts, mask: npt.NDArray[np.bool_]) -> None:
-    chosen = (pair for pair, is_kept in zip(texts.read(), mask, strict=True) if is_kept)
+    chosen = (pair for (_, pair), is_kept in zip(texts.read(), mask, strict=True) if is_kept)
     for number, pairs in enumerate(windows(chosen, SHARD_LINES), start=1):
         for side, suffix in enumerate(("src", "ref")):
             lines = "".join(f"{pair[side]}\n" for pair in pairs)
@@ -265,6 +295,19 @@ def read_texts(folder: Path) -> Iterator[Pair]:
     """The texts that `select_texts` wrote, with their references."""
     for shard in _shards(folder):
         yield from zip(raw_lines(shard), raw_lines(shard.with_suffix(".ref")), strict=True)
+
+
+def hashes_of(files: Mapping[str, Path]) -> dict[str, str]:
+    """The SHA-256 of files that are read more than once, by role.
+
+    Raises:
+        DataError: A file does not exist, cannot be opened, or is a pipe.
+    """
+    for path in files.values():
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise DataError(f"{path} can be read only once: write it to a file first")
+        open_binary(path).close()
+    return {role: sha256(path) for role, path in files.items()}
 
 
 def existing_corpus(folder: Path, making: Making) -> CorpusFacts | None:
@@ -292,7 +335,7 @@ def write_corpus(
     making: Making,
     counts: Counter[str],
     pairs: Iterator[Pair],
-    dev: Sequence[Path] = (),
+    dev: Corpus | None = None,
 ) -> CorpusFacts:
     """Write a corpus with its receipt.
 
@@ -301,22 +344,35 @@ def write_corpus(
         making: What the corpus depends on.
         counts: Numbers of lines; complete once all pairs have been read.
         pairs: Its pairs.
-        dev: Source and target of a dev set to include; (): none.
+        dev: A dev set to include, if it has files.
+
+    Raises:
+        DataError: There are no pairs.
     """
 
     def fill(temporary: Path) -> None:
-        names = [temporary / f"train.{side}" for side in ("src", "tgt")]
-        with (
-            names[0].open("w", encoding="utf-8", newline="\n") as src,
-            names[1].open("w", encoding="utf-8", newline="\n") as tgt,
-        ):
-            for source, target in pairs:
-                src.write(f"{source}\n")
-                tgt.write(f"{target}\n")
-        for path, side in zip(dev, ("src", "tgt"), strict=False):
-            (temporary / f"dev.{side}").write_bytes(path.read_bytes())
+        if not _write_pairs(temporary, "train", pairs):
+            reasons = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+            raise DataError(f"no pair is left ({reasons}): check the text, the models and filters")
+        if dev:
+            _write_pairs(temporary, "dev", read_pairs(dev))
         facts = CorpusFacts(making=making, counts=counts)
         write_json(temporary / CORPUS_RECEIPT, facts.model_dump(mode="json"))
 
     save_folder(folder, fill)
     return CorpusFacts.read(folder)
+
+
+def _write_pairs(folder: Path, stem: str, pairs: Iterable[Pair]) -> int:
+    """Write the two files of a corpus; return the number of pairs."""
+    n_pairs = 0
+    names = [folder / f"{stem}.{side}" for side in ("src", "tgt")]
+    with (
+        names[0].open("w", encoding="utf-8", newline="\n") as src,
+        names[1].open("w", encoding="utf-8", newline="\n") as tgt,
+    ):
+        for source, target in pairs:
+            src.write(f"{source}\n")
+            tgt.write(f"{target}\n")
+            n_pairs += 1
+    return n_pairs

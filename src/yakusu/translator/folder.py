@@ -99,6 +99,11 @@ def model_hash(folder: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
+def weights_hash(folder: Path) -> str:
+    """Return the SHA-256 of the weights in a model folder."""
+    return str(read_json(folder / "manifest.json")["files"][WEIGHTS]["sha256"])
+
+
 def _read_config(folder: Path) -> TranslatorConfig:
     with consistent(folder):
         text = (folder / CONFIG).read_text(encoding="utf-8")
