@@ -19,8 +19,9 @@ from yakusu.model.base import models
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
 from yakusu.training.checkpoint import checkpoints
+from yakusu.training.loss import Loss
 from yakusu.training.state import read_state, seed_step
-from yakusu.training.step import Step, dev_perplexity
+from yakusu.training.step import ModelLoss, Step, dev_perplexity
 from yakusu.training.trainer import Trainer
 from yakusu.weights import load_tensors
 
@@ -206,6 +207,38 @@ def test_dev_perplexity_equals_that_of_each_sentence_alone(make_trainer: MakeTra
         n += tgt.numel()
     found = dev_perplexity(trainer.model, dev, trainer.group, batch_tokens=20, bf16=False)
     assert found == pytest.approx(math.exp(nll / n), rel=1e-5)
+
+
+def test_dev_perplexity_is_the_same_with_halved_batches_after_out_of_memory(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer()
+    trainer.model.eval()
+
+    def perplexity() -> float:
+        group = trainer.group
+        return dev_perplexity(trainer.model, trainer.data.dev, group, batch_tokens=20, bf16=False)
+
+    expected, forward, sizes = perplexity(), ModelLoss.forward, list[int]()
+
+    def limited(self: ModelLoss, src: torch.Tensor, tgt: torch.Tensor) -> Loss:
+        if len(src) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        sizes.append(len(src))
+        return forward(self, src, tgt)
+
+    monkeypatch.setattr(ModelLoss, "forward", limited)
+    assert perplexity() == pytest.approx(expected, rel=1e-5)
+    assert len(sizes) == len(trainer.data.dev)
+
+
+def test_out_of_memory_in_the_search_names_its_settings(make_trainer: MakeTrainer) -> None:
+    def bleu(model: torch.nn.Module) -> float:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    message = "out of memory at step 2: set search.beam=1 or training.engine=native in a new run"
+    with pytest.raises(RunError, match=message):
+        make_trainer(bleu=bleu, validate_steps=2).run()
 
 
 def test_validation_runs_without_dropout(make_trainer: MakeTrainer) -> None:

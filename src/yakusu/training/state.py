@@ -169,11 +169,12 @@ def seed_step(seed: int, step: int, rank: int = 0) -> None:
 
 
 @contextmanager
-def explained_out_of_memory(state: Callable[[], TrainerState]) -> Iterator[None]:
-    """Turn an error of missing memory into one that names the step and a smaller batch.
+def explained_out_of_memory(state: Callable[[], TrainerState], fix: str = "") -> Iterator[None]:
+    """Turn an error of missing memory into one that names the step and what to do.
 
     Args:
         state: Returns the state of the run at the time of the error.
+        fix: What to do in a new run; "": use smaller batches.
 
     Raises:
         RunError: Memory ran out.
@@ -183,10 +184,8 @@ def explained_out_of_memory(state: Callable[[], TrainerState]) -> Iterator[None]
     except (RuntimeError, MemoryError) as error:
         if not out_of_memory(error):
             raise
-        raise RunError(
-            f"out of memory at step {state().step}: set "
-            f"batches.batch_tokens={state().batch_tokens // 2} in a new run"
-        ) from error
+        fix = fix or f"set batches.batch_tokens={state().batch_tokens // 2}"
+        raise RunError(f"out of memory at step {state().step}: {fix} in a new run") from error
 
 
 def some_of(lines: Sequence[int]) -> str:

@@ -97,17 +97,27 @@ def dev_perplexity(
         model: The model, in evaluation mode.
         dev: The dev pairs.
         group: The processes, which share the work.
-        batch_tokens: Maximum number of tokens in a batch.
+        batch_tokens: Maximum number of tokens in a batch; batches are halved if memory runs out.
         bf16: Run the model under bfloat16 autocast.
     """
     loss = ModelLoss(model, epsilon=0.0, bf16=bf16, compiled=False)
     nll = 0.0
     with torch.no_grad():
         for indices in group.shard(cut_by_length(np.arange(len(dev)), dev, batch_tokens)):
-            batch = load_batch(dev, indices, model)
-            nll += float(loss(batch.src, batch.tgt).nll)
+            nll += _nll(loss, model, dev, indices)
     (nll,) = group.sum(nll)
     return math.exp(min(nll / int(dev.tgt.lengths.sum()), 100.0))
+
+
+def _nll(loss: ModelLoss, model: Seq2Seq, pairs: Pairs, indices: Indices) -> float:
+    """The sum over a batch; if memory runs out, over its halves."""
+    try:
+        batch = load_batch(pairs, indices, model)
+        return float(loss(batch.src, batch.tgt).nll)
+    except (RuntimeError, MemoryError) as error:
+        if len(indices) == 1 or not out_of_memory(error):
+            raise
+    return sum(_nll(loss, model, pairs, half) for half in np.array_split(indices, 2))
 
 
 class Sums(NamedTuple):

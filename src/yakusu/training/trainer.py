@@ -286,7 +286,8 @@ class Trainer:
         perplexity = dev_perplexity(
             model, self.data.dev, self.group, batch_tokens=self.state.batch_tokens, bf16=self.bf16
         )
-        score = self.score(model)
+        with explained_out_of_memory(lambda: state, "set search.beam=1 or training.engine=native"):
+            score = self.score(model)
         clock.tick()
         self._agree(clock)  # on the time, which may reach a limit
         value = score.value if self.config.best_by == "score" else -perplexity
