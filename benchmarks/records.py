@@ -29,6 +29,11 @@ class Machine(BaseModel):
     threads: int
     gpu: str | None = None
 
+    @property
+    def device(self) -> str:
+        """GPU or CPU."""
+        return "GPU" if self.gpu else "CPU"
+
     def __str__(self) -> str:
         gpu = f", {self.gpu}" if self.gpu else ""
         return f"{self.cpu}, {self.cores} cores{gpu}"

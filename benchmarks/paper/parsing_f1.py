@@ -182,6 +182,7 @@ def report(args: argparse.Namespace, trees: Trees) -> None:
         model, kind = SYSTEMS[name]
         row = facts_of(name, made, args, trees) | report_of(found[name])
         row |= {"gum": str(gum.scores[0]), "paper": MODELS[model].paper.get(kind)}
+        row |= {"overrides": args.set}
         if benchmark.record(row, seed=row["recipe"]["seed"]):
             draw(RESULTS / "parsing_f1.png", read("parsing_f1"))
     compared = differences(found)
@@ -217,7 +218,8 @@ def draw(path: Path, records: Iterable[Record]) -> None:
         steps, f1 = zip(*((at["step"], at["dev_f1"]) for at in record["curve"]), strict=True)
         curves.plot(steps, f1, line, color=color)
         ends.vlines(place, *record["interval"], color=color)
-        ends.plot(place, record["f1"], f"o{line}", color=color, label=title(record["name"]))
+        label = f"{title(record['name'])} ({record.machine.device})"
+        ends.plot(place, record["f1"], f"o{line}", color=color, label=label)
     curves.set(xlabel="step", ylabel="F1", title="during training, part for choosing")
     ends.set(xticks=[], title="final models, part for reporting, 95% intervals")
     ends.legend(

@@ -37,12 +37,13 @@ def _results(records: list[Record]) -> Table:
                 *(fixed(found[name]) for name in ("precision", "recall", "exact match")),
                 fixed(scores(record.get("gum", "")).get("F1")),
                 *(fixed(record.get(field), 0) for field in ("pairs", "steps", "training_minutes")),
+                record.machine.device if record.get("steps") else NONE,
                 fixed(record.get("paper"), 1),
             ]
         )
     head = ["System", "Trained on", "F1, choosing", "F1", "95% interval", "Precision", "Recall"]
-    head += ["Exact match", "F1, GUM", "Training pairs", "Steps", "Minutes", "Paper's F1, WSJ 23"]
-    return Table(head, rows, records)
+    head += ["Exact match", "F1, GUM", "Training pairs", "Steps", "Minutes", "Device"]
+    return Table([*head, "Paper's F1, WSJ 23"], rows, records)
 
 
 def _differences(records: list[Record]) -> Table:

@@ -261,8 +261,8 @@ def test_the_tables_of_a_report_have_the_recorded_numbers() -> None:
 
 def test_the_figure_leaves_out_what_is_not_a_system_with_an_interval(tmp_path: Path) -> None:
     given = {"f1": 20.0, "interval": [18.0, 22.0], "curve": [{"step": 5, "dev_f1": 19.0}]}
-    systems = [given | {"name": name} for name in parsing_systems.SYSTEMS]
-    others = [given | {"name": "right-branching"}, {"name": "transformer-gold", "f1": 30.0}]
+    systems = [record(**given, name=name) for name in parsing_systems.SYSTEMS]
+    others = [record(**given, name="right-branching"), record(name="transformer-gold", f1=30.0)]
     parsing_f1.draw(tmp_path / "a.png", systems + others)
     parsing_f1.draw(tmp_path / "b.png", systems)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
