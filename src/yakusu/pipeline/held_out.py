@@ -6,7 +6,8 @@ out. Either side of a pair is compared with all files.
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, numbered_pairs
@@ -34,14 +35,17 @@ class HeldOutLines:
     def __init__(self, files: Iterable[Path], corpora: Iterable[Corpus]) -> None:
         self._places: dict[bytes, tuple[str, int]] = {}
         for path in files:
-            self._add(str(path), _numbered(path))
+            self._add([path], _numbered(path))
         for corpus in filter(None, corpora):
-            self._add(" and ".join(map(str, corpus.files)), numbered_pairs(corpus))
+            self._add(corpus.files, numbered_pairs(corpus))
 
-    def _add(self, name: str, numbered: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+    def _add(self, files: Sequence[Path], numbered: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+        """Add the texts of a line, which are in one file, or each in a file of its own."""
+        names = [str(path) for path in files]
         for number, texts in numbered:
-            for words in filter(None, map(words_only, texts)):
-                self._places.setdefault(_hash(words), (name, number))
+            for name, text in zip(cycle(names), texts, strict=False):
+                if words := words_only(text):
+                    self._places.setdefault(_hash(words), (name, number))
 
     def find(self, pair: Pair) -> tuple[int, str] | None:
         """The first side of a pair that is held out, 0 or 1, and where; None: neither is."""
