@@ -232,8 +232,8 @@ SECTIONS = (
         "length",
         "Sentence length, with and without attention",
         "Within the same budget, the LSTM with attention has the highest BLEU at every length "
-        "(36.28 at 7.3 words, 30.42 at 50.8), before the Transformer (34.24 and 20.53). With a fixed "
-        "vector, the LSTM has 8.48 and 5.91, and 10.97 and 7.18 with the source reversed.",
+        "(36.28 at 7.3 words, 30.42 at 50.8), before the Transformer (34.24 and 20.53). With a "
+        "fixed vector, the LSTM has 8.48 and 5.91, and 10.97 and 7.18 with the source reversed.",
         "python -m benchmarks.paper.length --runs runs/length",
         lengths,
         "Multi30k captions are short, so up to three neighbouring captions are joined for training "
