@@ -1,5 +1,6 @@
 """Back-translation: tagged synthetic sources, filtered by a round trip, whatever interrupts it."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -241,6 +242,12 @@ def test_a_text_that_cannot_be_read_is_refused_before_anything_is_written(
         yakusu.backtranslate(models[0], path, out=tmp_path / "bt")
     assert str(error.value) == message
     assert not (tmp_path / "bt").exists()
+
+
+def test_a_pipe_is_refused(models: tuple[Path, Path], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "mono.de")
+    with pytest.raises(DataError, match=r"mono.de can be read only once: write it to a file first"):
+        yakusu.backtranslate(models[0], tmp_path / "mono.de", out=tmp_path / "bt")
 
 
 @pytest.mark.parametrize("tag", ["<B T>", "<BT>\n", " "])

@@ -39,6 +39,16 @@ class DamagedError(DataError):
         self.kind = kind
 
 
+def refuse_pipe(path: Path) -> None:
+    """Refuse what can be read only once, where a file is read several times.
+
+    Raises:
+        DataError: The path exists, and is neither a file nor a folder.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError(f"{path} can be read only once: write it to a file first")
+
+
 def open_binary(path: Path) -> io.BufferedReader:
     """Open a file for reading; a compressed file is decompressed.
 

@@ -1,12 +1,13 @@
 """`check`: what a corpus contains and what training would drop, without training."""
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 import regex
 
+from yakusu.data.compressed import refuse_pipe
 from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.identification import EvenSample
 from yakusu.data.noise import PATTERNS, patterns_in
@@ -62,7 +63,9 @@ def check(
             "there is no corpus to check: specify SRC and TGT, or a recipe with data.train"
         )
     held_out = {"dev": recipe.data.dev, "test": test or Corpus()}
-    _require_files([corpus, *held_out.values()])
+    for each in filter(None, (corpus, *held_out.values())):
+        for path in each.files:
+            refuse_pipe(path)  # other faults are reported when reading
     languages = CheckedLanguages(recipe)
     progress = progress or Silent()
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
@@ -83,14 +86,6 @@ def check(
                 overlaps.add(line, pair)
                 tracker.advance()
         return reading.report(overlaps.results(), first=first, has_lines=total is not None)
-
-
-def _require_files(corpora: Iterable[Corpus]) -> None:
-    """Refuse pipes, because files are read twice; other faults are reported when reading."""
-    for corpus in filter(None, corpora):
-        for path in corpus.files:
-            if path.exists() and not (path.is_file() or path.is_dir()):
-                raise DataError(f"{path} can be read only once: write it to a file first")
 
 
 class _Overlaps:

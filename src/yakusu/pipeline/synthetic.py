@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from yakusu.config import Config
-from yakusu.data.compressed import open_binary
+from yakusu.data.compressed import open_binary, refuse_pipe
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.filters import NumberedPair
@@ -304,8 +304,7 @@ def hashes_of(files: Mapping[str, Path]) -> dict[str, str]:
         DataError: A file does not exist, cannot be opened, or is a pipe.
     """
     for path in files.values():
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise DataError(f"{path} can be read only once: write it to a file first")
+        refuse_pipe(path)
         open_binary(path).close()
     return {role: sha256(path) for role, path in files.items()}
 
