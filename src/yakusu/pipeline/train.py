@@ -125,12 +125,7 @@ def _train_model(
 ) -> tuple[Trainer, str]:
     """Train until a limit is reached; return the trainer and the limit."""
     run, tokenizer = Path(recipe.run), Tokenizer.load(data)
-    keep_freed_memory()
-    keep_compiled_kernels()
-    disable_cudnn_attention()
-    device = pick_device(recipe.training.device, group.local_rank)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)  # for tensors that torch creates without a device
+    device = _training_device(recipe, group)
     torch.manual_seed(recipe.seed)
     model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes)
     if recipe.parent.model:
@@ -162,6 +157,17 @@ def _train_model(
                 f"(training.warmup_steps = {warmup:,}): lower training.warmup_steps in a new run"
             )
         return trainer, trainer.run()
+
+
+def _training_device(recipe: Recipe, group: Group) -> torch.device:
+    """The device of this process, after torch has been set up for training."""
+    keep_freed_memory()
+    keep_compiled_kernels()
+    disable_cudnn_attention()
+    device = pick_device(recipe.training.device, group.local_rank)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # for tensors that torch creates without a device
+    return device
 
 
 def _training_data(recipe: Recipe, data: Path, tokenizer: Tokenizer) -> TrainingData:

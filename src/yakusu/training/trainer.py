@@ -93,15 +93,7 @@ class Trainer:
         self.group, self.stop = group or Group(), stop or StopSignal()
         on_gpu = self.device.type != "cpu"
         self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
-        compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
-        loss = ModelLoss(
-            model,
-            epsilon=config.label_smoothing,
-            bf16=self.bf16,
-            compiled=compiled,
-            r_drop=config.r_drop,
-        )
-        self.loss = wrap(loss, model, self.group, sharded=config.sharded)
+        self.loss = wrap(self._model_loss(), model, self.group, sharded=config.sharded)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             betas=(config.adam_beta1, config.adam_beta2),
@@ -157,6 +149,16 @@ class Trainer:
             raise self._stopped(signal, "write the model")
         refuse_mostly_skipped(state)
         return limit_reached(self.config, state)
+
+    def _model_loss(self) -> ModelLoss:
+        config, on_gpu = self.config, self.device.type != "cpu"
+        return ModelLoss(
+            self.model,
+            epsilon=config.label_smoothing,
+            bf16=self.bf16,
+            compiled=config.compile == "yes" or (config.compile == "auto" and on_gpu),
+            r_drop=config.r_drop,
+        )
 
     def _steps(self) -> Iterator[list[Indices]]:
         """Advance the state to each next step and yield its batches, until a limit is reached."""
