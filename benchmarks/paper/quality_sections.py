@@ -175,12 +175,13 @@ SECTIONS = (
         "the same seed and settings, but were trained with later versions on other machines. Six "
         "models of the second table were trained on a GPU and are compared with its first row, "
         "which was trained on a CPU, so their gains include any effect of the machine. The "
-        "records of the GPU were made by a script that runs rows at the same time and does not "
-        "record the load; those of commit 37208d8+ with the code of commit c39f413 before it was "
-        "committed. The search settings were chosen on the same set, so their gains are probably "
-        "too high. Minutes are those of training with one thread, while other programs used the "
-        "machine: on the GPU, up to eighteen other training runs. Minutes and FLOPs do not "
-        "include those of teachers, of the reverse model or of translating the training text. The "
+        "records of the GPU were made by a script that is not part of the repository: it runs "
+        "several rows at once and does not record the load. Records of commit 37208d8+ used code "
+        "that was committed later, as c39f413. The search settings were chosen on the same set, so "
+        "their gains are probably too high. Minutes are those of training with one thread, while "
+        "other programs used the machine: on the GPU, up to eighteen other training runs. Minutes "
+        "and FLOPs do not include those of teachers, of the reverse model or of translating the "
+        "training text. The "
         "test sets were translated once, by the model with the highest dev BLEU.",
         (("techniques.png", "Dev BLEU of each technique, with the interval of its gain"),),
     ),

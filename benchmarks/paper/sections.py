@@ -187,9 +187,10 @@ SECTIONS = (
         "between the best and the worst of n seeds. All systems have batches of 500 tokens, a "
         "moving average of the weights, and the setting with the lowest dev perplexity of those "
         "tried within 2e+13 FLOPs. All warm up for a fifth of the steps. The models of 3.2e+14 "
-        "FLOPs were trained on a GPU, by a script that runs rows at the same time and does not "
-        "record the load (ConvS2S with training.compile=no). Earlier records, with the settings "
-        "of the recipes and one or two batches per step, are not shown. Not reproduced: "
+        "FLOPs were trained on a GPU, by a script that is not part of the repository: it runs "
+        "several rows at once and does not record the load (ConvS2S with training.compile=no). "
+        "Earlier records, with the settings of the recipes and one or two batches per step, are "
+        "not shown. Not reproduced: "
         + "; ".join(f"{name}, because {reason}" for name, reason in NOT_REPRODUCED.items())
         + ".",
         (("table2.png", "Test BLEU of each system, and dev BLEU in training"),),
@@ -221,8 +222,9 @@ SECTIONS = (
         "row without an effect does so in 24% of cases. The sizes of effects are not compared. "
         "Each run ends after five validations without a lower perplexity, and its best validation "
         "counts. Minutes were measured with up to eighteen other training runs on the GPU. The "
-        "records were made by a script that runs rows at the same time and does not record the "
-        "load; those of commit 37208d8+ with the code of commit c39f413 before it was committed. "
+        "records were made by a script that is not part of the repository: it runs several rows "
+        "at once and does not record the load. Records of commit 37208d8+ used code that was "
+        "committed later, as c39f413. "
         "Earlier records, at an eighth of the paper's width and for 2,000 steps (big: 6,000), are "
         "not shown.",
         (("table3.png", "Effect of each row on the base model, ours and the paper's"),),

@@ -135,7 +135,7 @@ def verdict(name: str, measure: str, value: float, base: Base) -> str:
     ours = value - base.mean
     is_published = round(abs(paper), 3) > NOISE[measure]
     if abs(ours) <= base.noise:
-        return "within the noise" if is_published else "none in both"
+        return "within the noise" if is_published else "none in either"
     if not is_published:
         return "only here"
     return "same direction" if paper * ours > 0 else "opposite direction"

@@ -214,7 +214,7 @@ def recent(name: str, perplexity: float) -> Record:
         ("C, N = 2", 10.6, "within the noise"),
         ("big", 12.0, "opposite direction"),
         ("big, pre-norm, dropout 0.1, rate x 1", 9.0, "same direction"),
-        ("E, learned positions", 10.4, "none in both"),
+        ("E, learned positions", 10.4, "none in either"),
         ("E, learned positions", 9.0, "only here"),
         ("base, seed 2", 9.0, ""),
     ],

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 Beam = Annotated[
     int | None,
-    typer.Option("--beam", metavar="N", min=1, max=256, help="Beam (default: the model's)."),
+    typer.Option(
+        "--beam",
+        metavar="N",
+        min=1,
+        max=256,
+        help="Beam width of the search (default: the model's).",
+    ),
 ]
 HeldOut = Annotated[
     list[str] | None,
@@ -37,12 +43,18 @@ Drop = Annotated[
 # ---- options of distil ---------------------------------------------------------------------------
 
 NBest = Annotated[
-    int | None, typer.Option("--n-best", metavar="N", min=1, help="Translations per sentence.")
+    int | None,
+    typer.Option(
+        "--n-best",
+        metavar="N",
+        min=1,
+        help="Train on the N best translations of a sentence, N <= beam.",
+    ),
 ]
 Closest = Annotated[
     bool,
     typer.Option(
-        "--closest", help="Of --n-best, use only the translation closest to the reference."
+        "--closest", help="Of the --n-best translations, use only the one closest to the reference."
     ),
 ]
 References = Annotated[
@@ -66,10 +78,19 @@ Forward = Annotated[
         help="Translate back with this model, and drop pairs below --min-chrf.",
     ),
 ]
+SourceLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="CODE", help="Language of the synthetic sources, if the model has several."
+    ),
+]
 MinChrf = Annotated[
     float | None,
     typer.Option(
-        "--min-chrf", min=0, max=100, help="Smallest chrF of the round trip (default: 40)."
+        "--min-chrf",
+        min=0,
+        max=100,
+        help="Minimum chrF between the result of --forward and the text (default: 40).",
     ),
 ]
 
@@ -147,7 +168,7 @@ def backtranslate(
     tag: Tag = "<BT>",
     forward: Forward = None,
     min_chrf: MinChrf = None,
-    to: To = None,
+    to: SourceLanguage = None,
     held_out: HeldOut = None,
     drop_held_out: Drop = False,
     *,

@@ -8,7 +8,7 @@ Figure 3, left: a residual block of width 2d, whose dilated convolution has widt
     x' = x + W_3 ReLU(LayerNorm(W_2 [taps of a] + b_2)) + b_3                  k d -> d -> 2d
 
 In sets of five blocks, the dilations are 1, 2, 4, 8 and 16 (section 3.5). The taps of the encoder
-are around a position; those of the decoder are masked (section 3.4): they look back.
+are centred on a position; those of the decoder are masked (section 3.4): they look back.
 
 Sections 3.1 and 3.2: the decoder is stacked on the encoder and unfolds dynamically. The encoder
 computes s_1 to s_L, where L = a |X| is an upper bound on |Y|; inputs after X are zero. The decoder

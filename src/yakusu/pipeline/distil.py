@@ -1,7 +1,8 @@
 """Sequence-level knowledge distillation (Kim and Rush 2016, arXiv:1606.07947).
 
-A student is trained on the translations of its teachers. These are more regular than human
-translations, so a smaller model learns them better, and needs no beam search.
+A student is trained on the translations of its teachers. According to that paper, these are more
+regular than human translations, so a smaller model learns them better and gains little from beam
+search.
 """
 
 import os

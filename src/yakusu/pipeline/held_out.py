@@ -67,7 +67,7 @@ def _hash(words: str) -> bytes:
 
 
 class Overlaps:
-    """The lines of a text that are held out, while it is read.
+    """Counts the held-out lines of a text while it is read.
 
     Args:
         held_out: The held-out lines.
@@ -79,7 +79,7 @@ class Overlaps:
         self._first, self.count = "", 0
 
     def add(self, number: int, pair: Pair) -> bool:
-        """Whether a pair, with its line, is held out."""
+        """Return whether a pair, of line `number`, is held out, and count it if it is."""
         if not (found := self._held_out.find(pair)):
             return False
         side, place = found
