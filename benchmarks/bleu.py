@@ -8,7 +8,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from yakusu.data.text import read_lines
 from yakusu.errors import DataError, unequal
-from yakusu.metrics import Score, score
+from yakusu.metrics import METRICS, MetricOptions, Score, score
 
 _ORDER = 4  # of the n-grams of BLEU
 _RESAMPLES = 1000
@@ -75,7 +75,8 @@ class Scorer:
 
     def _counts(self, texts: list[str]) -> np.ndarray:
         """Return what BLEU counts in each sentence, (n, 2 + 8)."""
-        metric = BLEU(lowercase=self.lowercase, trg_lang=self.language or "")
+        options = MetricOptions(lowercase=self.lowercase, target_language=self.language)
+        metric = METRICS["bleu"](options)
         found = [
             metric.corpus_score([text], [[ref]]) for text, ref in zip(texts, self.ref, strict=True)
         ]

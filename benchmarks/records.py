@@ -67,7 +67,8 @@ def read(name: str) -> list[Record]:
     path = RESULTS / f"{name}.json"
     if not path.exists():
         return []
-    keys = ("size", "pairs", "overrides", "name", "epochs", "budget", "first_bleu", "compared_with")
+    keys = ("size", "pairs", "overrides", "name", "epochs", "budget", "first_bleu", "trial")
+    keys += ("test_set", "compared_with")
     found = map(Record.model_validate, json.loads(path.read_text(encoding="utf-8")))
     return list({str([record.get(key) for key in keys]): record for record in found}.values())
 

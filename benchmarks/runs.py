@@ -28,8 +28,8 @@ class Remarks(Silent):
 
 
 def with_supported_engine(recipe: Recipe) -> Recipe:
-    """Return the recipe, with the engine torch if the native engine does not support its model."""
-    if unsupported(recipe.model):
+    """Return the recipe, with the engine torch if the native engine does not support it."""
+    if unsupported(recipe.model, recipe.search):
         training = recipe.training.model_copy(update={"engine": "torch"})
         return recipe.model_copy(update={"training": training})
     return recipe

@@ -22,6 +22,7 @@ from benchmarks.common import Benchmark
 from benchmarks.workers import in_turns, speedup
 from yakusu.errors import DataError
 from yakusu.folder import read_json
+from yakusu.model.config import config_of
 from yakusu.translator.passage import TextConfig
 
 Side = tuple[tuple[Path, ...], int | None]  # model folders, and the beam; None: their own
@@ -105,7 +106,7 @@ def main(args: argparse.Namespace) -> None:
         print(f"{name:20}{score.value:7.2f} ({value:+.2f}, {low:+.2f} to {high:+.2f})   x {ratio}")
         measured = {
             "compared_with": first,
-            "set": args.set,
+            "test_set": args.set,
             "score": str(score),
             "difference": [round(value, 2), round(low, 2), round(high, 2)],
             "sentences_per_second": round(statistics.median(speeds[name]), 1),
@@ -118,11 +119,10 @@ def facts_of(name: str, side: Side, precision: str) -> dict[str, Any]:
     """Return the name of a side, with its sizes and precision, its beam and its parameters."""
     folders, beam = side
     receipts = [read_json(folder / "receipt.json") for folder in folders]
-    model = receipts[0]["recipe"]["model"]
-    n_layers = model["n_layers"]
-    layers = f"{n_layers} + {model.get('n_decoder_layers') or n_layers} layers"
+    model = config_of(receipts[0]["recipe"]["model"])
+    layers = " + ".join(map(str, model.depths))
     return {
-        "name": f"{name}: {layers}, d_model {model['d_model']}, {precision}",
+        "name": f"{name}: {layers} layers, d_model {model.d_model}, {precision}",
         "beam": beam or receipts[0]["recipe"]["search"]["beam"],
         "parameters": sum(receipt["parameters"] for receipt in receipts),
     }

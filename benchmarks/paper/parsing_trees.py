@@ -14,10 +14,10 @@ from yakusu.data.brackets import UNTAGGED, delinearise
 from yakusu.data.corpus import tree_files
 from yakusu.data.text import windows
 from yakusu.data.trees import one_line, read_trees, tags_of, words_of
-from yakusu.folder import read_json, write_text
+from yakusu.folder import sha256, write_text
 from yakusu.metrics import Score
 from yakusu.tasks.evalb import DELETED, compare, total
-from yakusu.translator.folder import WEIGHTS
+from yakusu.translator.folder import model_hash
 
 BLOCK = 500  # sentences in a file of parses, which is written completely or not at all
 LABELS = ("NP", "VP", "S", "PP", "SBAR")  # of right-branching trees
@@ -70,11 +70,11 @@ def parsed(model: Path, trees: Path) -> Path:
     """Parse the words of a file of trees; call it again to resume.
 
     Returns:
-        The folder of the parses, which is next to the model and named after its weights, so that
-        each model parses a file once.
+        The folder of the parses, which is next to the model and named after the hashes of the
+        model and of the file, so that each model parses a file once.
     """
-    weights = read_json(model / "manifest.json")["files"][WEIGHTS]["sha256"]
-    folder = model.parent / "parses" / weights[:12] / f"{trees.parent.name}-{trees.stem}"
+    name = f"{trees.parent.name}-{trees.stem}-{sha256(trees)[:12]}"
+    folder = model.parent / "parses" / model_hash(model)[:12] / name
     folder.mkdir(parents=True, exist_ok=True)
     parser = yakusu.Translator.load(model)
     for number, block in enumerate(windows(read_trees([trees]), BLOCK)):

@@ -75,12 +75,16 @@ def _gains(by_name: dict[str, Record]) -> Table:
 
 
 def students(records: list[Record]) -> Iterable[Table]:
-    """BLEU and speed of students: a table for each model or ensemble they are compared with."""
+    """BLEU and speed of students: a table for each set and model they are compared with."""
     head = ["Model", "Beam", "Parameters", "BLEU", "Difference, 95% interval"]
     head += ["Sentences per second", "Relative speed"]
-    for name in dict.fromkeys(record.get("compared_with") for record in records):
-        same = [record for record in records if record.get("compared_with") == name]
+    groups: dict[tuple[str | None, str | None], list[Record]] = {}
+    for record in records:
+        key = record.get("compared_with"), record.get("test_set")
+        groups.setdefault(key, []).append(record)
+    for (name, test_set), same in groups.items():
         title = f"Compared with the {name}" if name else "A student with d_model 128"
+        title += f", {test_set}" if test_set else ""
         yield Table(head, [_student(record) for record in same], same, title)
 
 

@@ -122,14 +122,9 @@ def _steps(flops: float, recipe: Recipe, data: Path) -> int:
     """Return the number of steps that cost a number of FLOPs."""
     pairs, tokenizer = Pairs.open(data, "train"), Tokenizer.load(data)
     model = build(recipe.model, **tokenizer.vocab_sizes)
-    epoch = epoch_steps(
-        pairs,
-        step_tokens=recipe.batches.step_tokens,
-        batch_tokens=recipe.batches.batch_tokens_on("cpu"),
-        seed=recipe.seed,
-        epoch=0,
-    )
-    each = float(flops_per_token(model, pairs, recipe) * pairs.tgt.lengths.sum() / len(epoch))
+    size = {"batch_tokens": recipe.batches.batch_tokens_on("cpu"), "seed": recipe.seed}
+    epoch = epoch_steps(pairs, step_tokens=recipe.batches.step_tokens, epoch=0, **size)
+    each = float(flops_per_token(model, pairs, **size) * pairs.tgt.lengths.sum() / len(epoch))
     steps = round(flops / each)
     if steps < MIN_STEPS:
         raise DataError(

@@ -302,8 +302,9 @@ def draw(path: Path, records: Iterable[Record]) -> None:
     found = sorted((row["dev_bleu"], row["gain"], row["name"]) for row in others)
     figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()
-    label = f"{len(equal)} runs of the first row: seeds 1 to 3, and seed 1 on other machines"
-    axes.axvspan(min(equal), max(equal), color="C1", alpha=0.2, label=label)
+    if equal:
+        label = f"{len(equal)} runs of the settings of the first row"
+        axes.axvspan(min(equal), max(equal), color="C1", alpha=0.2, label=label)
     for place, (bleu, (gain, low, high), _) in enumerate(found):
         axes.hlines(place, bleu - gain + low, bleu - gain + high, color="C0")
         axes.plot(bleu, place, "o", color="C0")

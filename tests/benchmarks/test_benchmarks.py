@@ -137,6 +137,9 @@ def test_records_keep_what_they_depend_on(benchmark_of: Any, tmp_path: Path) -> 
         assert benchmark.record({"name": "a", "value": value}, seed=7)
     (record,) = records.read("made")  # the newest of its name
     assert (record["value"], record.seed, record.machine.threads) == (2, 7, 1)
+    for facts in ({"trial": True}, {"test_set": "test2016"}, {"test_set": "test2017"}):
+        benchmark.record({"name": "a", **facts}, seed=7)
+    assert len(records.read("made")) == 4
 
 
 @pytest.mark.parametrize(

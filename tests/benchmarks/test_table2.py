@@ -197,4 +197,19 @@ def test_the_figure_has_a_row_for_each_system_the_best_first_and_a_marker_for_ea
     ]
     assert len({line.get_marker() for line in drawn}) == 2
     table2.draw(tmp_path / "figure.png", made)
-    assert (tmp_path / "figure.png").stat().st_size > 1000
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_curves_are_drawn_against_counted_flops_and_those_of_smaller_budgets_are_dashed() -> None:
+    facts = {"steps": 8, "curve": [(4, 20.0), (8, 30.0)]}
+    small = record("Transformer", day=1, counted=2e13, **facts)
+    large = record("Transformer", day=1, budget=8e13, counted=8e13, **facts)
+    axes = Figure().subplots()
+    table2.draw_curves(axes, *table2.ranked([small, large]))
+    assert [
+        (list(line.get_xdata()), list(line.get_ydata()), line.get_linestyle())
+        for line in axes.lines
+    ] == [
+        ([1e13, 2e13], [20.0, 30.0], "--"),
+        ([4e13, 8e13], [20.0, 30.0], "-"),
+    ]

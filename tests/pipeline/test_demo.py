@@ -23,7 +23,7 @@ def test_a_sentence_is_right_if_its_digits_are_those_of_the_reference(
     assert Digits.of([translation], ["20時16分の電車"]) == Digits(n_right, 1)
 
 
-def test_sentences_without_digits_do_not_count() -> None:
+def test_sentences_without_digits_do_not_count_but_invented_digits_are_errors() -> None:
     digits = Digits.of(["1", "2", "a", "3"], ["1", "5", "b", ""])
-    assert str(digits) == "all digits right in 1 of 2 sentences with digits"
+    assert str(digits) == "all digits right in 1 of 3 sentences with digits"
     assert Digits.of([], []) == Digits(0, 0)

@@ -49,10 +49,14 @@ def penalty(members: Sequence[Seq2Seq], source: list[int], found: Hypothesis, be
     with torch.no_grad():
         p = [member.attentions(src, tgt)["cross"][0].mean(dim=(0, 1)) for member in members]
     total = torch.stack(p).mean(dim=0).sum(dim=0)  # (S,)
+    if not getattr(members[0], "source_eos", True):
+        total = total[:-1]
     return beta * sum(math.log(min(float(each), 1.0)) for each in total)
 
 
-@pytest.mark.parametrize("kinds", [[GNMT], [{"name": "transformer"}], [GNMT, {}]], ids=str)
+@pytest.mark.parametrize(
+    "kinds", [[GNMT], [{"name": "transformer"}], [{"source_eos": False}], [GNMT, {}]], ids=str
+)
 def test_scores_are_log_probability_by_length_penalty_plus_coverage_penalty(
     tiny: Callable[..., Seq2Seq], sequences: Callable[..., list[list[int]]], kinds: list[Any]
 ) -> None:

@@ -21,7 +21,7 @@ _EVERY = 19  # every 19th test sentence is a sample, because neighbours are simi
 
 @dataclass(frozen=True)
 class Digits:
-    """Sentences whose reference contains digits.
+    """Sentences whose reference or translation contains digits.
 
     Attributes:
         n_right: Number of translations with the digits of the reference, in the same order.
@@ -35,7 +35,7 @@ class Digits:
     def of(cls, translations: Sequence[str], references: Sequence[str]) -> "Digits":
         """Compare translations with their references."""
         found = [[re.findall(r"\d+", text) for text in side] for side in (translations, references)]
-        right = [own == given for own, given in zip(*found, strict=True) if given]
+        right = [own == given for own, given in zip(*found, strict=True) if own or given]
         return cls(sum(right), len(right))
 
     def __str__(self) -> str:

@@ -62,23 +62,24 @@ def make_receipt(
 
 def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: TrainerState) -> Flops:
     sustained = sustained_flops(state.made_by.hardware.device, model.output_weight.device)
+    device = model.output_weight.device.type
+    batch_tokens = state.batch_tokens or recipe.batches.batch_tokens_on(device, per_step=2)
     return Flops(
         paper=by_formula(state.seconds, n_devices=state.n_processes, sustained=sustained),
         sustained=sustained,
-        counted=flops_per_token(model, pairs, recipe)
+        counted=flops_per_token(model, pairs, seed=recipe.seed, batch_tokens=batch_tokens)
         * state.target_tokens
         * (2 if recipe.training.r_drop else 1),
     )
 
 
-def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
+def flops_per_token(model: Seq2Seq, pairs: Pairs, *, seed: int, batch_tokens: int) -> float:
     """Return the training operations per target token, with the padding of separate batches.
 
     Counts the operations of a few batches of the first epoch, from short to long sentences, and
     scales their sum to the number of positions in the whole epoch.
     """
-    seen = seen_in_epoch(pairs.parts, seed=recipe.seed, epoch=0)
-    batch_tokens = recipe.batches.batch_tokens_on(model.output_weight.device.type)
+    seen = seen_in_epoch(pairs.parts, seed=seed, epoch=0)
     batches = cut_by_length(seen, pairs, batch_tokens)
     n = min(len(batches), _COUNTED)
     chosen = [batches[(2 * i + 1) * len(batches) // (2 * n)] for i in range(n)]

@@ -37,8 +37,7 @@ def require_engine(recipe: Recipe) -> None:
     """
     if recipe.training.engine == "torch":
         return
-    coverage = "search.coverage" if recipe.search.coverage else None
-    if missing := unsupported(recipe.model) or coverage:
+    if missing := unsupported(recipe.model, recipe.search):
         raise RecipeError(
             f"training.engine = 'native', but the native engine does not support {missing}: set "
             "training.engine=torch"

@@ -3,8 +3,9 @@
     cp(X; Y) = beta * sum over source tokens i of log(min(sum over target tokens j of p_ij, 1))
 
 p_ij is the attention weight from the position that predicts token j to source token i; X and Y end
-with eos. For a model with several layers or heads, and for an ensemble, it is the mean weight.
-cp is at most 0, and 0 if every source token receives a total weight of 1 or more.
+with eos, except that X is without it if the encoder leaves it out (docs/decisions/0034). For a
+model with several layers or heads, and for an ensemble, it is the mean weight. cp is at most 0, and
+0 if every source token receives a total weight of 1 or more.
 """
 
 from collections.abc import Sequence
@@ -68,7 +69,10 @@ class Coverage:
             [own["cross"].mean(axis=(0, 1)) for own in attention_weights(member, pairs, ["cross"])]
             for member in self.members
         ]
-        return [
-            coverage_penalty(np.mean(own, axis=0), self.beta)
-            for own in zip(*of_members, strict=True)
-        ]
+        means = (np.mean(own, axis=0) for own in zip(*of_members, strict=True))  # (T, S)
+        return [coverage_penalty(_of_read_tokens(mean), self.beta) for mean in means]
+
+
+def _of_read_tokens(weights: Weights) -> Weights:
+    """The weights without the column of eos if the encoder leaves it out."""
+    return weights if weights[:, -1].any() else weights[:, :-1]

@@ -93,6 +93,9 @@ class Catalog:
         Raises:
             RefusedError: No model translates the pair, or several codes match a language.
         """
+        same = _matches(source, self.codes)
+        if len(same) == 1 and same == _matches(target, self.codes):
+            return same[0], same[0]
         source = _only(source, _matches(source, self.sources), self.sources)
         targets = self.targets(source)
         found = _matches(target, [*targets, source])
@@ -208,8 +211,7 @@ def _check_engine(folder: Path) -> None:
     if reason := why_unavailable():
         raise ModelError(f"{folder} cannot be served: the CPU engine {reason}: {REPAIR}")
     config = ModelFolder.open(folder).config
-    coverage = "search.coverage" if config.search.coverage else None
-    if missing := unsupported(config.model) or coverage:
+    if missing := unsupported(config.model, config.search):
         raise ModelError(
             f"{folder} cannot be served: the CPU engine does not support {missing}: serve another "
             "model, or translate with 'yakusu translate --engine torch'"

@@ -76,11 +76,10 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
     """The reason why the native engine cannot run the models; None: it can."""
     if not config.on_cpu:
         return f"runs on the CPU only, not on '{config.device}'"
-    found = (unsupported(folder.config.model) for folder in folders)
+    search = folders[0].config.search  # that of an ensemble
+    found = (unsupported(folder.config.model, search) for folder in folders)
     if missing := next(filter(None, found), None):
         return f"does not support {missing}"
-    if folders[0].config.search.coverage:
-        return "does not support search.coverage"
     return why_unavailable()
 
 
