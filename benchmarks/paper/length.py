@@ -140,6 +140,7 @@ def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
         "steps": facts["steps"],
         "dev": facts["scores"][0],
         "grid": {"budget": args.flops, "tries": tries},
+        "curve": runs.curve(folder(chosen)),
         "recipe": {k: v for k, v in facts["recipe"].items() if k not in ("run", "data")},
     }
 

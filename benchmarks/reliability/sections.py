@@ -159,6 +159,11 @@ def _in_order(record: Record) -> tuple[Any, ...]:
     return record["changes"], record["target"], record["demo_seed"]
 
 
+def _of_new(record: Record) -> str:
+    n = record.get("new_with_digits")
+    return f"{record['new_right']:,} of {n:,}" if n else NONE
+
+
 def digits(records: list[Record]) -> Iterable[Table]:
     """Share of sentences with the right digits, by settings, target language and seed."""
     rows = [
@@ -169,7 +174,9 @@ def digits(records: list[Record]) -> Iterable[Table]:
             f"{record['right']} of {record['with_digits']}",
             f"{record['further_right']:,} of {record['further_with_digits']:,}",
             f"{record['further_right'] / record['further_with_digits']:.1%}",
+            _of_new(record),
             fixed(record["bleu"]),
+            str(record.machine.threads),
             fixed(record["training_seconds"] / 60, 1),
         ]
         for record in sorted(records, key=_in_order)
@@ -182,7 +189,9 @@ def digits(records: list[Record]) -> Iterable[Table]:
         "Digits right, test set",
         "Other test sets",
         "Share",
+        "Of which with a new number",
         "BLEU",
+        "Threads",
         "Minutes",
     ]
     yield Table(head, rows, records)
