@@ -3,9 +3,9 @@
 The demo is trained for each target language and seed. A translation is right if it has the digits
 of the reference, in the same order. The demo's own test set has 200 sentences; those of other
 phrasebooks give a more precise share. A value is a date, time, price or measure, such as 7 April
-2033; a training sentence may contain its 7 or its 2033. So the sentences with a number that no
-training sentence contains are also counted alone. --set changes the recipe, to find out which
-settings matter.
+2033; a training sentence may contain the 7 of another date. So the sentences whose numbers no
+training sentence has in the same order are also counted alone. --set changes the recipe, to find
+out which settings matter.
 """
 
 import argparse
@@ -46,16 +46,17 @@ def further_pairs(target: str, books: int) -> dict[str, str]:
     return dict(pair for seed in seeds for pair in phrasebook(target, n_pairs=1000, seed=seed).test)
 
 
-def numbers_in(lines: Iterable[str]) -> set[str]:
-    """Return the numbers in digits: "7 April 2033" has 7 and 2033."""
-    return {number for line in lines for number in re.findall(r"\d+", line)}
+def numbers_in(line: str) -> tuple[str, ...]:
+    """Return the numbers in digits: those of "7 April 2033" are 7 and 2033."""
+    return tuple(re.findall(r"\d+", line))
 
 
-def counted(model: Path, pairs: Mapping[str, str], known: set[str]) -> dict[str, int]:
-    """Translate sentences and count right digits, also in those with a number not in `known`."""
+def counted(model: Path, pairs: Mapping[str, str], train: Iterable[str]) -> dict[str, int]:
+    """Translate sentences and count right digits, also in those with numbers not in `train`."""
     translations = yakusu.Translator.load(model).translate(pairs)
     rows = list(zip(pairs, translations, pairs.values(), strict=True))
-    new = [row for row in rows if numbers_in(row[:1]) - known]
+    known = set(map(numbers_in, train))
+    new = [row for row in rows if numbers_in(row[0]) not in known]
     further, unseen = (
         Digits.of([own for _, own, _ in found], [ref for *_, ref in found]) for found in (rows, new)
     )
@@ -75,13 +76,13 @@ def measure(target: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     folder = args.runs / slug(f"{changes} {target} {seed}")
     progress = Remarks(f"{target}, seed {seed}")
     made = yakusu.demo(target, folder=folder, seed=seed, changes=args.set, progress=progress)
-    known = numbers_in(read_lines(folder / f"phrasebook-en-{target}" / "train.en"))
-    found = counted(made.model, further_pairs(target, args.books), known)
+    train = read_lines(folder / f"phrasebook-en-{target}" / "train.en")
+    found = counted(made.model, further_pairs(target, args.books), train)
     print(f"{name}: {made.digits}, {made.bleu}, {made.seconds:.0f} s")
     print(
         f"  other test sets: {found['further_right']} of {found['further_with_digits']}, of which"
     )
-    print(f"  with a new number: {found['new_right']} of {found['new_with_digits']}")
+    print(f"  with new numbers: {found['new_right']} of {found['new_with_digits']}")
     return {
         "name": name,
         "target": target,

@@ -189,7 +189,7 @@ def digits(records: list[Record]) -> Iterable[Table]:
         "Digits right, test set",
         "Other test sets",
         "Share",
-        "Of which with a new number",
+        "Of which with new numbers",
         "BLEU",
         "Threads",
         "Minutes",
