@@ -1,7 +1,7 @@
 """Distillation: the student's corpus is what the teachers wrote, whatever interrupts it."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,19 @@ def test_each_text_has_its_best_translation_and_its_reference(
     ]
     counts = {"read": 9, "empty": 1, "duplicate": 0, "translations": 8, "references": 8}
     assert made.facts.counts == counts
+
+
+def test_a_text_that_the_teacher_does_not_translate_is_counted_and_not_its_own_translation(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kept(models: synthetic.Models, shards: Path, out: Path) -> Iterator[list[str]]:
+        return ([text] for text, _ in synthetic.read_texts(shards))
+
+    monkeypatch.setattr(synthetic.Models, "read", kept)
+    made = distil()
+    assert pairs_of(made.corpus) == PAIRS
+    counts = {"translations": 0, "untranslated": 8, "references": 8}
+    assert made.facts.counts == {"read": 9, "empty": 1, "duplicate": 0, **counts}
 
 
 def test_references_can_be_left_out(distil: Distil, teacher: Path) -> None:
@@ -388,14 +401,20 @@ def test_the_number_of_translations_in_a_teacher_is_not_used(
     assert distil(teacher).facts.counts["translations"] == len(PAIRS)
 
 
-@pytest.mark.parametrize(("src", "tgt"), [("a.fr", None), ("a.de", "a.ja")])
+@pytest.mark.parametrize(
+    ("src", "tgt", "message"),
+    [
+        ("a.fr", None, "the source language of .*a.fr is 'fr', but .*model translates de-en"),
+        ("a.de", "a.ja", "the target language of .*a.de is 'ja', but .*model translates de-en"),
+    ],
+)
 def test_a_teacher_of_other_languages_is_refused(
-    teacher: Path, tmp_path: Path, src: str, tgt: str | None
+    teacher: Path, tmp_path: Path, src: str, tgt: str | None, message: str
 ) -> None:
     files = {"src": write(tmp_path / src, LINES)}
     if tgt:
         files["tgt"] = write(tmp_path / tgt, REFERENCES)
-    with pytest.raises(ModelError, match=r"is to be translated .*, but .*model translates de-en"):
+    with pytest.raises(ModelError, match=message):
         yakusu.distil(teacher, overrides=SMALL, run=tmp_path / "run", **files)
     assert not (tmp_path / "run").exists()
 

@@ -541,8 +541,11 @@ def test_a_corpus_of_one_file_is_reported_with_the_missing_side(
         "dev": f"data.dev.src='{files[0]}'",
     }
     message = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    option = {"train": "--tgt FILE or ", "extra": "", "dev": "--dev-tgt FILE or "}[split]
-    assert message == f"{files[0]} has no tgt: add {option}data.{split}.tgt to the recipe"
+    option = {"train": "--tgt FILE, or ", "extra": "", "dev": "--dev-tgt FILE, or "}[split]
+    assert message == (
+        f"there is no file with the target side of {files[0]}: add {option}data.{split}.tgt to "
+        "the recipe"
+    )
 
 
 def test_a_tsv_gives_the_same_data_as_two_files(files: list[str], tmp_path: Path) -> None:

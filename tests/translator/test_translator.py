@@ -138,6 +138,26 @@ def test_an_ensemble_of_different_vocabularies_of_equal_size_is_refused(
         Translator.load(saved, ensemble=[tmp_path / "other"])
 
 
+def test_an_ensemble_of_models_for_different_languages_is_refused(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    pairs = {
+        "one": ("de", "en"),
+        "region": ("de-AT", "en"),
+        "unknown": ("", ""),
+        "two": ("en", "de"),
+    }
+    folders = {
+        name: save(
+            tmp_path / name, translator(tokenizer), source_language=source, target_language=target
+        )
+        for name, (source, target) in pairs.items()
+    }
+    Translator.load(folders["one"], ensemble=[folders["region"], folders["unknown"]])
+    with pytest.raises(ModelError, match=r"one translates de-en, but .*two translates en-de: the"):
+        Translator.load(folders["one"], ensemble=[folders["two"]])
+
+
 def test_one_string_is_not_a_list_of_the_models_of_an_ensemble(saved: Path) -> None:
     with pytest.raises(TypeError, match=r"several model folders, not one string: pass \[folder\]"):
         Translator.load(saved, ensemble=str(saved))

@@ -200,9 +200,10 @@ def backtranslate(
         progress=ConsoleProgress(),
     )
     settings = [f"data.extra.{side}={made.corpus}/train.{side}" for side in ("src", "tgt")]
+    settings += ["data.extra.share=0.5"]
     settings += [f"tokenizer.symbols={json.dumps([tag], ensure_ascii=False)}"] if tag else []
     print(
         f"{made.facts.summary}\ncorpus: {made.corpus}\n"
-        f"next: {command()} train RECIPE --src FILE --tgt FILE --run FOLDER "
+        f"next: {command()} train --src FILE --tgt FILE --run FOLDER "
         + " ".join(f"--set {shlex.quote(setting)}" for setting in settings)
     )

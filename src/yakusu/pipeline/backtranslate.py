@@ -15,9 +15,10 @@ from pydantic import Field, field_validator
 
 from yakusu.data.corpus import refuse_both_sides
 from yakusu.data.filters import FilterConfig, text_filter
+from yakusu.data.languages import closeness
 from yakusu.data.text import Pair, language_of, read_lines
 from yakusu.engine.config import Engine, EngineConfig
-from yakusu.errors import ModelError
+from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import locked
 from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
@@ -34,6 +35,7 @@ from yakusu.pipeline.synthetic import (
 )
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
+from yakusu.translator.folder import ModelFolder
 
 TAG = "<BT>"
 
@@ -55,7 +57,7 @@ class BacktranslateConfig(SyntheticConfig):
     @classmethod
     def _is_one_token(cls, tag: str) -> str:
         if tag and tag.split() != [tag]:
-            raise ValueError(f"the tag {tag!r} contains white space: choose one without")
+            raise RecipeError(f"the tag '{tag}' contains white space: choose one without")
         return tag
 
 
@@ -200,9 +202,12 @@ class _Backtranslation:
 
 
 def _forward(folder: str, language: str, engine: EngineConfig | Engine | None) -> Models:
-    try:
-        return Models([folder], to=language, engine=engine)
-    except ModelError as error:
+    """The model that translates synthetic sources back to a language."""
+    opened = ModelFolder.open(Path(folder))
+    own = opened.config.target_language
+    if not opened.tokenizer.src.language_tokens and own and closeness(language, own) is None:
         raise ModelError(
-            f"{folder} cannot translate synthetic sources back to '{language}': {error}"
-        ) from error
+            f"the model of --forward, {folder}, translates to '{own}', but the text is in "
+            f"'{language}': name a model of the opposite direction"
+        )
+    return Models([folder], to=language, engine=engine)

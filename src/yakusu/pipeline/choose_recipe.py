@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from yakusu.config import apply_override
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
-from yakusu.errors import RecipeError
+from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.run import is_started
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.recipe_files import RecipeFiles, as_overrides
@@ -122,6 +122,9 @@ def _packaged(given: Recipe) -> tuple[str, str]:
             "--tgt FILE or --pairs FILE"
         )
     n_pairs = sum(_count(each.data.train) for each in given.directions)
+    if not n_pairs:
+        names = " and ".join(str(path) for path in given.data.train.files)
+        raise DataError(f"there are no sentence pairs in {names}: check the files")
     name = recipe_for(n_pairs)
     gpu = " and a GPU" if name in _FOR_GPUS else ""
     sizes = f"which is for {_sizes_of(name)} pairs{gpu}"

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -134,7 +135,6 @@ class _Distillation:
         _check(recipe, config)
         self.folder = Path(recipe.run)
         self.corpus, self.parts = self.folder / "corpus", self.folder / "parts"
-        self.dev_sets = [dev_set_of(path) for path in self.teachers]
 
     def run(self, options: SearchConfig | None, engine: EngineConfig | Engine | None) -> Distilled:
         teacher = Models(self.teachers, options, to=self.config.to, engine=engine)
@@ -172,6 +172,11 @@ class _Distillation:
         train = Corpus(src=str(self.corpus / "train.src"), tgt=str(self.corpus / "train.tgt"))
         update = {"train": train, "dev": dev, "source_language": src, "target_language": tgt}
         return self.recipe.model_copy(update={"data": data.model_copy(update=update)})
+
+    @cached_property
+    def dev_sets(self) -> list[Corpus]:
+        """The dev set of each teacher; empty: it is not available."""
+        return [dev_set_of(path) for path in self.teachers]
 
     @property
     def _dev(self) -> Corpus:
@@ -250,7 +255,9 @@ class _Distillation:
         for (text, reference), best in zip(
             read_texts(self.parts / "texts"), translations, strict=True
         ):
-            chosen = [each for each in dict.fromkeys(best) if each]
+            chosen = [each for each in dict.fromkeys(best) if each and each != text]
+            if not chosen:
+                counts["untranslated"] += 1  # the text itself takes the place of a translation
             if similarity and reference and chosen:
                 chosen = [max(chosen, key=lambda each: similarity(each, reference))]
             counts["translations"] += len(chosen)

@@ -223,6 +223,9 @@ class _Preparation:
         def sentences(side: int) -> Iterator[str]:
             return (self._read(pair)[side] for _, pair in read_in_order(samples))
 
+        report = self._report()
+        if sum(report.dropped.values()) > report.read / 2:  # before an error about the vocabulary
+            self.progress.say(str(report))
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         with self.progress.track("learning a vocabulary", "tokens", None):
             return Tokenizer.train(

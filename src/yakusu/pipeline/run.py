@@ -132,8 +132,12 @@ def _check_sides(key: str, corpus: Corpus) -> None:
     if bool(corpus.src) == bool(corpus.tgt):
         return
     given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
-    how = {"train": f"--{missing} FILE or ", "dev": f"--dev-{missing} FILE or "}.get(key, "")
-    raise DataError(f"{given} has no {missing}: add {how}data.{key}.{missing} to the recipe")
+    side = {"src": "source", "tgt": "target"}[missing]
+    how = {"train": f"--{missing} FILE, or ", "dev": f"--dev-{missing} FILE, or "}.get(key, "")
+    raise DataError(
+        f"there is no file with the {side} side of {given}: add {how}data.{key}.{missing} to the "
+        "recipe"
+    )
 
 
 @contextmanager

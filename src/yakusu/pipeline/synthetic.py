@@ -139,16 +139,15 @@ class Models:
         Raises:
             ModelError: A known language differs.
         """
-        for wanted, own in zip(languages, self.translator.languages, strict=True):
+        known = "-".join(each or "?" for each in self.translator.languages)
+        for side, wanted, own in zip(
+            ("source", "target"), languages, self.translator.languages, strict=True
+        ):
             if wanted and own and closeness(wanted, own) is None:
-                stated, known = (
-                    "-".join(each or "?" for each in pair)
-                    for pair in (languages, self.translator.languages)
-                )
                 raise ModelError(
-                    f"{text} is to be translated {stated}, but {self._config.models[0]} translates "
-                    f"{known}: use a model for these languages, or rename the file if its name "
-                    "states the wrong one"
+                    f"the {side} language of {text} is '{wanted}', but {self._config.models[0]} "
+                    f"translates {known}: use a model for these languages, or rename the file if "
+                    "its name states the wrong one"
                 )
 
     def fits(self, text: str) -> bool:
@@ -352,7 +351,8 @@ def write_corpus(
     def fill(temporary: Path) -> None:
         if not _write_pairs(temporary, "train", pairs):
             reasons = ", ".join(f"{n:,} {name}" for name, n in counts.items())
-            raise DataError(f"no pair is left ({reasons}): check the text, the models and filters")
+            fix = "lower --min-chrf, or " if counts["round trip"] else ""
+            raise DataError(f"no pair is left ({reasons}): {fix}check the text and the models")
         if dev:
             _write_pairs(temporary, "dev", read_pairs(dev))
         facts = CorpusFacts(making=making, counts=counts)

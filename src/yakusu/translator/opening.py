@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from yakusu.arrays import SCALE
+from yakusu.data.languages import closeness
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
@@ -33,20 +34,38 @@ def open_decoder(
         config: What runs the models.
 
     Raises:
-        ModelError: A folder is incomplete or corrupted, has a different vocabulary, or the engine
-            cannot run its model.
+        ModelError: A folder is incomplete or corrupted, has a different vocabulary or other
+            languages, or the engine cannot run its model.
         RecipeError: The device is not available, or $YAKUSU_ENGINE is invalid.
     """
     folders = [ModelFolder.open(path) for path in paths]
     first, *others = folders
     for other in others:
-        if other.tokenizer != first.tokenizer:
-            raise ModelError(
-                f"the vocabulary of {other.path} differs from that of {first.path}: train the "
-                "models of an ensemble on the same text with the same tokenizer settings"
-            )
+        _check_ensemble(first, other)
     decoder = _native(folders, config) if _is_native(folders, config) else _torch(folders, config)
     return first.config, first.tokenizer, decoder
+
+
+def _check_ensemble(first: ModelFolder, other: ModelFolder) -> None:
+    """Check that two models can be members of an ensemble.
+
+    Raises:
+        ModelError: Their vocabularies or known languages differ.
+    """
+    if other.tokenizer != first.tokenizer:
+        raise ModelError(
+            f"the vocabulary of {other.path} differs from that of {first.path}: train the models "
+            "of an ensemble on the same text with the same tokenizer settings"
+        )
+    pairs = [
+        (folder.config.source_language, folder.config.target_language) for folder in (first, other)
+    ]
+    if any(one and two and closeness(one, two) is None for one, two in zip(*pairs, strict=True)):
+        one, two = ("-".join(code or "?" for code in pair) for pair in pairs)
+        raise ModelError(
+            f"{first.path} translates {one}, but {other.path} translates {two}: the models of an "
+            "ensemble translate the same languages"
+        )
 
 
 def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
