@@ -173,6 +173,7 @@ def test_english_french_differs_from_english_german_in_its_vocabulary_and_dropou
 def test_base_names_the_options_of_the_papers_vocabulary() -> None:
     options = re.findall(r"--set (\S+)", (PACKAGED / "base.toml").read_text())
     assert differences(load_recipe("base", options), load_recipe("base")) == [
+        "tokenizer.normalization = 'identity', not 'nmt_nfkc'",
         "tokenizer.split_digits = False, not True",
         "tokenizer.byte_fallback = False, not True",
         "tokenizer.placeholder_share = 0.0, not 0.1",

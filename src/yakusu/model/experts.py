@@ -1,4 +1,4 @@
-"""Mixture of experts (Shazeer et al. 2017), the feed-forward layer of Table 2's MoE row.
+"""Mixture of experts (Shazeer et al. 2017) in place of a feed-forward network.
 
 N positions of a batch, E experts, k of them chosen for each position, d width of the states.
 
