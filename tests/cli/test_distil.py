@@ -92,8 +92,17 @@ def test_backtranslations_are_printed_as_options_of_train(
     assert said.out.splitlines()[0] == "3 read, 1 empty, 0 duplicate, 2 kept"
     assert said.out.rstrip().endswith(
         f"--set data.extra.src={out}/corpus/train.src --set data.extra.tgt={out}/corpus/train.tgt "
-        """--set 'tokenizer.symbols=["<BT>"]'"""
+        """--set data.extra.share=0.5 --set 'tokenizer.symbols=["<BT>"]'"""
     )
+
+
+def test_a_tag_with_white_space_is_an_error_of_one_sentence(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "mono.en"
+    text.write_text("the ferry\n")
+    said = run_yakusu("backtranslate", model, "--tgt", text, "--out", tmp_path, "--tag", "my tag")
+    assert said.error == "the tag 'my tag' contains white space: choose one without"
 
 
 def test_a_threshold_without_a_round_trip_is_refused(

@@ -24,7 +24,7 @@ from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import sha256
-from yakusu.pipeline import synthetic
+from yakusu.pipeline import synthetic, synthetic_models
 from yakusu.pipeline.backtranslate import BacktranslateConfig, Backtranslated
 from yakusu.recipe import load_recipe
 
@@ -136,7 +136,7 @@ def test_another_threshold_needs_no_translation(
     with pytest.raises(RunError, match=message):
         backtranslate(forward=str(models[1]), min_chrf=0.0)
     (tmp_path / "bt" / "corpus").rename(tmp_path / "strict")
-    monkeypatch.setattr(synthetic, "read_parts", None)  # nothing is left to translate
+    monkeypatch.setattr(synthetic_models, "read_parts", None)  # nothing is left to translate
     assert backtranslate(forward=str(models[1]), min_chrf=0.0).facts.counts["kept"] == len(KEPT)
 
 

@@ -22,9 +22,10 @@ from tests.pipeline.synthetic import (
 from tests.translators import save, untrained
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json, sha256
-from yakusu.pipeline import synthetic
+from yakusu.pipeline import synthetic, synthetic_models
 from yakusu.pipeline.distil import DistilConfig, Distilled
 from yakusu.pipeline.receipt import Receipt
+from yakusu.pipeline.synthetic_models import Models
 from yakusu.recipe import load_recipe
 from yakusu.translator.folder import model_hash
 
@@ -108,10 +109,10 @@ def test_each_text_has_its_best_translation_and_its_reference(
 def test_a_text_that_the_teacher_does_not_translate_is_counted_and_not_its_own_translation(
     distil: Distil, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def kept(models: synthetic.Models, shards: Path, out: Path) -> Iterator[list[str]]:
+    def kept(models: Models, shards: Path, out: Path) -> Iterator[list[str]]:
         return ([text] for text, _ in synthetic.read_texts(shards))
 
-    monkeypatch.setattr(synthetic.Models, "read", kept)
+    monkeypatch.setattr(Models, "read", kept)
     made = distil()
     assert pairs_of(made.corpus) == PAIRS
     counts = {"translations": 0, "untranslated": 8, "references": 8}
@@ -197,9 +198,9 @@ def test_finished_shards_are_not_translated_again(
     made.corpus.rmdir()
     (tmp_path / "run" / "parts" / "teacher" / "000002.src").unlink()
     translated = []
-    read_parts = synthetic.read_parts
+    read_parts = synthetic_models.read_parts
     monkeypatch.setattr(
-        synthetic,
+        synthetic_models,
         "read_parts",
         lambda job, config: [translated.append(job.source.name), *read_parts(job, config)][1:],
     )

@@ -24,7 +24,6 @@ from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
 from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_set_of
 from yakusu.pipeline.synthetic import (
-    Models,
     SyntheticConfig,
     Texts,
     existing_corpus,
@@ -33,6 +32,7 @@ from yakusu.pipeline.synthetic import (
     select_texts,
     write_corpus,
 )
+from yakusu.pipeline.synthetic_models import Models
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import ModelFolder

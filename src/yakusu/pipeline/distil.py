@@ -28,7 +28,6 @@ from yakusu.pipeline.parent import resolved
 from yakusu.pipeline.receipt import Receipt, read_facts
 from yakusu.pipeline.run import refuse_other_run
 from yakusu.pipeline.synthetic import (
-    Models,
     SyntheticConfig,
     Texts,
     existing_corpus,
@@ -37,6 +36,7 @@ from yakusu.pipeline.synthetic import (
     select_texts,
     write_corpus,
 )
+from yakusu.pipeline.synthetic_models import Models
 from yakusu.pipeline.train import Trained, train
 from yakusu.pipeline.validation import require_engine
 from yakusu.progress import Progress, Silent

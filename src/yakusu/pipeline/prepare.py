@@ -223,8 +223,7 @@ class _Preparation:
         def sentences(side: int) -> Iterator[str]:
             return (self._read(pair)[side] for _, pair in read_in_order(samples))
 
-        report = self._report()
-        if sum(report.dropped.values()) > report.read / 2:  # before an error about the vocabulary
+        if (report := self._report()).kept < report.read / 2:  # if the vocabulary is an error
             self.progress.say(str(report))
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         with self.progress.track("learning a vocabulary", "tokens", None):
@@ -345,9 +344,8 @@ class _Preparation:
 
 
 def _coverage(written: Binarised, pairs: Pairs) -> Coverage:
-    longest = int(pairs.src.lengths.max(initial=1)) - 1  # without eos
     return Coverage(
         source_characters=written.source_characters,
         target_characters=written.target_characters,
-        longest_source=longest,
+        longest_source=int(pairs.src.lengths.max(initial=1)) - 1,  # without eos
     )
