@@ -3,7 +3,7 @@
 A script declares one `Benchmark`, adds the options that only it has, and ends with
 `benchmark.run(main)`. All scripts share these options:
 
-    --quick     a smoke test on generated data and small sizes, in seconds
+    --quick     a smoke test on generated data and small sizes, in seconds or minutes
     --record    append the result to results/NAME.json and rewrite the pages
     --threads   torch threads
 
@@ -70,7 +70,7 @@ class Benchmark:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=f"example: {example}",
         )
-        self.option("--quick", action="store_true", help="smoke test on generated data, in seconds")
+        self.option("--quick", action="store_true", help="smoke test on generated data")
         self.option("--record", action="store_true", help=f"append to results/{name}.json")
         self.option("--threads", type=int, default=threads, help="torch threads (%(default)s)")
         for name in self._needs:

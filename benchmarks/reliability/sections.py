@@ -213,7 +213,8 @@ SECTIONS = (
         "are right. The other test sets are those of ten "
         "phrasebooks with other seeds; the number of pairs, the moving average and other settings "
         "were chosen with some of their sentences (docs/decisions/0047). Minutes are those of "
-        "training with one thread, while two or three other runs used the two cores.",
+        "training: with one thread, while two or three other runs used the two cores; with two "
+        "threads, on an otherwise idle machine.",
     ),
     Section(
         "kills",
