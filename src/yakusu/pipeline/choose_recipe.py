@@ -65,7 +65,8 @@ def choose_recipe(overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]) -
     """Load the recipe of a run that has started, or choose a packaged recipe for a new run.
 
     A run that starts from a model gets "adapt". Any other run gets the recipe for the number of
-    sentence pairs that its training corpora contain before they are filtered.
+    sentence pairs that its training corpora contain before they are filtered. Pairs of `data.extra`
+    do not count.
 
     Args:
         overrides: Keys to override, such as "training.max_steps=500".
