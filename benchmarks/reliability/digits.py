@@ -73,7 +73,7 @@ def measure(target: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     changes = " ".join(args.set) or "the demo"
     name = f"{changes}, {target}, seed {seed}"
     name += f", {args.threads} threads" if args.threads > 1 else ""
-    folder = args.runs / slug(f"{changes} {target} {seed}")
+    folder = args.runs / slug(name)
     progress = Remarks(f"{target}, seed {seed}")
     made = yakusu.demo(target, folder=folder, seed=seed, changes=args.set, progress=progress)
     train = read_lines(folder / f"phrasebook-en-{target}" / "train.en")

@@ -188,7 +188,7 @@ def test_a_forward_model_of_another_language_is_refused(
     backtranslate: Backtranslate, models: tuple[Path, Path]
 ) -> None:
     with pytest.raises(
-        ModelError, match=r"reverse, translates to 'en', but the text is in 'de': name"
+        ModelError, match=r"source language of the synthetic text is 'en', but .*reverse"
     ):
         backtranslate(forward=str(models[0]))
 

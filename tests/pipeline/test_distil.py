@@ -119,6 +119,27 @@ def test_a_text_that_the_teacher_does_not_translate_is_counted_and_not_its_own_t
     assert made.facts.counts == {"read": 9, "empty": 1, "duplicate": 0, **counts}
 
 
+@pytest.mark.parametrize(
+    ("best", "chosen"),
+    [(["X .", "{}"], ["X .", "{}"]), (["{}", "X ."], []), (["", "X ."], [])],
+    ids=str,
+)
+def test_the_best_translation_decides_whether_a_text_is_translated(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch, best: list[str], chosen: list[str]
+) -> None:
+    def read(models: Models, shards: Path, out: Path) -> Iterator[list[str]]:
+        return ([each.format(text) for each in best] for text, _ in synthetic.read_texts(shards))
+
+    monkeypatch.setattr(Models, "read", read)
+    made = distil(options=yakusu.SearchConfig(n_best=2))
+    assert pairs_of(made.corpus) == [
+        pair
+        for text, reference in PAIRS
+        for pair in (*((text, each.format(text)) for each in chosen), (text, reference))
+    ]
+    assert made.facts.counts.get("untranslated", 0) == (0 if chosen else len(PAIRS))
+
+
 def test_references_can_be_left_out(distil: Distil, teacher: Path) -> None:
     sources = [line for line, _ in PAIRS]
     best = whole_lines(teacher).translate(sources)

@@ -15,10 +15,9 @@ from pydantic import Field, field_validator
 
 from yakusu.data.corpus import refuse_both_sides
 from yakusu.data.filters import FilterConfig, text_filter
-from yakusu.data.languages import closeness
 from yakusu.data.text import Pair, language_of, read_lines
 from yakusu.engine.config import Engine, EngineConfig
-from yakusu.errors import ModelError, RecipeError
+from yakusu.errors import RecipeError
 from yakusu.folder import locked
 from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
@@ -130,7 +129,8 @@ class _Backtranslation:
         models["reverse"].require_languages(str(self.tgt), (language_of(self.tgt), ""))
         language = models["reverse"].translator.languages[0]
         if self.config.forward:
-            models["forward"] = _forward(self.config.forward, language, engine)
+            source = models["reverse"].translator.languages[1]
+            models["forward"] = _forward(self.config.forward, (source, language), engine)
         dev_sets = [dev_set_of(Path(each)) for each in filter(None, (model, self.config.forward))]
         making = self._making(models, [path for dev in dev_sets for path in dev.files])
         corpus = self.out / "corpus"
@@ -201,13 +201,11 @@ class _Backtranslation:
                 yield f"{self.config.tag} {source}".lstrip(), target
 
 
-def _forward(folder: str, language: str, engine: EngineConfig | Engine | None) -> Models:
-    """The model that translates synthetic sources back to a language."""
-    opened = ModelFolder.open(Path(folder))
-    own = opened.config.target_language
-    if not opened.tokenizer.src.language_tokens and own and closeness(language, own) is None:
-        raise ModelError(
-            f"the model of --forward, {folder}, translates to '{own}', but the text is in "
-            f"'{language}': name a model of the opposite direction"
-        )
-    return Models([folder], to=language, engine=engine)
+def _forward(
+    folder: str, languages: tuple[str, str], engine: EngineConfig | Engine | None
+) -> Models:
+    """The model that translates synthetic sources back, from the first language to the second."""
+    has_several = ModelFolder.open(Path(folder)).tokenizer.src.language_tokens
+    models = Models([folder], to=languages[1] if has_several else "", engine=engine)
+    models.require_languages("the synthetic text", languages)
+    return models

@@ -124,7 +124,8 @@ def _packaged(given: Recipe) -> tuple[str, str]:
         )
     n_pairs = sum(_count(each.data.train) for each in given.directions)
     if not n_pairs:
-        names = " and ".join(str(path) for path in given.data.train.files)
+        files = (path for each in given.directions for path in each.data.train.files)
+        names = " and ".join(map(str, dict.fromkeys(files)))
         raise DataError(f"there are no sentence pairs in {names}: check the files")
     name = recipe_for(n_pairs)
     gpu = " and a GPU" if name in _FOR_GPUS else ""

@@ -255,9 +255,10 @@ class _Distillation:
         for (text, reference), best in zip(
             read_texts(self.parts / "texts"), translations, strict=True
         ):
-            chosen = [each for each in dict.fromkeys(best) if each and each != text]
-            if not chosen:
-                counts["untranslated"] += 1  # the text itself takes the place of a translation
+            chosen = [each for each in dict.fromkeys(best) if each]
+            if best[0] in ("", text):  # the text takes the place of a translation that is missing
+                counts["untranslated"] += 1
+                chosen = []
             if similarity and reference and chosen:
                 chosen = [max(chosen, key=lambda each: similarity(each, reference))]
             counts["translations"] += len(chosen)

@@ -52,6 +52,7 @@ class Coverage:
                 "not have: set search.coverage to 0"
             )
         self.members, self.src, self.beta = members, src, beta
+        self._reads_eos = any(getattr(each, "source_eos", True) for each in members)
 
     def penalties(self, found: Sequence[tuple[int, Sequence[int]]]) -> list[float]:
         """cp of each hypothesis; it does not depend on the others.
@@ -69,10 +70,6 @@ class Coverage:
             [own["cross"].mean(axis=(0, 1)) for own in attention_weights(member, pairs, ["cross"])]
             for member in self.members
         ]
-        means = (np.mean(own, axis=0) for own in zip(*of_members, strict=True))  # (T, S)
-        return [coverage_penalty(_of_read_tokens(mean), self.beta) for mean in means]
-
-
-def _of_read_tokens(weights: Weights) -> Weights:
-    """The weights without the column of eos if the encoder leaves it out."""
-    return weights if weights[:, -1].any() else weights[:, :-1]
+        end = None if self._reads_eos else -1
+        means = (np.mean(own, axis=0)[:, :end] for own in zip(*of_members, strict=True))  # (T, S)
+        return [coverage_penalty(mean, self.beta) for mean in means]

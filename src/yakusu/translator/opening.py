@@ -57,14 +57,16 @@ def _check_ensemble(first: ModelFolder, other: ModelFolder) -> None:
             f"the vocabulary of {other.path} differs from that of {first.path}: train the models "
             "of an ensemble on the same text with the same tokenizer settings"
         )
+    if first.tokenizer.src.language_tokens:
+        return  # `config` states only the default language
     pairs = [
         (folder.config.source_language, folder.config.target_language) for folder in (first, other)
     ]
     if any(one and two and closeness(one, two) is None for one, two in zip(*pairs, strict=True)):
         one, two = ("-".join(code or "?" for code in pair) for pair in pairs)
         raise ModelError(
-            f"{first.path} translates {one}, but {other.path} translates {two}: the models of an "
-            "ensemble translate the same languages"
+            f"{first.path} translates {one}, but {other.path} translates {two}: name models for "
+            "the same languages"
         )
 
 
