@@ -202,9 +202,10 @@ def existing_corpus(folder: Path, making: Making) -> CorpusFacts | None:
     facts = CorpusFacts.read(folder)
     earlier, now = (each.model_dump(mode="json") for each in (facts.making, making))
     if found := difference(earlier, now):
+        # Other differences concern the translations as well.
+        again = f", or delete {folder} to make it again" if found.startswith("options.") else ""
         raise RunError(
-            f"{folder} was made with other settings ({found}): choose another folder, or delete "
-            f"{folder} to make it again"
+            f"{folder} was made with other settings ({found}): choose another folder{again}"
         )
     return facts
 
