@@ -66,6 +66,14 @@ def test_the_limits_are_the_geometric_means_of_the_sizes() -> None:
         assert (recipe_for(int(0.97 * mean)), recipe_for(int(1.03 * mean))) == (below, above)
 
 
+def test_a_corpus_without_pairs_is_an_error_that_names_its_files(corpus: Corpus) -> None:
+    files = corpus(0)
+    with pytest.raises(DataError) as error:
+        choose_recipe(**files)
+    names = f"{files['src']} and {files['tgt']}"
+    assert str(error.value) == f"there are no sentence pairs in {names}: check the files"
+
+
 def test_the_reason_names_the_pairs_the_recipe_and_its_sizes(corpus: Corpus) -> None:
     assert choose_recipe(**corpus(12_000)).reason == (
         "12,000 sentence pairs: using the recipe small, which is for 12,000 to 67,000 pairs; to "

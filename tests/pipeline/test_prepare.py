@@ -172,6 +172,15 @@ def test_dev_pairs_longer_than_max_positions_are_dropped_and_reported(
     assert "dropped from the dev set: 2 empty, 1 too long" in recorder.lines
 
 
+def test_dropped_pairs_are_reported_before_an_error_of_the_vocabulary(tmp_path: Path) -> None:
+    same = write(tmp_path, [*PAIRS[:40], *[(f"same {i}", f"same {i}") for i in range(60)]])
+    recipe = recipe_for(same, tmp_path / "run", "tokenizer.vocab_size=9999")
+    recorder = Recorder()
+    with pytest.raises(DataError, match="too small for a vocabulary of 9,999 tokens"):
+        yakusu.prepare(recipe, progress=recorder)
+    assert recorder.lines[0] == "100 pairs read; dropped: 60 identical"
+
+
 # ---- the report
 
 

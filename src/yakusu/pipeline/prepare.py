@@ -223,8 +223,8 @@ class _Preparation:
         def sentences(side: int) -> Iterator[str]:
             return (self._read(pair)[side] for _, pair in read_in_order(samples))
 
-        if (report := self._report()).kept < report.read / 2:  # explains a failing vocabulary
-            self.progress.say(str(report))
+        if (report := self._report()).kept < report.read / 2:  # may explain an error that follows
+            self.progress.say(f"{report.read:,} pairs read; dropped: {report.summary}")
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         with self.progress.track("learning a vocabulary", "tokens", None):
             return Tokenizer.train(
