@@ -8,7 +8,9 @@ model that training returns: the average of the last checkpoints, or the best ch
 score is higher. A finished run is not trained again.
 
 The first 1,500 lines of newstest2013 are the development set of the news corpora, and the others
-are their test set. Of the development set of IWSLT 2014, the first 1,000 lines are used.
+are their test set. Of the development set of IWSLT 2014, the first 1,000 lines are used. Of the WMT
+sample of OpenNMT, whose validation set has 50 lines, the last 1,000 training pairs are held out: 500
+for development, 500 for the test.
 """
 
 import argparse
@@ -76,6 +78,13 @@ CORPORA = {
     ),
     "WMT newstest 2009-2012, en-de": _news("de"),
     "WMT newstest 2009-2012, en-fr": _news("fr"),
+    "WMT sample of OpenNMT, en-de": Corpus(
+        ("en", "de"),
+        Part("wmt/onmt10k.train.tok", 0, 8998),
+        Part("wmt/onmt10k.train.tok", 8998, 9498),
+        Part("wmt/onmt10k.train.tok", 9498),
+        "none",
+    ),
     "Multi30k, en-de": _folder("multi30k", "en", "de", "val", "test2016"),
     "Multi30k, en-fr": _folder("multi30k", "en", "fr", "val", "test2016"),
     "Bible, en-de": Corpus(
