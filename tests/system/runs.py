@@ -237,6 +237,7 @@ class _Printed(Silent):
 
 
 def _work(recipe: Recipe, folder: Path, before: Callable[[], None] | None) -> None:
+    _write_to(folder / "output")
     without_benchmark()
     if before:
         before()
@@ -263,7 +264,7 @@ def _launch(
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         max_restarts=max_restarts,
-        start_method="fork",
+        start_method="forkserver",  # a fork of the agent copies locks that its threads hold
     )
     elastic_launch(config, _work)(recipe, folder, before)
 
