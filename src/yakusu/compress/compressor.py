@@ -13,11 +13,8 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from yakusu.compress.axes import Floats, check_matrix
 from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix, blocks, sampled
 from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook
@@ -36,6 +33,7 @@ from yakusu.compress.lattice import (
     tiers_from,
 )
 from yakusu.compress.storage import CompressedMatrix
+from yakusu.compress.vector_coder import VectorCoder
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
@@ -43,64 +41,7 @@ _N_CODES = 16
 _BUDGET = Budget(max_loss=0.05)
 
 
-class _Compressor(TransformerMixin, BaseEstimator):
-    """Base of the estimators: codes are integers, whatever the type of the vectors."""
-
-    compressed_: CompressedMatrix
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-    def inverse_transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
-        """Return the vectors (n, H) of codes (n, M).
-
-        Raises:
-            DataError: The codes do not have M columns, or a code is out of range.
-        """
-        check_is_fitted(self)
-        codes, book = np.asarray(X), self.compressed_.book
-        n_codes = self.compressed_.n_codes
-        if n_codes and codes.size and not 0 <= codes.min() <= codes.max() < n_codes:
-            raise DataError(f"a code is out of range: give codes from 0 to {n_codes - 1}")
-        if codes.ndim != 2 or codes.shape[1] != len(book.basis):
-            raise DataError(f"codes of shape {codes.shape} do not fit {len(book.basis)} components")
-        return book.rebuild(codes)
-
-    def _vectors(self, X: npt.ArrayLike | StoredMatrix, *, fitting: bool = True) -> AnyMatrix:  # noqa: N803
-        """Return X as a finite matrix (n, H) of floats; for fitting, of two or more rows.
-
-        A matrix in a file and one of half precision are not converted as a whole.
-        """
-        if isinstance(X, StoredMatrix) or (isinstance(X, np.ndarray) and X.dtype == np.float16):
-            return self._large(X, fitting=fitting)
-        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn adds up all values
-            vectors: Matrix = validate_data(
-                self,
-                X,
-                dtype=[np.float64, np.float32],
-                ensure_min_samples=2 if fitting else 1,
-                reset=fitting,
-            )
-        return vectors
-
-    def _large(self, vectors: AnyMatrix, *, fitting: bool) -> AnyMatrix:
-        """Check the shape of a matrix, and the numbers unless a file checks them on reading."""
-        if isinstance(vectors, np.ndarray):
-            check_matrix(vectors)
-        if len(vectors) < 1 + fitting:
-            raise DataError(f"vectors of shape {vectors.shape} are too few: give two or more")
-        if fitting:
-            self.n_features_in_ = vectors.shape[1]
-        elif vectors.shape[1] != self.n_features_in_:
-            raise DataError(
-                f"vectors of shape {vectors.shape} do not have {self.n_features_in_} dimensions"
-            )
-        return vectors
-
-
-class CodebookCompressor(_Compressor):
+class CodebookCompressor(VectorCoder):
     """The paper's method: codes by Algorithm 1, and the codebook of Eqs. 1 and 2.
 
     Args:
@@ -231,7 +172,7 @@ class CodebookCompressor(_Compressor):
         return book.folded() if self.mean == "folded" else book
 
 
-class LatticeCompressor(_Compressor):
+class LatticeCompressor(VectorCoder):
     """Integer codes with one step for all components, entropy-coded; see `lattice`.
 
     Args:
