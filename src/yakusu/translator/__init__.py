@@ -1,5 +1,6 @@
 """A model folder that translates text."""
 
-from yakusu.translator.translator import Translation, Translator
+from yakusu.translator.translation import Translation
+from yakusu.translator.translator import Translator
 
 __all__ = ["Translation", "Translator"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, starmap, tee
 from pathlib import Path
@@ -20,30 +19,16 @@ from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder
 from yakusu.search.hypothesis import length_penalty
-from yakusu.search.trace import Trace
-from yakusu.translator.details import Details
 from yakusu.translator.jobs import JobTranslator
 from yakusu.translator.opening import open_decoder
-from yakusu.translator.output import Output, combinations, lines_of
+from yakusu.translator.output import Output, combinations
 from yakusu.translator.passage import TextConfig
 from yakusu.translator.planning import Plan, Planner
 from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.traces import traces_of
-from yakusu.translator.words import details_of_text
-
-
-@dataclass(frozen=True)
-class Translation:
-    """One of the best translations of a sentence."""
-
-    text: str
-    score: float  # log_prob / length penalty; -inf: not produced by the model
-    log_prob: float  # in nats, including eos
-    n_tokens: int  # including eos
-    details: Details | None = None  # if requested, and if the model produced the translation
-    traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested
+from yakusu.translator.translation import Translation, translation_of
 
 
 class Translator(JobTranslator):
@@ -282,29 +267,14 @@ class Translator(JobTranslator):
         for job, best in zip(plan.jobs, outputs, strict=True):
             self.tally.untranslated += best[0].is_source
             self.tally.terms += 0 if best[0].is_source else job.n_terms
-        traces = traces_of(plan, self.tokenizer)
-        return [
-            self._translation(plan, chosen, traces)
-            for chosen in combinations(outputs, self.search.n_best, sampled=sampled)
-        ]
-
-    def _translation(
-        self, plan: Plan, outputs: Sequence[Output], traces: tuple[Trace, ...]
-    ) -> Translation:
-        """The translation of a text, from an output for each of its segments."""
-        lines = lines_of(plan.passages, iter(outputs), self.languages[1])
-        if self.task.constrains:  # the words of a tree are not those that the model writes
-            details = next((output.details for output in outputs), None)
-        else:
-            details = details_of_text(lines)
-        return Translation(
-            "".join(line.text for line in lines),
-            sum((output.score for output in outputs), 0.0),
-            sum((output.log_prob for output in outputs), 0.0),
-            sum(output.n_tokens for output in outputs),
-            details,
-            traces,
+        made = partial(
+            translation_of,
+            plan.passages,
+            language=self.languages[1],
+            traces=traces_of(plan, self.tokenizer),
+            constrained=self.task.constrains,
         )
+        return list(map(made, combinations(outputs, self.search.n_best, sampled=sampled)))
 
     def score(
         self,
