@@ -8,9 +8,9 @@ model that training returns: the average of the last checkpoints, or the best ch
 score is higher. A finished run is not trained again.
 
 The first 1,500 lines of newstest2013 are the development set of the news corpora, and the others
-are their test set. Of the development set of IWSLT 2014, the first 1,000 lines are used. Of the WMT
-sample of OpenNMT, whose validation set has 50 lines, the last 1,000 training pairs are held out: 500
-for development, 500 for the test.
+are their test set. Of the development set of IWSLT 2014, the first 1,000 lines are used. The
+validation set of the WMT sample of OpenNMT has 50 lines, so the last 1,000 of its training pairs
+are held out instead: 500 for development and 500 for the test.
 """
 
 import argparse
