@@ -10,6 +10,7 @@ import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Lowercase, Model
+from yakusu.data.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -82,7 +83,6 @@ def evaluate(
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
-    from yakusu.data.corpus import holds_trees  # loads pydantic
     from yakusu.data.text import language_of
 
     if holds_trees(reference) if trees is None else trees:
@@ -132,8 +132,6 @@ def _refuse(options: list[str], *, unless: str) -> None:
 
 
 def _evaluate_trees(system: str, reference: str, engine: "EngineConfig") -> None:
-    from yakusu.data.corpus import holds_trees  # loads pydantic
-
     if Path(system).is_dir() and not holds_trees(system):
         progress = ConsoleProgress()
         scores = yakusu.evaluate_parser(system, reference, engine=engine, progress=progress)

@@ -24,6 +24,7 @@ from yakusu.data.text import (
     decode_lines,
     raw_lines,
 )
+from yakusu.data.tree_files import holds_trees
 from yakusu.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -172,8 +173,6 @@ class Lines:
 
     @property
     def _holds_trees(self) -> bool:
-        from yakusu.data.corpus import holds_trees  # loads pydantic
-
         return self.source != "-" and holds_trees(self.source)
 
     def _count(self) -> int | None:

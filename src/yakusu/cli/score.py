@@ -16,6 +16,7 @@ from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Model
 from yakusu.cli.text_options import takes_reading_options
 from yakusu.data.text import count_lines, decode_lines
+from yakusu.data.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -142,8 +143,6 @@ def _lines(place: str) -> Path | Iterator[str]:
 
 def _total(tgt: str) -> int | None:
     """The number of lines to score; None: unknown, because a pipe can be read only once."""
-    from yakusu.data.corpus import holds_trees  # loads pydantic
-
     return count_lines(tgt) if Path(tgt).is_file() and not holds_trees(tgt) else None
 
 

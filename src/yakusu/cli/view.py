@@ -15,6 +15,7 @@ import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Model, To
+from yakusu.data.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def _print_statistics(
 
 def _corpus(translator: "Translator", src: str, tgt: str | None) -> "Corpus":
     """Return the trees of a parser's corpus, or the two files of a translator's."""
-    from yakusu.data.corpus import Corpus, holds_trees  # loads pydantic
+    from yakusu.data.corpus import Corpus  # loads pydantic
 
     trees = holds_trees(src)
     if translator.task_name == "parsing":

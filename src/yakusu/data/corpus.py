@@ -3,15 +3,12 @@
 import logging
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
-from yakusu.data.brackets import begins_as_tree
-from yakusu.data.compressed import plain_name
 from yakusu.data.formats import format_by_name, languages_in, read_file
 from yakusu.data.languages import find_pair, language_code
 from yakusu.data.tables import has_header
@@ -22,15 +19,13 @@ from yakusu.data.text import (
     PairFile,
     count_lines,
     language_of,
-    raw_lines,
     read_lines,
 )
+from yakusu.data.tree_files import holds_trees, tree_files
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
 _log = logging.getLogger(__name__)
 Column = Annotated[int, Field(ge=1)] | str
-_WILDCARDS = "*?["
-_INSPECTED_LINES = 10  # enough to tell a file of trees from a file of sentences
 
 
 class Corpus(Config):
@@ -318,42 +313,3 @@ def _read_trees(corpus: Corpus) -> Iterator[Pair]:
 
     for tree in read_trees(corpus.files):
         yield " ".join(words_of(tree)), one_line(tree)
-
-
-def tree_files(place: str | Path) -> list[Path]:
-    """List tree files in order.
-
-    Args:
-        place: A file, a folder (all *.mrg files below it, compressed or not) or a pattern.
-
-    Raises:
-        DataError: The folder or pattern matches no file.
-    """
-    path = Path(place)
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if _is_tree_file(file))
-    elif not path.exists() and any(wildcard in str(place) for wildcard in _WILDCARDS):
-        files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-    else:
-        return [path]
-    if not files:
-        raise DataError(
-            f"{place} has no tree files: specify a file, a folder of *.mrg or a pattern"
-        )
-    return files
-
-
-def holds_trees(place: str | Path) -> bool:
-    """Whether a path holds trees, judging by its name, its first lines or the files below it."""
-    path = Path(place)
-    if _is_tree_file(path):
-        return True
-    if path.is_dir():
-        return any(map(_is_tree_file, path.rglob("*")))
-    # A pipe can be read only once, so its content is not inspected.
-    lines = raw_lines(path, errors=InvalidLines("replace")) if path.is_file() else iter(())
-    return begins_as_tree(" ".join(islice(lines, _INSPECTED_LINES)))
-
-
-def _is_tree_file(path: Path) -> bool:
-    return plain_name(path.name).lower().endswith(".mrg")

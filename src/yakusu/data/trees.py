@@ -6,7 +6,7 @@
 Cleaning removes traces (-NONE-), constituents that become empty, function labels and indices, and
 the outer pair of brackets, which has no label or the label TOP or ROOT.
 
-This module needs nltk (extra 'parse'); `brackets` and `corpus` work without it.
+This module needs nltk (extra 'parse'); `brackets` and `tree_files` work without it.
 """
 
 import re

@@ -27,15 +27,7 @@ from yakusu.data.filters import (
     sample_evenly,
 )
 from yakusu.data.mixing import extra_part, mixed
-from yakusu.data.pairs import (
-    Binarised,
-    DataFacts,
-    Pairs,
-    Part,
-    RawPart,
-    binarise,
-    dtype_for,
-)
+from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, RawPart, binarise, dtype_for
 from yakusu.data.placeholders import Placeholders
 from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer

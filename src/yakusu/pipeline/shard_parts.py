@@ -7,9 +7,9 @@ from pathlib import Path
 
 from yakusu import __version__
 from yakusu.data.blocks import Block
-from yakusu.data.corpus import holds_trees
 from yakusu.data.shards import TextShard, open_shard
 from yakusu.data.text import ErrorPolicy, InvalidLines, window_size
+from yakusu.data.tree_files import holds_trees
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, YakusuError

@@ -8,9 +8,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import Config
-from yakusu.data.corpus import holds_trees, read_sources
+from yakusu.data.corpus import read_sources
 from yakusu.data.layout import Layout
 from yakusu.data.text import Text, raw_lines
+from yakusu.data.tree_files import holds_trees
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
