@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,8 @@ def _launch(
     before: Callable[[], None] | None,
 ) -> None:
     _write_to(folder / "output")
+    # The workers are forked from the server that forked this process, not from a second one.
+    forkserver._forkserver.ensure_running = lambda: None  # type: ignore[attr-defined]
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
