@@ -10,7 +10,8 @@ score is higher. A finished run is not trained again.
 The first 1,500 lines of newstest2013 are the development set of the news corpora, and the others
 are their test set. Of the development set of IWSLT 2014, the first 1,000 lines are used. The
 validation set of the WMT sample of OpenNMT has 50 lines, so the last 1,000 of its training pairs
-are held out instead: 500 for development and 500 for the test.
+are held out instead: 500 for development and 500 for the test. One of these test pairs, and four of
+these development pairs, occur in the training part as well.
 """
 
 import argparse
