@@ -10,6 +10,7 @@ import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Lowercase, Model
+from yakusu.data.text import language_of
 from yakusu.data.tree_files import holds_trees
 from yakusu.errors import DataError
 
@@ -83,8 +84,6 @@ def evaluate(
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
-    from yakusu.data.text import language_of
-
     if holds_trees(reference) if trees is None else trees:
         if src or baseline or lowercase or tokenize or language or paper:
             raise DataError(

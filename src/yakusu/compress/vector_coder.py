@@ -1,6 +1,6 @@
-"""What the estimators for compression have in common: their input, and `inverse_transform`.
+"""What the estimators for compression share: the checks of their input, and `inverse_transform`.
 
-V vectors, H dimensions, M components.
+n vectors, H dimensions, M components.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Finding the files of a treebank, and telling trees from sentences, without the extra "parse"."""
+"""Find the files of a treebank, and tell trees from sentences; needs no extra."""
 
 from itertools import islice
 from pathlib import Path
