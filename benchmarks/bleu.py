@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError, unequal
 from yakusu.metrics import METRICS, MetricOptions, Score, score
 

@@ -50,7 +50,7 @@ def test_an_unknown_attribute_is_an_attribute_error() -> None:
 def test_a_function_that_needs_torch_names_the_extra_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "yakusu.pipeline.train", raising=False)
+    monkeypatch.delitem(sys.modules, "yakusu.pipeline.training.train", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     with pytest.raises(ModuleNotFoundError, match=r"yakusu\.train needs torch.*'\.\[train\]'"):
         yakusu.train  # noqa: B018
@@ -87,7 +87,11 @@ UNUSED_BY_A_TRANSLATION = (
     *("torch._dynamo", "torch._inductor", "torch.distributed.fsdp", "torch.utils.tensorboard"),
     *("yakusu.compress", "yakusu.metrics", "yakusu.recipe", "yakusu.training", "yakusu.vectors"),
     *("yakusu.view", "yakusu.data.filters", "yakusu.data.pairs", "yakusu.data.trees"),
-    *("yakusu.pipeline.evaluate", "yakusu.pipeline.prepare", "yakusu.pipeline.train"),
+    *(
+        "yakusu.pipeline.evaluate",
+        "yakusu.pipeline.training.prepare",
+        "yakusu.pipeline.training.train",
+    ),
 )
 
 

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from yakusu.data.coverage import Coverage
-from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.decoder import NativeDecoder
@@ -20,6 +19,7 @@ from yakusu.engine.workers import Threads
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
+from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder

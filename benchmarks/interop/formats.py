@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.common import Benchmark
 from benchmarks.interop import exports, imports, models
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 
 INSTALL = "pip install -r benchmarks/interop/requirements.txt"

@@ -8,16 +8,16 @@ from typing import Any
 import torch
 
 from yakusu.compress.config import CompressConfig
-from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.device import versions
 from yakusu.export.origin import Origin
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.card import documents
 from yakusu.pipeline.compress import compress_translator
-from yakusu.pipeline.receipt import ImportReceipt
+from yakusu.pipeline.demo.phrasebook import phrasebook
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.receipt import ImportReceipt
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import TranslatorConfig
 from yakusu.translator.network import save_translator

@@ -14,8 +14,8 @@ import torch
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.packing import sinusoids
-from yakusu.export.ctranslate2_peer import CTranslate2Peer
-from yakusu.export.hf_peer import HfPeer
+from yakusu.export.ctranslate2.peer import CTranslate2Peer
+from yakusu.export.hf.peer import HfPeer
 from yakusu.export.marian import marian_columns
 from yakusu.export.verify import Ids, Values
 

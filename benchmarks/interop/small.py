@@ -3,7 +3,7 @@
 from itertools import islice
 from pathlib import Path
 
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 
 
 def first_pairs(corpus: Path, languages: tuple[str, str], n: int, folder: Path) -> dict[str, Path]:

@@ -28,8 +28,8 @@ from yakusu.alignment import (
     word_links,
     word_weights,
 )
-from yakusu.data.text import read_lines
-from yakusu.pipeline.receipt import read_receipt
+from yakusu.data.files.text import read_lines
+from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.translator import Translator
 
 GOLD = Path(__file__).parents[2] / "tests" / "fixtures" / "alignment"

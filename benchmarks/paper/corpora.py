@@ -24,9 +24,9 @@ from benchmarks.quick import SETTINGS
 from benchmarks.runs import Remarks, curve, slug
 from yakusu.data import config
 from yakusu.data.corpus import read_pairs
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.folder import read_json, write_text
-from yakusu.pipeline.choose_recipe import recipe_for
+from yakusu.pipeline.training.choose_recipe import recipe_for
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import Remarks, curve, open_translator
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json, write_json, write_text
 

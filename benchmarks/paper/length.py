@@ -26,7 +26,7 @@ from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
 from yakusu.data.corpus import Corpus
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.folder import write_text
 from yakusu.recipe import Recipe
 

@@ -37,8 +37,8 @@ from benchmarks.paper.parsing_trees import (
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import Remarks, curve, slug, with_supported_engine
-from yakusu.pipeline.receipt import read_receipt
-from yakusu.pipeline.train import Trained
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.training.train import Trained
 from yakusu.recipe import Recipe
 
 QUICK = (

@@ -11,8 +11,8 @@ from nltk.tree import Tree
 
 import yakusu
 from yakusu.data.brackets import UNTAGGED, delinearise
-from yakusu.data.text import windows
-from yakusu.data.tree_files import tree_files
+from yakusu.data.files.text import windows
+from yakusu.data.files.tree_files import tree_files
 from yakusu.data.trees import one_line, read_trees, tags_of, words_of
 from yakusu.folder import sha256, write_text
 from yakusu.metrics import Score

@@ -26,7 +26,7 @@ from torch import Tensor
 from benchmarks.bleu import ParallelLines
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
-from yakusu.data.text import windows
+from yakusu.data.files.text import windows
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError

@@ -40,7 +40,7 @@ from benchmarks.paper.table2_rows import (
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.metrics import paired_bootstrap
 
 Lines = list[str]

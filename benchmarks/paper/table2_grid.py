@@ -22,7 +22,7 @@ from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.model.architectures import build
-from yakusu.pipeline.training_facts import flops_per_token
+from yakusu.pipeline.receipts.facts import flops_per_token
 from yakusu.recipe import Recipe
 
 MIN_STEPS = 8

@@ -24,7 +24,7 @@ from benchmarks.paper.quality_sections import FIRST, TESTED
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import RECIPES, Remarks, curve, open_translator, slug
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.recipe import Recipe

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from yakusu.export.ctranslate2_writer import write_ctranslate2
+from yakusu.export.ctranslate2.writer import write_ctranslate2
 from yakusu.model.config import TransformerConfig, config_of
 
 NEVER = -1e9  # logit of a token that is not generated

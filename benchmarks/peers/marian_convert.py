@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from yakusu.errors import ModelError
 from yakusu.export.formats import refuse
 from yakusu.export.marian import marian_columns, to_marian
-from yakusu.export.npz_reader import original_name
+from yakusu.export.npz.reader import original_name
 from yakusu.model.config import TransformerConfig, config_of
 
 NEVER = -1e9  # logit of a token that is not generated

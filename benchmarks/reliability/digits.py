@@ -18,9 +18,9 @@ from typing import Any
 import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.runs import Remarks, curve, slug
-from yakusu.data.phrasebook import phrasebook
-from yakusu.data.text import read_lines
-from yakusu.pipeline.demo import Digits
+from yakusu.data.files.text import read_lines
+from yakusu.pipeline.demo.demo import Digits
+from yakusu.pipeline.demo.phrasebook import phrasebook
 
 FIRST_SEED = 11  # of the other phrasebooks
 

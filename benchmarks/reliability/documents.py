@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from benchmarks.common import Benchmark
-from yakusu.data.markup import MARKS
+from yakusu.data.lines.private_use import MARKS
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
@@ -57,13 +57,17 @@ ROWS = (
 )
 
 
+def _format(suffix: str) -> str:
+    return SUFFIXES[suffix].rpartition(".")[2]
+
+
 def rows(formats: Sequence[str], folders: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of the table, and one for each suffix and additional folder."""
     yield from (row for row in ROWS if row.format in formats)
     for folder in folders:
-        for suffix, name in sorted(SUFFIXES.items()):
-            if name in formats:
-                yield Row(name, folder.name, folder, f"**/*{suffix}")
+        for suffix in sorted(SUFFIXES):
+            if _format(suffix) in formats:
+                yield Row(_format(suffix), folder.name, folder, f"**/*{suffix}")
 
 
 def reverse(text: str) -> str:
@@ -92,7 +96,7 @@ def measure(path: Path, scratch: Path) -> Counter[str]:
     copy = scratch.with_suffix(path.suffix)
     copy.write_bytes(document.render(changed))
     again = read_document(copy, options)
-    if SUFFIXES[path.suffix] in BILINGUAL:
+    if _format(path.suffix) in BILINGUAL:
         same, expected = again.render(changed) == copy.read_bytes(), texts
     else:
         same, expected = document.render(texts) == path.read_bytes(), changed

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.common import Benchmark
-from yakusu.data.terms import Glossary, Term
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
+from yakusu.data.lines.terms import Glossary, Term
 from yakusu.metrics import score
 from yakusu.translator import Translator
 from yakusu.translator.links import Translated, word_links_of

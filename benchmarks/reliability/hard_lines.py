@@ -28,9 +28,9 @@ import regex
 
 from benchmarks.common import Benchmark
 from benchmarks.quick import train_model, write_data
-from yakusu.data.sentences import split
-from yakusu.data.spans import SpanFinder
-from yakusu.data.text import windows
+from yakusu.data.files.text import windows
+from yakusu.data.lines.sentences import split
+from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 from yakusu.translator import Translator
 from yakusu.translator.request import Request

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.config import EngineConfig
 from yakusu.search.decoder import Query

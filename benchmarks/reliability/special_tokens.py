@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.common import Benchmark
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 

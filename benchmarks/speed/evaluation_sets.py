@@ -10,7 +10,7 @@ from sacrebleu.metrics import CHRF
 
 from benchmarks.common import Benchmark
 from benchmarks.speed.systems import System
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 from yakusu.metrics import score
 from yakusu.translator.folder import ModelFolder

@@ -41,7 +41,7 @@ from benchmarks.speed.systems import (
     cpu_flags,
     summary,
 )
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
 from yakusu.translator.folder import ModelFolder
 

@@ -42,7 +42,7 @@ from benchmarks.speed.serving_processes import (
     write_random,
 )
 from benchmarks.speed.systems import PEER, SETTLED, add_options, compared, cpu_flags, summary
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
 from yakusu.translator.folder import ModelFolder
 

@@ -21,7 +21,7 @@ from benchmarks.common import Benchmark
 from benchmarks.peers.common import Sizes
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.batches import pad
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, TokenizerConfig
 from yakusu.model.base import DecoderState

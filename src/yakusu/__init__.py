@@ -13,13 +13,9 @@ if TYPE_CHECKING:
     from yakusu import compress, serve, vectors, view
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
-    from yakusu.pipeline.average import average
-    from yakusu.pipeline.backtranslate import BacktranslateConfig, backtranslate
-    from yakusu.pipeline.check import check
-    from yakusu.pipeline.choose_recipe import choose_recipe
+    from yakusu.pipeline.check.check import check
     from yakusu.pipeline.compress import compress_translator
-    from yakusu.pipeline.demo import demo
-    from yakusu.pipeline.distil import DistilConfig, distil
+    from yakusu.pipeline.demo.demo import demo
     from yakusu.pipeline.documents import translate_document
     from yakusu.pipeline.evaluate import (
         evaluate,
@@ -29,10 +25,14 @@ if TYPE_CHECKING:
     )
     from yakusu.pipeline.export_model import export_model
     from yakusu.pipeline.import_model import import_model
-    from yakusu.pipeline.prepare import prepare
-    from yakusu.pipeline.receipt import verify
+    from yakusu.pipeline.receipts.receipt import verify
     from yakusu.pipeline.score import score
-    from yakusu.pipeline.train import train
+    from yakusu.pipeline.synthetic.backtranslate import BacktranslateConfig, backtranslate
+    from yakusu.pipeline.synthetic.distil import DistilConfig, distil
+    from yakusu.pipeline.training.average import average
+    from yakusu.pipeline.training.choose_recipe import choose_recipe
+    from yakusu.pipeline.training.prepare import prepare
+    from yakusu.pipeline.training.train import train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, load_recipe, save_recipe
     from yakusu.recipe_files import RecipeFiles
@@ -53,24 +53,24 @@ _MODULES = {  # public name -> the module that defines it
     "Request": "translator.request",
     "TextConfig": "translator.passage",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
-    "average": "pipeline.average",
-    **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.backtranslate"),
-    "check": "pipeline.check",
-    "choose_recipe": "pipeline.choose_recipe",
+    "average": "pipeline.training.average",
+    **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.synthetic.backtranslate"),
+    "check": "pipeline.check.check",
+    "choose_recipe": "pipeline.training.choose_recipe",
     "compress_translator": "pipeline.compress",
-    "demo": "pipeline.demo",
-    **dict.fromkeys(("DistilConfig", "distil"), "pipeline.distil"),
+    "demo": "pipeline.demo.demo",
+    **dict.fromkeys(("DistilConfig", "distil"), "pipeline.synthetic.distil"),
     **dict.fromkeys(
         ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
     ),
     "export_model": "pipeline.export_model",
     "import_model": "pipeline.import_model",
-    "prepare": "pipeline.prepare",
+    "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
-    "train": "pipeline.train",
+    "train": "pipeline.training.train",
     "translate": "pipeline.translate",
     "translate_document": "pipeline.documents",
-    "verify": "pipeline.receipt",
+    "verify": "pipeline.receipts.receipt",
 }
 _PACKAGES = ("compress", "serve", "vectors", "view")  # `yakusu.compress.kmeans1d` and the like
 __all__ = [

@@ -17,8 +17,8 @@ from yakusu.config_errors import keys_of, place, problem
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
 from yakusu.data.corpus import Corpus, with_languages
+from yakusu.data.files.text import ErrorPolicy
 from yakusu.data.filters import FilterConfig
-from yakusu.data.text import ErrorPolicy
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text

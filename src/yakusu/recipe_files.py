@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from yakusu.data.corpus import parse_columns
-from yakusu.data.text import ErrorPolicy
+from yakusu.data.files.text import ErrorPolicy
 from yakusu.errors import RecipeError
 
 

@@ -16,9 +16,9 @@ from tests.export.marians import segmenter
 from yakusu.engine.library import why_unavailable
 from yakusu.engine.shapes import shapes
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.export.ctranslate2_file import Variables
+from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.foreign import own_model
-from yakusu.export.npz_reader import read_npz
+from yakusu.export.npz.reader import read_npz
 from yakusu.native.compile import system_compiler
 from yakusu.translator.folder import ModelFolder
 

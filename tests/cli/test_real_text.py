@@ -246,7 +246,7 @@ def test_a_missing_library_is_named_with_its_extra(
     run_yakusu: Yakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "markdown_it", None)
-    for name in [name for name in sys.modules if name.startswith("yakusu.documents.markdown")]:
+    for name in [name for name in sys.modules if name.startswith("yakusu.documents.markdown.")]:
         monkeypatch.delitem(sys.modules, name)
     (tmp_path / "a.md").write_text("the ferry\n")
     told = run_yakusu("translate", model, tmp_path / "a.md", "--out", tmp_path / "b.md").error

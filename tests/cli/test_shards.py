@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import pytest
 
 from tests.translators import save, untrained
-from yakusu.pipeline import cluster
-from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
-from yakusu.pipeline.shard_plan import ShardJob
-from yakusu.pipeline.shard_receipt import Settings
+from yakusu.pipeline.shards import cluster
+from yakusu.pipeline.shards.parts import Part, PartTranslator, ShardConfig, read_parts
+from yakusu.pipeline.shards.plan import ShardJob
+from yakusu.pipeline.shards.receipt import Settings
 
 Yakusu = Callable[..., Any]
 

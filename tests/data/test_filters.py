@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from yakusu.data import identification
 from yakusu.data.corpus import Corpus
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.files.text import Pair
 from yakusu.data.filters import (
     FilterConfig,
     FilterReport,
@@ -22,7 +23,6 @@ from yakusu.data.filters import (
 )
 from yakusu.data.identification import EvenSample, Languages
 from yakusu.data.noise import patterns_in
-from yakusu.data.text import Pair
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Silent
 

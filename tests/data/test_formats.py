@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.formats import format_of, languages_in
+from yakusu.data.files.formats import format_of, languages_in
 from yakusu.errors import DataError, RunError
 
 PACK = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.layout import Layout, Line
+from yakusu.data.lines.layout import Layout, Line
 
 
 def bodies(text: str) -> list[str]:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.markup import (
+from yakusu.data.lines.private_use import (
     MARKS,
     MAX_MARKS,
     closing,

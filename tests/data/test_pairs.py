@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from yakusu.data.corpus import Corpus
+from yakusu.data.files.text import Pair
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
 from yakusu.data.pairs import DataFacts, Pairs, Part, RawPart, binarise, dtype_for
-from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import RunError

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from yakusu.data.shards import open_shard
-from yakusu.data.text import InvalidLines
+from yakusu.data.files.text import InvalidLines
+from yakusu.data.shards.files import open_shard
 from yakusu.errors import DataError
 
 pa = pytest.importorskip("pyarrow")

@@ -18,8 +18,8 @@ import pytest
 pytest.importorskip("babel")
 pytest.importorskip("num2words")
 
-from yakusu.data import phrasebook as pb
 from yakusu.errors import DataError
+from yakusu.pipeline.demo import phrasebook as pb
 
 TARGETS = ("de", "fr", "ja", "ko")
 
@@ -243,7 +243,7 @@ def test_the_set_of_a_value_is_independent_of_seed_and_target() -> None:
 
 def test_another_process_generates_the_same_bytes() -> None:
     program = (
-        "import hashlib; from yakusu.data.phrasebook import phrasebook; "
+        "import hashlib; from yakusu.pipeline.demo.phrasebook import phrasebook; "
         "print(hashlib.sha256(repr(phrasebook('ko', n_pairs=1000, seed=7)).encode()).hexdigest())"
     )
     here = hashlib.sha256(repr(generated("ko", seed=7)).encode()).hexdigest()

@@ -7,11 +7,11 @@ import pytest
 import sentencepiece as spm
 
 from yakusu.data.coverage import Coverage
-from yakusu.data.phrasebook import phrasebook
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig, learn
 from yakusu.errors import ModelError
+from yakusu.pipeline.demo.phrasebook import phrasebook
 
 PAIRS = phrasebook("de", n_pairs=1000).train[:200]
 

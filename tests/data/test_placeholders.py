@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.placeholders import IS_SLOT, PER_INSERTION, SLOTS, Placeholders, mask_pair
-from yakusu.data.spans import Span, SpanFinder, merged
+from yakusu.data.lines.placeholders import IS_SLOT, PER_INSERTION, SLOTS, Placeholders, mask_pair
+from yakusu.data.lines.spans import Span, SpanFinder, merged
 
 ALWAYS = Placeholders(1.0, ignore_case=False)
 NEVER = Placeholders(0.0, ignore_case=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from yakusu.data.blocks import Shard
-from yakusu.data.layout import Layout
-from yakusu.data.shards import open_shard
-from yakusu.data.text import InvalidLines
+from yakusu.data.files.text import InvalidLines
+from yakusu.data.lines.layout import Layout
+from yakusu.data.shards.blocks import Shard
+from yakusu.data.shards.files import open_shard
 from yakusu.errors import DataError
 
 LINES = ["Eins.", "", "```", "zwei", "", "```", "2. Drei\u2028vier", "  - Fünf", ""]

@@ -8,9 +8,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data import spans
-from yakusu.data.markup import closing, empty, opening
-from yakusu.data.spans import SpanFinder, has_end_of_pair, texts
+from yakusu.data.lines import spans
+from yakusu.data.lines.private_use import closing, empty, opening
+from yakusu.data.lines.spans import SpanFinder, has_end_of_pair, texts
 from yakusu.errors import DataError
 
 

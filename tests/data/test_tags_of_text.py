@@ -2,7 +2,7 @@
 
 import pytest
 
-from yakusu.data.spans import SpanFinder
+from yakusu.data.lines.spans import SpanFinder
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from tests.work import calls_of
-from yakusu.data.markup import closing, empty, opening
-from yakusu.data.spans import SpanFinder
-from yakusu.data.terms import Glossary, Term
+from yakusu.data.lines.private_use import closing, empty, opening
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
 
 

@@ -15,8 +15,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.compressed import SUFFIXES
-from yakusu.data.text import (
+from yakusu.data.files.compressed import SUFFIXES
+from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
     ReadAhead,

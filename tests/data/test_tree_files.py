@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from yakusu.data.tree_files import tree_files
+from yakusu.data.files.tree_files import tree_files
 from yakusu.errors import DataError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nltk.tree import Tree
 
-from yakusu.data.tree_files import tree_files
+from yakusu.data.files.tree_files import tree_files
 from yakusu.data.trees import (
     bare_label,
     clean,

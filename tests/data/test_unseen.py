@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.spans import SpanFinder
-from yakusu.data.terms import Glossary, Term
-from yakusu.data.unseen import LONGEST_WORD, unseen, with_unseen
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.terms import Glossary, Term
+from yakusu.data.lines.unseen import LONGEST_WORD, unseen, with_unseen
 
 
 def covers(characters: str) -> Callable[[str], bool]:

@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from yakusu.data.unseen import unseen
+from yakusu.data.lines.unseen import unseen
 
 SEEN = frozenset(string.ascii_letters + " .,-")
 

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.words import has_letter, words_and_characters
+from yakusu.data.lines.words import has_letter, words_and_characters
 
 
 @pytest.mark.parametrize(

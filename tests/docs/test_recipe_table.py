@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from yakusu.model.architectures import build
-from yakusu.pipeline.choose_recipe import recipe_for
+from yakusu.pipeline.training.choose_recipe import recipe_for
 from yakusu.recipe import load_recipe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import re
 import zipfile
 from collections.abc import Callable
 
-from yakusu.data.markup import (
+from yakusu.data.lines.private_use import (
     MARKS,
     closing,
     empty,

@@ -25,9 +25,9 @@ from tests.documents.shared import (
     with_members,
     within,
 )
-from yakusu.data.markup import MAX_MARKS
+from yakusu.data.lines.private_use import MAX_MARKS
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.docx import read
+from yakusu.documents.office.docx import read
 from yakusu.errors import DataError
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.documents import shared
 from tests.documents.shared import readable_texts
-from yakusu.data.markup import MARKS
+from yakusu.data.lines.private_use import MARKS
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.html import read
+from yakusu.documents.html.html import read
 from yakusu.errors import DataError
 
 

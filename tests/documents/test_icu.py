@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.data.markup import MARKS, closing, empty, opening
-from yakusu.documents.icu import Message, render_all
+from yakusu.data.lines.private_use import MARKS, closing, empty, opening
+from yakusu.documents.messages.icu import Message, render_all
 
 
 def upper(string: str) -> str | None:

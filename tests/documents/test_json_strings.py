@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.data import markup
+from yakusu.data.lines import private_use as markup
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.json_strings import is_language, read
+from yakusu.documents.messages.json_strings import is_language, read
 from yakusu.errors import DataError
 
 OPTIONS = DocumentOptions()

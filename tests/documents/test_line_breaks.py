@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from yakusu.data.markup import line_break
-from yakusu.documents import html, markdown, xliff
+from yakusu.data.lines.private_use import line_break
 from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.html import html
+from yakusu.documents.markdown import markdown
+from yakusu.documents.messages import xliff
 
 XLIFF = (
     '<?xml version="1.0"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'

@@ -13,10 +13,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 from tests.documents import shared
 from tests.documents.shared import readable_texts
 from tests.work import growth
-from yakusu.data.markup import MARKS, is_mark
+from yakusu.data.lines.private_use import MARKS, is_mark
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.inline import tidy
-from yakusu.documents.markdown import read
+from yakusu.documents.markdown.markdown import read
 from yakusu.errors import DataError
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"]).use(footnote_plugin)

@@ -25,7 +25,7 @@ from tests.documents.shared import (
     within,
 )
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.odt import read
+from yakusu.documents.office.odt import read
 from yakusu.errors import DataError
 
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"

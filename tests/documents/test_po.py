@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.data.markup import empty
+from yakusu.data.lines.private_use import empty
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.po import PoDocument, read
+from yakusu.documents.messages.po import PoDocument, read
 from yakusu.errors import DataError
 
 HEADER = (

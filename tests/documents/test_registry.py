@@ -178,8 +178,8 @@ def test_a_format_is_imported_when_it_is_needed(tmp_path: Path) -> None:
     modules = set(done.stdout.split())
     assert "yakusu.documents.text" in modules
     assert not modules & {
-        "yakusu.documents.html",
-        "yakusu.documents.markdown",
+        "yakusu.documents.html.html",
+        "yakusu.documents.markdown.markdown",
         "markdown_it",
         "lxml",
     }

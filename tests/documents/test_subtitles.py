@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.documents import shared
-from yakusu.data.markup import closing, empty, opening
+from yakusu.data.lines.private_use import closing, empty, opening
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.subtitles import read

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from yakusu.data.markup import closing, empty, opening
+from yakusu.data.lines.private_use import closing, empty, opening
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.xliff import XliffDocument, read
+from yakusu.documents.messages.xliff import XliffDocument, read
 from yakusu.errors import DataError
 
 NS_1 = 'xmlns="urn:oasis:names:tc:xliff:document:1.2"'

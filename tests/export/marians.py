@@ -12,8 +12,8 @@ import sentencepiece as spm
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from yakusu.data.phrasebook import phrasebook
 from yakusu.data.vocabulary import TokenizerConfig, learn
+from yakusu.pipeline.demo.phrasebook import phrasebook
 
 Tensors = dict[str, NDArray[Any]]
 

@@ -14,7 +14,7 @@ from tests.export.ctranslate2_models import tokenizer
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
-from yakusu.export.ctranslate2_file import Variables
+from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.foreign import own_model
 from yakusu.export.formats import FORMATS, Exported, Precision, refuse
 from yakusu.export.importing import read_foreign

@@ -17,7 +17,7 @@ from tests.export.ctranslate2_models import (
     write_model,
 )
 from yakusu.errors import ModelError
-from yakusu.export.ctranslate2_file import Variables
+from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.importing import read_foreign
 
 MEGABYTE = 2**20

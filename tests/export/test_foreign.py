@@ -7,7 +7,7 @@ import pytest
 
 from tests.export.marians import Marian
 from yakusu.export.foreign import own_model
-from yakusu.export.hf_reader import read_hf
+from yakusu.export.hf.reader import read_hf
 from yakusu.export.marian import own_columns
 
 ORDERS = {

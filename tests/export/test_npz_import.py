@@ -9,9 +9,9 @@ import pytest
 from tests.export.marians import Marian, pre_norm, sentences, write_npz
 from yakusu.data.vocabulary import UNK, TokenizerConfig, learn
 from yakusu.export.foreign import own_model
-from yakusu.export.hf_reader import read_hf
+from yakusu.export.hf.reader import read_hf
 from yakusu.export.marian import own_columns
-from yakusu.export.npz_reader import read_npz
+from yakusu.export.npz.reader import read_npz
 
 VARIANTS: dict[str, Any] = {
     "post-norm": Marian(),

@@ -14,17 +14,17 @@ import torch
 
 from tests.translators import save, untrained
 from yakusu.data.batches import pad
-from yakusu.data.text import read_lines
+from yakusu.data.files.text import read_lines
 from yakusu.errors import ModelError
-from yakusu.export import onnx_writer
 from yakusu.export.formats import Exported
-from yakusu.export.onnx_graphs import N_SINUSOIDS
-from yakusu.export.onnx_peer import OnnxPeer
+from yakusu.export.onnx import writer as onnx_writer
+from yakusu.export.onnx.graphs import N_SINUSOIDS
+from yakusu.export.onnx.peer import OnnxPeer
 from yakusu.export.verify import Searched, Verification
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.pipeline.export_model import export_model
-from yakusu.pipeline.receipt import read_facts
+from yakusu.pipeline.receipts.receipt import read_facts
 from yakusu.search.beam import beam_search
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from yakusu.errors import ModelError
 from yakusu.export.formats import refuse
-from yakusu.export.onnx_graphs import N_SINUSOIDS, Cache, Decoder, DecoderWithPast, Encoder
+from yakusu.export.onnx.graphs import N_SINUSOIDS, Cache, Decoder, DecoderWithPast, Encoder
 from yakusu.model.base import Seq2Seq
 from yakusu.model.transformer import Transformer
 

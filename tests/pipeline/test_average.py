@@ -11,9 +11,9 @@ import yakusu
 from yakusu.errors import RunError
 from yakusu.folder import read_json, write_json
 from yakusu.metrics import Score
-from yakusu.pipeline import average as module
-from yakusu.pipeline.average import averaged
-from yakusu.pipeline.receipt import read_receipt
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.training import average as module
+from yakusu.pipeline.training.average import averaged
 from yakusu.progress import Silent
 from yakusu.recipe import load_recipe
 

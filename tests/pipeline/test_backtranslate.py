@@ -24,8 +24,9 @@ from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import sha256
-from yakusu.pipeline import synthetic, synthetic_models
-from yakusu.pipeline.backtranslate import BacktranslateConfig, Backtranslated
+from yakusu.pipeline.synthetic import corpus as synthetic
+from yakusu.pipeline.synthetic import models as synthetic_models
+from yakusu.pipeline.synthetic.backtranslate import BacktranslateConfig, Backtranslated
 from yakusu.recipe import load_recipe
 
 Backtranslate = Callable[..., Backtranslated]

@@ -10,8 +10,8 @@ import pytest
 import yakusu
 from yakusu.data.corpus import Corpus
 from yakusu.errors import DataError, RecipeError
-from yakusu.pipeline.check import check
-from yakusu.pipeline.check_report import CheckReport, Finding, shorten
+from yakusu.pipeline.check.check import check
+from yakusu.pipeline.check.report import CheckReport, Finding, shorten
 from yakusu.recipe import load_recipe
 
 WORDS = {

@@ -8,7 +8,7 @@ import pytest
 
 import yakusu
 from yakusu.errors import DataError, RecipeError
-from yakusu.pipeline.choose_recipe import choose_recipe, recipe_for
+from yakusu.pipeline.training.choose_recipe import choose_recipe, recipe_for
 from yakusu.progress import Silent
 from yakusu.recipe import load_recipe, save_recipe
 
@@ -94,7 +94,9 @@ def test_the_reason_names_the_pairs_the_recipe_and_its_sizes(corpus: Corpus) -> 
 def test_the_reason_says_which_recipes_need_a_gpu(
     n_pairs: int, told: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.pipeline.choose_recipe.count_pairs", lambda corpus: n_pairs)
+    monkeypatch.setattr(
+        "yakusu.pipeline.training.choose_recipe.count_pairs", lambda corpus: n_pairs
+    )
     assert told in choose_recipe(**corpus(1)).reason
 
 
@@ -151,7 +153,9 @@ def test_a_run_that_failed_before_its_data_were_written_is_chosen_a_recipe_again
 def test_overrides_need_to_be_valid_for_the_chosen_recipe_only(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.pipeline.choose_recipe.count_pairs", lambda corpus: 390_000)
+    monkeypatch.setattr(
+        "yakusu.pipeline.training.choose_recipe.count_pairs", lambda corpus: 390_000
+    )
     depths, files = ["model.n_encoder_layers=12", "model.n_decoder_layers=2"], corpus(1)
     train = f"data.train = {{src = '{files['src']}', tgt = '{files['tgt']}'}}"
     recipe = choose_recipe([*depths, train], run=files["run"]).recipe

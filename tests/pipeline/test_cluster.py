@@ -7,7 +7,7 @@ import pytest
 
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import RunError
-from yakusu.pipeline.cluster import count_workers
+from yakusu.pipeline.shards.cluster import count_workers
 
 
 def node(*, alive: bool = True, **resources: float) -> dict[str, Any]:

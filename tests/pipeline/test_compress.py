@@ -35,9 +35,9 @@ from yakusu.model.coded_tables import CodedTable, IntegerTable
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.card import documents
 from yakusu.pipeline.compress import memory_of
-from yakusu.pipeline.receipt import read_receipt
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.tables import _compressed, _storage
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig

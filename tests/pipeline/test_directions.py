@@ -9,15 +9,15 @@ import yakusu
 from tests.translators import save, small_tokenizer
 from yakusu.data.mixing import mixed
 from yakusu.data.pairs import DataFacts, Pairs
-from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.metrics import Score
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.parent import resolved
-from yakusu.pipeline.receipt import read_receipt
-from yakusu.pipeline.validation import mean_score
+from yakusu.pipeline.demo.phrasebook import phrasebook
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.training.parent import resolved
+from yakusu.pipeline.training.validation import mean_score
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder

@@ -22,10 +22,11 @@ from tests.pipeline.synthetic import (
 from tests.translators import save, untrained
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json, sha256
-from yakusu.pipeline import synthetic, synthetic_models
-from yakusu.pipeline.distil import DistilConfig, Distilled
-from yakusu.pipeline.receipt import Receipt
-from yakusu.pipeline.synthetic_models import Models
+from yakusu.pipeline.receipts.receipt import Receipt
+from yakusu.pipeline.synthetic import corpus as synthetic
+from yakusu.pipeline.synthetic import models as synthetic_models
+from yakusu.pipeline.synthetic.distil import DistilConfig, Distilled
+from yakusu.pipeline.synthetic.models import Models
 from yakusu.recipe import load_recipe
 from yakusu.translator.folder import model_hash
 
@@ -471,7 +472,7 @@ def test_the_dev_set_of_a_teacher_is_that_of_the_student(distil: Distil, tmp_pat
         write(tmp_path / "earlier" / "data" / f"dev.{side}.txt", [line])
     receipt = Receipt.model_construct(recipe=load_recipe("tiny"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("yakusu.pipeline.distil.read_facts", lambda model: receipt)
+        patch.setattr("yakusu.pipeline.synthetic.distil.read_facts", lambda model: receipt)
         made = distil(teacher)
     assert lines_of(made.corpus / "dev.src") == ["A blue boat."]
     assert lines_of(made.corpus / "dev.tgt") == ["blue"]

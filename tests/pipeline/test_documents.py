@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import yakusu
-from yakusu.data.markup import closing, empty, is_mark, opening
+from yakusu.data.lines.private_use import closing, empty, is_mark, opening
 from yakusu.documents.document import DocumentOptions
 from yakusu.errors import DataError, ModelError
 from yakusu.pipeline.documents import TranslatedFile, translate_document, translate_files

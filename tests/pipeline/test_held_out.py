@@ -6,8 +6,8 @@ import pytest
 
 from yakusu.data.corpus import Corpus
 from yakusu.folder import sha256
-from yakusu.pipeline.held_out import HeldOutLines, dev_set_of
-from yakusu.pipeline.receipt import Receipt
+from yakusu.pipeline.receipts.receipt import Receipt
+from yakusu.pipeline.synthetic.held_out import HeldOutLines, dev_set_of
 from yakusu.recipe import load_recipe
 
 
@@ -37,7 +37,7 @@ def test_the_dev_set_that_a_receipt_names_is_used_unless_it_has_changed(
     pairs.write_text("three\tdrei\n")
     recipe = load_recipe("tiny", [f'data.dev.pairs="{pairs}"'])
     receipt = Receipt.model_construct(recipe=recipe, inputs={"dev.pairs": sha256(pairs)})
-    monkeypatch.setattr("yakusu.pipeline.held_out.read_facts", lambda model: receipt)
+    monkeypatch.setattr("yakusu.pipeline.synthetic.held_out.read_facts", lambda model: receipt)
     assert dev_set_of(tmp_path / "model") == recipe.data.dev
     assert not caplog.messages
     pairs.write_text("three\ttrois\n")

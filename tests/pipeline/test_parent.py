@@ -13,8 +13,8 @@ from yakusu.arrays import ArraysOnDisk
 from yakusu.data.pairs import DataFacts
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError, RecipeError
-from yakusu.pipeline.inherit import kept_pieces
-from yakusu.pipeline.receipt import read_receipt
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.training.inherit import kept_pieces
 from yakusu.recipe import load_recipe
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"

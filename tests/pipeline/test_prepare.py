@@ -14,7 +14,7 @@ from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.folder import read_json, verify_folder
-from yakusu.pipeline.prepare import Prepared
+from yakusu.pipeline.training.prepare import Prepared
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, load_recipe
 

@@ -11,9 +11,9 @@ from yakusu.data.batches import collate, epoch_steps
 from yakusu.data.pairs import Pairs
 from yakusu.errors import ModelError
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import ExportFacts, read_receipt, verify
-from yakusu.pipeline.training_facts import flops_per_token
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.facts import flops_per_token
+from yakusu.pipeline.receipts.receipt import ExportFacts, read_receipt, verify
 from yakusu.training.flops import count_flops
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"

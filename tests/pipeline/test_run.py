@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from yakusu.errors import RunError
-from yakusu.pipeline.run import opened
+from yakusu.pipeline.training.run import opened
 from yakusu.recipe import Recipe, load_recipe, save_recipe
 
 

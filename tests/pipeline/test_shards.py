@@ -13,10 +13,10 @@ from tests.translators import save, untrained
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked
-from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, from_line, read_parts
-from yakusu.pipeline.shard_plan import ShardJob, plan_shards
-from yakusu.pipeline.shard_receipt import RECEIPT, Settings
-from yakusu.pipeline.shards import TranslatedShards, translate_shards
+from yakusu.pipeline.shards.parts import Part, PartTranslator, ShardConfig, from_line, read_parts
+from yakusu.pipeline.shards.plan import ShardJob, plan_shards
+from yakusu.pipeline.shards.receipt import RECEIPT, Settings
+from yakusu.pipeline.shards.shards import TranslatedShards, translate_shards
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator.passage import TextConfig

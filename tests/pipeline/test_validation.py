@@ -13,9 +13,9 @@ from yakusu.folder import read_json
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.native import library
-from yakusu.pipeline import validation
-from yakusu.pipeline.receipt import read_receipt
-from yakusu.pipeline.validation import DevScore
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.training import validation
+from yakusu.pipeline.training.validation import DevScore
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, load_recipe, save_recipe
 from yakusu.training.checkpoint import checkpoints

@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from yakusu.data.batches import pad
-from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.search.automaton import Automaton
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig

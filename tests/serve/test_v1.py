@@ -7,7 +7,7 @@ import pytest
 
 from tests.serve.conftest import Client, StartClient
 from tests.translators import untrained
-from yakusu.data.layout import Layout
+from yakusu.data.lines.layout import Layout
 from yakusu.search.config import SearchConfig
 from yakusu.translator.objects import objects
 from yakusu.translator.request import Request

@@ -20,7 +20,7 @@ from typing import Any
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 import yakusu
-import yakusu.pipeline.training_facts
+import yakusu.pipeline.receipts.facts
 from yakusu.cli.app import main
 from yakusu.errors import YakusuError
 from yakusu.folder import sha256
@@ -84,8 +84,8 @@ def result(run: Path) -> dict[str, str]:
 
 def without_benchmark() -> None:
     """Skip the benchmark of this machine that a receipt contains: half the time of such a run."""
-    assert yakusu.pipeline.training_facts.sustained_flops
-    yakusu.pipeline.training_facts.sustained_flops = lambda *_: 1e9
+    assert yakusu.pipeline.receipts.facts.sustained_flops
+    yakusu.pipeline.receipts.facts.sustained_flops = lambda *_: 1e9
 
 
 def wait_for(path: Path, text: str = "", seconds: float = 90) -> None:
@@ -100,7 +100,13 @@ def wait_for(path: Path, text: str = "", seconds: float = 90) -> None:
 
 _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(
-    [__name__, "yakusu.pipeline.train", "torch._dynamo", "torch.distributed.fsdp", "numpy.ma"]
+    [
+        __name__,
+        "yakusu.pipeline.training.train",
+        "torch._dynamo",
+        "torch.distributed.fsdp",
+        "numpy.ma",
+    ]
 )
 
 

@@ -12,7 +12,7 @@ from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
-from yakusu.pipeline.prepare import Prepared
+from yakusu.pipeline.training.prepare import Prepared
 from yakusu.recipe import load_recipe
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))

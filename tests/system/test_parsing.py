@@ -13,9 +13,9 @@ import yakusu
 from tests.translators import save
 from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.corpus import Corpus, read_pairs, read_sources
+from yakusu.data.files.tree_files import tree_files
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.tree_files import tree_files
 from yakusu.data.trees import one_line, read_trees, tree_of, words_of
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json

@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.work import growth
-from yakusu.data.layout import Layout
-from yakusu.data.markup import closing, empty, line_break, opening
-from yakusu.data.placeholders import SLOTS
-from yakusu.data.terms import Glossary, Term
+from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import closing, empty, line_break, opening
+from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.output import Output, lines_of, slots_of, to_places, to_slots
 from yakusu.translator.passage import PLACE, Passage, PassageReader, TextConfig

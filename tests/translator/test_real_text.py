@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.translators import ENGINES, Engine, untrained
-from yakusu.data.markup import closing, empty, opening
-from yakusu.data.phrasebook import phrasebook
-from yakusu.data.spans import SpanFinder
+from yakusu.data.lines.private_use import closing, empty, opening
+from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
+from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.translator.details import details_of
 from yakusu.translator.links import Translated
 from yakusu.translator.request import Request

@@ -2,8 +2,8 @@
 
 import pytest
 
-from yakusu.data.placeholders import SLOTS
-from yakusu.data.spans import SpanFinder
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 from yakusu.translator.passage import PassageReader, TextConfig
 from yakusu.translator.request import Request

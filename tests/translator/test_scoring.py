@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.translators import ENGINES, Engine, decoder_of, sharpened, small_tokenizer, untrained
-from yakusu.data.placeholders import IS_SLOT
+from yakusu.data.lines.placeholders import IS_SLOT
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError

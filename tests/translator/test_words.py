@@ -2,8 +2,8 @@
 
 import pytest
 
-from yakusu.data.placeholders import SLOTS
-from yakusu.data.terms import Glossary, Term
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.terms import Glossary, Term
 from yakusu.translator.details import Details
 from yakusu.translator.output import Output, lines_of
 from yakusu.translator.passage import PassageReader, TextConfig

@@ -10,8 +10,8 @@ import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Lowercase, Model
-from yakusu.data.text import language_of
-from yakusu.data.tree_files import holds_trees
+from yakusu.data.files.text import language_of
+from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:

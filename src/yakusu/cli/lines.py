@@ -16,7 +16,7 @@ import typer
 from yakusu.cli.documents import refuse_document
 from yakusu.cli.option_groups import grouped
 from yakusu.cli.show import as_json, as_text, print_all, report
-from yakusu.data.text import (
+from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
     ReadAhead,
@@ -24,7 +24,7 @@ from yakusu.data.text import (
     decode_lines,
     raw_lines,
 )
-from yakusu.data.tree_files import holds_trees
+from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Lines:
 
     def translate(self, translator: "Translator", *, batch: int, window: int | None) -> None:
         """Print the translation of each line, then what was kept; see `Translator.stream`."""
-        from yakusu.data.layout import Layout
+        from yakusu.data.lines.layout import Layout
 
         if self.options.alignments is not None and "cross" not in translator.decoder.roles:
             raise ModelError("this model has no attention to the source: leave out --alignments")

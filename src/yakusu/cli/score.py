@@ -15,8 +15,8 @@ from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Model
 from yakusu.cli.text_options import takes_reading_options
-from yakusu.data.text import count_lines, decode_lines
-from yakusu.data.tree_files import holds_trees
+from yakusu.data.files.text import count_lines, decode_lines
+from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
-    from yakusu.pipeline.shard_parts import ShardConfig
+    from yakusu.pipeline.shards.parts import ShardConfig
     from yakusu.translator import Translator
 
 _PANEL = "Ray"
@@ -124,8 +124,8 @@ class ShardOutput:
 
     def translate(self, translator: "Translator", config: "ShardConfig") -> None:
         """Translate shards and print what was done with each."""
-        from yakusu.pipeline.cluster import Cluster
-        from yakusu.pipeline.shards import translate_shards
+        from yakusu.pipeline.shards.cluster import Cluster
+        from yakusu.pipeline.shards.shards import translate_shards
 
         start = monotonic()
         done = translate_shards(

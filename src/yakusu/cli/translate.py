@@ -19,9 +19,9 @@ from yakusu.cli.text_options import takes_text_options
 from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
-    from yakusu.data.text import ErrorPolicy
+    from yakusu.data.files.text import ErrorPolicy
     from yakusu.engine.config import EngineConfig
-    from yakusu.pipeline.shard_parts import ShardConfig
+    from yakusu.pipeline.shards.parts import ShardConfig
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translator
     from yakusu.translator.passage import TextConfig
@@ -155,7 +155,7 @@ class _Models:
         self, batch: int, window: int | None, *, errors: "ErrorPolicy | None", column: str | None
     ) -> "ShardConfig":
         """How the models translate shards."""
-        from yakusu.pipeline.shard_parts import ShardConfig  # loads numpy
+        from yakusu.pipeline.shards.parts import ShardConfig  # loads numpy
 
         return ShardConfig(
             self.folders,

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
-from yakusu.data.formats import format_by_name, languages_in, read_file
-from yakusu.data.languages import find_pair, language_code
-from yakusu.data.tables import has_header
-from yakusu.data.text import (
+from yakusu.data.files.formats import format_by_name, languages_in, read_file
+from yakusu.data.files.tables import has_header
+from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
     Pair,
@@ -21,7 +20,8 @@ from yakusu.data.text import (
     language_of,
     read_lines,
 )
-from yakusu.data.tree_files import holds_trees, tree_files
+from yakusu.data.files.tree_files import holds_trees, tree_files
+from yakusu.data.languages import find_pair, language_code
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
 
 Positions = npt.NDArray[np.int64]
 

@@ -30,9 +30,9 @@ from pydantic import Field
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.files.text import Pair, windows
 from yakusu.data.identification import SAMPLE, EvenSample, Languages, can_identify
 from yakusu.data.noise import nearly_identical, numbers_differ, share_of_letters
-from yakusu.data.text import Pair, windows
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
 

@@ -10,8 +10,8 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from yakusu.data.files.text import Pair
 from yakusu.data.languages import language_code
-from yakusu.data.text import Pair
 from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import regex
 
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
 
 LONG_LINE = 1_000  # characters
 _NOT_WORDS = regex.compile(r"[^\p{L}\p{M}\p{N}]+")

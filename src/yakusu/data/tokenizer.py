@@ -20,8 +20,8 @@ from pydantic import AfterValidator, Field, ValidationError
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
 from yakusu.data.languages import closest, shown
+from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
 from yakusu.data.pieces import SPACE, Pieces
-from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
 from yakusu.folder import write_json

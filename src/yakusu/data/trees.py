@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from yakusu.data.brackets import MAX_DEPTH
-from yakusu.data.text import raw_lines
+from yakusu.data.files.text import raw_lines
 from yakusu.errors import DataError, RunError
 
 try:

@@ -4,7 +4,7 @@ import unicodedata
 from dataclasses import dataclass
 from math import inf
 
-from yakusu.data.markup import is_closing, is_mark
+from yakusu.data.lines.private_use import is_closing, is_mark
 
 _NOT_FIRST = frozenset("、。，．・：；？！」』】〕〉》）］｝!?,.:;)]}’”…‥ー々ゝゞヽヾ〜～％")
 _NOT_LAST = frozenset("「『【〔〈《（［｛([{‘“")

@@ -6,10 +6,10 @@
 
 A format handles containers only; it neither splits sentences nor loads a model. A text is what a
 reader sees as one paragraph, cell, title or message: without surrounding white space, with its
-entities and escapes decoded, and with inline markup as in `data.markup`. A line break that a reader
-sees is "\\n" or, where it must keep its place in a sentence, an empty mark. Texts without a letter
-are left out. Plain text is the exception: the whole file is one text, with its white space, because
-the translator keeps its layout.
+entities and escapes decoded, and with inline markup as in `data.lines.private_use`. A line break
+that a reader sees is "\\n" or, where it must keep its place in a sentence, an empty mark. Texts
+without a letter are left out. Plain text is the exception: the whole file is one text, with its
+white space, because the translator keeps its layout.
 
 `render` writes the translations in place of the texts, and every other byte as it was. The caller
 makes sure that each text has a translation with the marks of the text (`check_translations`).
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from yakusu.data.markup import MARKS, is_closing, number_of, opening
+from yakusu.data.lines.private_use import MARKS, is_closing, number_of, opening
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-from yakusu.data.markup import MARKS, MAX_MARKS, closing, empty, line_break, opening
-from yakusu.data.words import has_letter
+from yakusu.data.lines.private_use import MARKS, MAX_MARKS, closing, empty, line_break, opening
+from yakusu.data.lines.words import has_letter
 
 _SPACES = re.compile("[ \t\n\v\f\r]+")  # a no-break space is kept
 _OPENINGS = re.compile(f" ?(?:[{opening(0)}-{opening(MAX_MARKS - 1)}] ?)+")

@@ -5,37 +5,37 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from yakusu.data.xliff import HEAD, is_xliff
+from yakusu.data.files.xliff import HEAD, is_xliff
 from yakusu.documents.document import Document, DocumentOptions, Format
 from yakusu.errors import DataError
 
 SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
-    ".arb": "json_strings",
-    ".docm": "docx",
-    ".docx": "docx",
-    ".dotm": "docx",
-    ".dotx": "docx",
-    ".htm": "html",
-    ".html": "html",
-    ".json": "json_strings",
-    ".markdown": "markdown",
-    ".md": "markdown",
-    ".mdown": "markdown",
-    ".odt": "odt",
-    ".ott": "odt",
-    ".po": "po",
-    ".pot": "po",
+    ".arb": "messages.json_strings",
+    ".docm": "office.docx",
+    ".docx": "office.docx",
+    ".dotm": "office.docx",
+    ".dotx": "office.docx",
+    ".htm": "html.html",
+    ".html": "html.html",
+    ".json": "messages.json_strings",
+    ".markdown": "markdown.markdown",
+    ".md": "markdown.markdown",
+    ".mdown": "markdown.markdown",
+    ".odt": "office.odt",
+    ".ott": "office.odt",
+    ".po": "messages.po",
+    ".pot": "messages.po",
     ".srt": "subtitles",
     ".text": "text",
     ".txt": "text",
     ".vtt": "subtitles",
     ".webvtt": "subtitles",
-    ".xhtml": "html",
-    ".xlf": "xliff",
-    ".xliff": "xliff",
+    ".xhtml": "html.html",
+    ".xlf": "messages.xliff",
+    ".xliff": "messages.xliff",
 }
 _SNIFFED = {".xml"}  # the content decides
-_ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
+_ZIP = {"office.docx", "office.odt"}  # modules of formats whose files are ZIP archives
 _OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
@@ -167,9 +167,9 @@ def _advice(suffix: str) -> str:
 def _sniffed(beginning: bytes) -> str | None:
     """The module for an XML file that begins with this, in any encoding."""
     if is_xliff(beginning):
-        return "xliff"
+        return "messages.xliff"
     head = beginning.replace(b"\0", b"")
-    return "html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
+    return "html.html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
 
 
 def _check(path: Path, data: bytes, name: str) -> None:
@@ -187,5 +187,5 @@ def _check(path: Path, data: bytes, name: str) -> None:
             raise DataError(f"{path} is not a {path.suffix} file: check its suffix, or {fix}")
     elif found:
         raise DataError(f"{path} is {found}, not what its suffix {path.suffix} says: {fix}")
-    elif b"\0" in data and not data.startswith(_UTF_16[name == "xliff"]):
+    elif b"\0" in data and not data.startswith(_UTF_16[name == "messages.xliff"]):
         raise DataError(f"{path} is a binary file, not what its suffix {path.suffix} says: {fix}")

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.formatted import Formatted, build
-from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.office.formatted import Formatted, build
+from yakusu.documents.office.items import Close, Item, Open, Pair, Raw, Run, Text
 from yakusu.documents.splice import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
-from yakusu.export.ctranslate2_reader import read_ctranslate2
+from yakusu.export.ctranslate2.reader import read_ctranslate2
 from yakusu.export.foreign import Foreign
 from yakusu.export.origin import Origin, licence_of
 from yakusu.export.reading import read_json_as

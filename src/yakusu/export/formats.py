@@ -72,25 +72,25 @@ class Format:
 
 
 def _hf(folder: Path, model: Exported) -> None:
-    from yakusu.export.hf_writer import write_hf
+    from yakusu.export.hf.writer import write_hf
 
     write_hf(folder, model.config, model.weights, model.tokenizer)
 
 
 def _hf_peer(folder: Path, n_tokens: int) -> Peer:
-    from yakusu.export.hf_peer import HfPeer
+    from yakusu.export.hf.peer import HfPeer
 
     return HfPeer(folder, n_tokens)
 
 
 def _onnx(folder: Path, model: Exported) -> None:
-    from yakusu.export.onnx_writer import write_onnx
+    from yakusu.export.onnx.writer import write_onnx
 
     write_onnx(folder, model.config, model.weights, model.tokenizer)
 
 
 def _onnx_peer(folder: Path, n_tokens: int) -> Peer:
-    from yakusu.export.onnx_peer import OnnxPeer
+    from yakusu.export.onnx.peer import OnnxPeer
 
     return OnnxPeer(folder)
 
@@ -115,7 +115,7 @@ def _ctranslate2(folder: Path, model: Exported) -> None:
 
 
 def _without_segmenters(folder: Path, model: Exported) -> None:
-    from yakusu.export.ctranslate2_writer import write_ctranslate2
+    from yakusu.export.ctranslate2.writer import write_ctranslate2
 
     source, target = (
         [pieces.piece(i) for i in range(len(pieces))]
@@ -132,7 +132,7 @@ def _without_segmenters(folder: Path, model: Exported) -> None:
 
 
 def _ctranslate2_peer(folder: Path, _: int) -> Peer:
-    from yakusu.export.ctranslate2_peer import CTranslate2Peer
+    from yakusu.export.ctranslate2.peer import CTranslate2Peer
 
     return CTranslate2Peer(folder)
 
@@ -167,7 +167,7 @@ def _argos(folder: Path, model: Exported) -> None:
 
 def _argos_peer(folder: Path, _: int) -> Peer:
     from yakusu.export.argos import SUFFIX, unpacked
-    from yakusu.export.ctranslate2_peer import CTranslate2Peer
+    from yakusu.export.ctranslate2.peer import CTranslate2Peer
 
     (package,) = folder.glob(f"*{SUFFIX}")
     with unpacked(package) as unpacked_package:

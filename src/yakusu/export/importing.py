@@ -4,10 +4,10 @@ from pathlib import Path
 
 from yakusu.errors import ModelError
 from yakusu.export.argos import read_argos
-from yakusu.export.ctranslate2_reader import read_ctranslate2
+from yakusu.export.ctranslate2.reader import read_ctranslate2
 from yakusu.export.foreign import Foreign
-from yakusu.export.hf_reader import read_hf
-from yakusu.export.npz_reader import read_npz
+from yakusu.export.hf.reader import read_hf
+from yakusu.export.npz.reader import read_npz
 
 
 def read_foreign(path: Path) -> Foreign:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from yakusu.compress.config import CompressConfig
-from yakusu.data.text import Text
+from yakusu.data.files.text import Text
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
@@ -16,9 +16,9 @@ from yakusu.folder import sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
-from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import Lines, refuse_unequal, remark_on_case, translated_lines
-from yakusu.pipeline.receipt import CompressionFacts, read_facts
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.receipt import CompressionFacts, read_facts
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.search.torch_decoder import TorchDecoder

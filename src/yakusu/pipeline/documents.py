@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from yakusu.data.words import has_letter
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import (
     Document,
     DocumentOptions,
@@ -169,8 +169,8 @@ def translate_files(
     """Translate documents with any function that translates texts.
 
     Args:
-        translate: Returns one translation for each text, with the same marks (`data.markup`), each
-            once. It is called once for each document.
+        translate: Returns one translation for each text, with the same marks
+            (`data.lines.private_use`), each once. It is called once for each document.
         path: The file or folder to translate.
         out: The file or folder to write.
         options: How documents are read.

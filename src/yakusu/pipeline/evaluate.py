@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yakusu.data.files.text import Text, language_of, read_lines
+from yakusu.data.files.tree_files import tree_files
 from yakusu.data.languages import shown
-from yakusu.data.text import Text, language_of, read_lines
-from yakusu.data.tree_files import tree_files
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
 from yakusu.metrics import (

@@ -5,15 +5,15 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
-from yakusu.data.text import Text, read_lines
+from yakusu.data.files.text import Text, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, RunError
 from yakusu.export.formats import FORMATS, Exported, Precision, refuse
 from yakusu.export.samples import random_sentences
 from yakusu.export.verify import N_POSITIONS, Verification, verify_export
 from yakusu.folder import save_folder, sha256
-from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import ExportFacts, read_facts
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.receipt import ExportFacts, read_facts
 from yakusu.progress import Progress, Silent
 from yakusu.translator.folder import ModelFolder
 from yakusu.translator.network import open_model

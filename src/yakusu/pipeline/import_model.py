@@ -11,8 +11,8 @@ from yakusu.errors import RunError
 from yakusu.export.foreign import own_model
 from yakusu.export.importing import read_foreign
 from yakusu.export.origin import Origin
-from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import ImportReceipt
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.receipt import ImportReceipt
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import TranslatorConfig, consistent
 from yakusu.translator.network import save_translator

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from yakusu.data.text import count_lines, read_lines
+from yakusu.data.files.text import count_lines, read_lines
 from yakusu.errors import DataError, unequal
 from yakusu.translator.request import Request
 

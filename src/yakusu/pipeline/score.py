@@ -7,8 +7,8 @@ from itertools import tee
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, aligned, read_pairs
-from yakusu.data.text import Text, count_lines, language_of, raw_lines, read_lines
-from yakusu.data.tree_files import holds_trees
+from yakusu.data.files.text import Text, count_lines, language_of, raw_lines, read_lines
+from yakusu.data.files.tree_files import holds_trees
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for

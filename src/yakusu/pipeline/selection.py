@@ -7,6 +7,8 @@ import numpy as np
 
 from yakusu.data.corpus import Corpus
 from yakusu.data.duplicates import find_duplicates
+from yakusu.data.files.formats import format_of
+from yakusu.data.files.text import Pair
 from yakusu.data.filters import (
     NO_FILTERS,
     FilterConfig,
@@ -19,9 +21,7 @@ from yakusu.data.filters import (
     read_in_order,
     sample_evenly,
 )
-from yakusu.data.formats import format_of
 from yakusu.data.identification import require_codes
-from yakusu.data.text import Pair
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe

@@ -26,7 +26,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import LARGEST, CodedTable, IntegerTable
 from yakusu.model.table import DenseTable
 from yakusu.model.table_plans import AnyTablePlan, CodedTablePlan, IntegerTablePlan, TableName
-from yakusu.pipeline.receipt import TableFacts
+from yakusu.pipeline.receipts.receipt import TableFacts
 from yakusu.progress import Progress
 from yakusu.weights import stored_bits
 

@@ -9,9 +9,9 @@ from pydantic_core import ErrorDetails
 
 from yakusu.config import Config
 from yakusu.data.corpus import read_sources
-from yakusu.data.layout import Layout
-from yakusu.data.text import Text, raw_lines
-from yakusu.data.tree_files import holds_trees
+from yakusu.data.files.text import Text, raw_lines
+from yakusu.data.files.tree_files import holds_trees
+from yakusu.data.lines.layout import Layout
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig

@@ -10,8 +10,8 @@ from itertools import chain
 
 import numpy as np
 
+from yakusu.data.lines.words import is_joined
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.data.words import is_joined
 from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie
 
 _N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds

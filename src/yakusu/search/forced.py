@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from yakusu.data.batches import pad
-from yakusu.data.text import windows
+from yakusu.data.files.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq, shift_right
 from yakusu.model.config import Role
 from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE, padded_length

@@ -11,10 +11,10 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from yakusu.data.placeholders import SLOTS
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.words import is_joined
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.data.words import is_joined
 from yakusu.errors import DataError
 from yakusu.search.automaton import MAX_INCLUDE, Automaton, Pieces
 from yakusu.search.trie import occurs

@@ -7,7 +7,7 @@ from itertools import groupby
 import torch
 
 from yakusu.data.batches import pad
-from yakusu.data.text import windows
+from yakusu.data.files.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.config import Role
 from yakusu.model.ensemble import members_of

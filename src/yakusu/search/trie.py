@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.words import is_joined
+from yakusu.data.lines.words import is_joined
 
 Array: TypeAlias = NDArray[Any]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TypeVar
 
-from yakusu.documents import html
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.html import html
 from yakusu.pipeline.documents import usable
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route

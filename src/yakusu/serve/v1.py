@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import nearest
-from yakusu.data.layout import Layout
+from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
 from yakusu.serve.catalog import Route
 from yakusu.serve.errors import invalid

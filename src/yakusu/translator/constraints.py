@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from yakusu.data.terms import Term
+from yakusu.data.lines.terms import Term
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.search.phrases import phrase_constraint

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from yakusu.alignment import Link, content_words, token_weights, word_links
-from yakusu.data.text import windows
+from yakusu.data.files.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS
 from yakusu.search.decoder import Decoder

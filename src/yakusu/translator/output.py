@@ -10,9 +10,9 @@ from operator import itemgetter
 import regex
 
 from yakusu.alignment import Link
-from yakusu.data.placeholders import IS_SLOT, SLOTS
-from yakusu.data.sentences import continued, join, without_stop
-from yakusu.data.spans import has_end_of_pair
+from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
+from yakusu.data.lines.sentences import continued, join, without_stop
+from yakusu.data.lines.spans import has_end_of_pair
 from yakusu.translator.details import Details
 from yakusu.translator.passage import FIRST_PLACE, PLACE, Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units

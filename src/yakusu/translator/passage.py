@@ -18,14 +18,14 @@ import regex
 from pydantic import Field, field_validator
 
 from yakusu.config import Config
-from yakusu.data.layout import Layout, Line
-from yakusu.data.placeholders import SLOTS
-from yakusu.data.sentences import BREAKS, clauses, split
-from yakusu.data.spans import Span, SpanFinder, breaks, merged, with_breaks
-from yakusu.data.terms import Glossary
-from yakusu.data.text import Pair
-from yakusu.data.unseen import with_unseen
-from yakusu.data.words import has_letter
+from yakusu.data.files.text import Pair
+from yakusu.data.lines.layout import Layout, Line
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.sentences import BREAKS, clauses, split
+from yakusu.data.lines.spans import Span, SpanFinder, breaks, merged, with_breaks
+from yakusu.data.lines.terms import Glossary
+from yakusu.data.lines.unseen import with_unseen
+from yakusu.data.lines.words import has_letter
 from yakusu.errors import DataError
 
 # Private-use characters.

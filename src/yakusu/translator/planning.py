@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Event
 
-from yakusu.data.layout import Layout
-from yakusu.data.spans import SpanFinder
-from yakusu.data.terms import Glossary
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
+from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.terms import Glossary
 from yakusu.errors import DataError
 from yakusu.translator.jobs import JobTranslator
 from yakusu.translator.output import places, slots_of, to_slots

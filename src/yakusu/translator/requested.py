@@ -7,10 +7,10 @@ are removed or, within a prefix, replaced by the placeholder tokens that the mod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from yakusu.data.layout import Layout, label_of
-from yakusu.data.placeholders import SLOTS
-from yakusu.data.spans import SpanFinder
-from yakusu.data.unseen import unseen
+from yakusu.data.lines.layout import Layout, label_of
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.unseen import unseen
 from yakusu.errors import DataError
 from yakusu.translator.output import places, slots_of, to_places
 from yakusu.translator.passage import PLACE, Passage, Segment

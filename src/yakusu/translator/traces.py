@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from yakusu.data.placeholders import shown
+from yakusu.data.lines.placeholders import shown
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.search.trace import Trace
 from yakusu.translator.output import places

@@ -8,11 +8,11 @@ from pathlib import Path
 from threading import Event
 
 from yakusu.data.corpus import aligned
+from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import closeness, shown
-from yakusu.data.layout import Layout
-from yakusu.data.spans import SpanFinder
-from yakusu.data.terms import Glossary
-from yakusu.data.text import window_size, windows
+from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.text import Pair, windows
+from yakusu.data.files.text import Pair, windows
 from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.progress import Progress, Silent

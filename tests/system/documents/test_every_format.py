@@ -8,8 +8,8 @@ import pytest
 
 import yakusu
 from tests.system.documents.files import NAMES, XLIFF
-from yakusu.data.markup import is_mark
-from yakusu.data.spans import SpanFinder, texts
+from yakusu.data.lines.private_use import is_mark
+from yakusu.data.lines.spans import SpanFinder, texts
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.registry import read_document
 

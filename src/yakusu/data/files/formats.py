@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from yakusu.data.compressed import open_binary, plain_name
-from yakusu.data.po import read_po
-from yakusu.data.tables import read_csv, read_tsv
-from yakusu.data.text import Pair, PairFile
-from yakusu.data.tmx import read_tmx, tmx_languages
-from yakusu.data.xliff import HEAD, is_xliff, read_xliff, xliff_languages
+from yakusu.data.files.compressed import open_binary, plain_name
+from yakusu.data.files.po import read_po
+from yakusu.data.files.tables import read_csv, read_tsv
+from yakusu.data.files.text import Pair, PairFile
+from yakusu.data.files.tmx import read_tmx, tmx_languages
+from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages
 from yakusu.errors import DataError
 
 Format = Literal["tmx", "xliff", "po", "csv", "tsv"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yakusu.data.compressed import missing_library, open_binary
+from yakusu.data.files.compressed import missing_library, open_binary
+from yakusu.data.files.text import Pair, PairFile, decode_lines, extends_ascii, one_line
 from yakusu.data.languages import closeness
-from yakusu.data.text import Pair, PairFile, decode_lines, extends_ascii, one_line
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:

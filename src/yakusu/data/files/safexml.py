@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yakusu.data.compressed import missing_library, open_binary
-from yakusu.data.text import refuse_binary
+from yakusu.data.files.compressed import missing_library, open_binary
+from yakusu.data.files.text import refuse_binary
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
+from yakusu.data.files.text import InvalidLines, Pair, PairFile, one_line, raw_lines
 from yakusu.data.languages import closeness, language_code
-from yakusu.data.text import InvalidLines, Pair, PairFile, one_line, raw_lines
 from yakusu.errors import DataError
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}

@@ -12,7 +12,7 @@ from queue import Queue
 from threading import Thread
 from typing import Literal, TypeVar, cast
 
-from yakusu.data.compressed import DamagedError, compression_of, open_binary, plain_name
+from yakusu.data.files.compressed import DamagedError, compression_of, open_binary, plain_name
 from yakusu.errors import DataError
 
 Pair = tuple[str, str]  # source line, target line

@@ -8,9 +8,9 @@ The content of bpt, ept, it, ph and ut is native code, and so is a sub within th
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from yakusu.data.files.safexml import local_name, read_elements, text_of
+from yakusu.data.files.text import Pair, PairFile, one_line
 from yakusu.data.languages import UnitLanguages, distinct, language_pair
-from yakusu.data.safexml import local_name, read_elements, text_of
-from yakusu.data.text import Pair, PairFile, one_line
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element

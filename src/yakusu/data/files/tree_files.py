@@ -4,8 +4,8 @@ from itertools import islice
 from pathlib import Path
 
 from yakusu.data.brackets import begins_as_tree
-from yakusu.data.compressed import plain_name
-from yakusu.data.text import InvalidLines, raw_lines
+from yakusu.data.files.compressed import plain_name
+from yakusu.data.files.text import InvalidLines, raw_lines
 from yakusu.errors import DataError
 
 _WILDCARDS = "*?["

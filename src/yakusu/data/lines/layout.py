@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from yakusu.data.words import has_letter
+from yakusu.data.lines.words import has_letter
 
 # ---- marks at the beginning of a line ------------------------------------------------------------
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 import regex
 
-from yakusu.data.spans import Span, SpanFinder, merged, texts
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
+from yakusu.data.lines.spans import Span, SpanFinder, merged, texts
 
 SLOTS = tuple(chr(0xE000 + i) for i in range(10))  # private-use characters
 IS_SLOT = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")

@@ -11,7 +11,7 @@ from math import ceil
 
 import regex
 
-from yakusu.data.words import has_letter
+from yakusu.data.lines.words import has_letter
 
 # Private-use characters that end a sentence, as line breaks do, in a set of a regular expression.
 BREAKS = "\U0010aa00-\U0010feff"

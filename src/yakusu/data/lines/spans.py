@@ -19,7 +19,14 @@ from typing import Literal
 
 import regex
 
-from yakusu.data.markup import MARKS, is_break, is_closing, is_mark, is_opening, number_of
+from yakusu.data.lines.private_use import (
+    MARKS,
+    is_break,
+    is_closing,
+    is_mark,
+    is_opening,
+    number_of,
+)
 from yakusu.errors import DataError
 
 # What may follow addresses and placeholders without a space: https://example.orgを見て、%s人

@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import regex
 
+from yakusu.data.files.tables import looks_like_header
+from yakusu.data.files.text import raw_lines
 from yakusu.data.languages import closeness
-from yakusu.data.markup import MARKS, is_closing, is_opening
-from yakusu.data.placeholders import SLOTS
-from yakusu.data.spans import SpanFinder
-from yakusu.data.tables import looks_like_header
-from yakusu.data.text import raw_lines
-from yakusu.data.words import words_and_characters
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import MARKS, is_closing, is_opening
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.words import words_and_characters
 from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import regex
 
-from yakusu.data.spans import Span
-from yakusu.data.terms import Glossary
-from yakusu.data.words import UNSPACED
+from yakusu.data.lines.spans import Span
+from yakusu.data.lines.terms import Glossary
+from yakusu.data.lines.words import UNSPACED
 
 LONGEST_WORD = 100  # characters; longer words are copied, too
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}])"

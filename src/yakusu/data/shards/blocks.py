@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from yakusu.data.layout import Layout
-from yakusu.data.text import InvalidLines
+from yakusu.data.files.text import InvalidLines
+from yakusu.data.lines.layout import Layout
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from yakusu.data.blocks import Block, Shard
-from yakusu.data.compressed import compression_of, missing_library
-from yakusu.data.layout import Layout
-from yakusu.data.text import InvalidLines, raw_lines
+from yakusu.data.files.compressed import compression_of, missing_library
+from yakusu.data.files.text import InvalidLines, raw_lines
+from yakusu.data.lines.layout import Layout
+from yakusu.data.shards.blocks import Block, Shard
 from yakusu.errors import DataError
 
 PARQUET_MAGIC = b"PAR1"
@@ -39,7 +39,7 @@ def open_shard(path: Path, *, column: str | None = None) -> Shard:
     head, tail = _ends(path)
     is_named = path.suffix.lower() in (".parquet", ".pq")
     if head.startswith(PARQUET_MAGIC) and (is_named or tail == PARQUET_MAGIC):
-        from yakusu.data.parquet import ParquetShard
+        from yakusu.data.shards.parquet import ParquetShard
 
         return ParquetShard(path, column)
     if is_named:

@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from yakusu.data.blocks import Block
-from yakusu.data.text import InvalidLines
+from yakusu.data.files.text import InvalidLines
+from yakusu.data.shards.blocks import Block
 from yakusu.errors import DataError, RunError
 
 TRANSLATION = "translation"  # the column that is added

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from yakusu.documents.html_tokens import Attribute, Kind, Token
+from yakusu.documents.html.tokens import Attribute, Kind, Token
 
 
 def _names(names: str) -> frozenset[str]:

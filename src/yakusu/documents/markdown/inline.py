@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from yakusu.documents.inline import Kind, Piece, text_pieces
-from yakusu.documents.markdown_parser import place
+from yakusu.documents.markdown.parser import place
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

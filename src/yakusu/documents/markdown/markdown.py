@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.inline import Piece, inline
-from yakusu.documents.markdown_inline import pieces
-from yakusu.documents.markdown_lines import Block, Lines
-from yakusu.documents.markdown_parser import parser
-from yakusu.documents.markdown_titles import title_segments
-from yakusu.documents.markdown_writer import Writer
+from yakusu.documents.markdown.inline import pieces
+from yakusu.documents.markdown.lines import Block, Lines
+from yakusu.documents.markdown.parser import parser
+from yakusu.documents.markdown.titles import title_segments
+from yakusu.documents.markdown.writer import Writer
 from yakusu.documents.splice import Segment, Spliced, decode
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from yakusu.data.words import has_letter
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import tidy
-from yakusu.documents.markdown_lines import Block
-from yakusu.documents.markdown_parser import AT, LABEL
+from yakusu.documents.markdown.lines import Block
+from yakusu.documents.markdown.parser import AT, LABEL
 from yakusu.documents.splice import Copy, Segment
 
 if TYPE_CHECKING:

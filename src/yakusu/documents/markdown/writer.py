@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
-from yakusu.data.markup import closing, is_mark, is_opening, number_of
+from yakusu.data.lines.private_use import closing, is_mark, is_opening, number_of
 from yakusu.documents.inline import Inline, Kind, Piece, tidy
-from yakusu.documents.markdown_inline import signature
-from yakusu.documents.markdown_lines import Block
+from yakusu.documents.markdown.inline import signature
+from yakusu.documents.markdown.lines import Block
 from yakusu.documents.splice import Copy
 
 Reader = Callable[[str], Sequence[Piece] | None]  # content -> its pieces; None: not one such block

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from yakusu.data import markup
-from yakusu.data.spans import breaks
-from yakusu.data.words import has_letter
+from yakusu.data.lines import private_use as markup
+from yakusu.data.lines.spans import breaks
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import has_marks_of, plain_text
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from yakusu.data.words import has_letter
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.icu import Message, render_all
+from yakusu.documents.messages.icu import Message, render_all
 from yakusu.errors import DataError
 
 Path = tuple[str | int, ...]  # keys and indices from the root to a value

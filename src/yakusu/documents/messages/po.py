@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.icu import Message, render_all
 from yakusu.documents.languages import check_language
-from yakusu.documents.po_entries import Entry, PoFile
+from yakusu.documents.messages.icu import Message, render_all
+from yakusu.documents.messages.po_entries import Entry, PoFile
 
 _PERCENT = re.compile(
     r"%(?:\d+\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?"

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field, replace
 
-from yakusu.data.text import extends_ascii
+from yakusu.data.files.text import extends_ascii
 from yakusu.errors import DataError
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*')

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.languages import check_language
-from yakusu.documents.xliff_content import Content
+from yakusu.documents.messages.xliff_content import Content
 from yakusu.documents.xmltree import (
     Element,
     Text,

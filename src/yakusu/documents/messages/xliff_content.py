@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from yakusu.data import markup
-from yakusu.documents.icu import Message
+from yakusu.data.lines import private_use as markup
+from yakusu.documents.messages.icu import Message
 from yakusu.documents.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text

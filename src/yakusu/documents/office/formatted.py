@@ -14,7 +14,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from yakusu.data.markup import (
+from yakusu.data.lines.private_use import (
     MARKS,
     MAX_MARKS,
     closing,
@@ -26,8 +26,8 @@ from yakusu.data.markup import (
     number_of,
     opening,
 )
-from yakusu.data.words import has_letter
-from yakusu.documents.items import (
+from yakusu.data.lines.words import has_letter
+from yakusu.documents.office.items import (
     LINE_BREAK,
     Group,
     Item,
@@ -169,8 +169,8 @@ class _Marker:
 def build(items: Sequence[Item]) -> Formatted | None:
     """Return the paragraph of these items, or None if it has no text to translate.
 
-    Pairs must be properly nested. A paragraph with more markup than `data.markup` has numbers is
-    not translated.
+    Pairs must be properly nested. A paragraph with more markup than
+    `data.lines.private_use` has numbers is not translated.
     """
     texts = [item for item in items if isinstance(item, Text)]
     changes = sum(one.run.key != two.run.key for one, two in pairwise(texts))

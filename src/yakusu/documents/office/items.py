@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from yakusu.data.markup import MARKS, is_mark
+from yakusu.data.lines.private_use import MARKS, is_mark
 
 LINE_BREAK = "line break"  # role of a piece
 

@@ -9,10 +9,10 @@ translated paragraphs.
 import re
 from collections.abc import Hashable, Iterator
 
-from yakusu.documents.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.items import LINE_BREAK, Close, Item, Open, Pair, Raw, Run, Text
-from yakusu.documents.parts import OfficeDocument, read_part
+from yakusu.documents.office.archive import Archive
+from yakusu.documents.office.items import LINE_BREAK, Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.office.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, Other, XmlFile, escaped
 from yakusu.documents.xmltree import Text as CharacterData
 from yakusu.errors import DataError

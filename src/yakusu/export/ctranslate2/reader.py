@@ -16,8 +16,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
-from yakusu.export.ctranslate2_file import Variables
-from yakusu.export.ctranslate2_tensors import read_stacks
+from yakusu.export.ctranslate2.file import Variables
+from yakusu.export.ctranslate2.tensors import read_stacks
 from yakusu.export.foreign import Foreign, Side
 from yakusu.export.marian import TABLES
 from yakusu.export.origin import Origin

@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from yakusu.errors import ModelError
-from yakusu.export.ctranslate2_file import Variables
-from yakusu.export.ctranslate2_writer import ACTIVATIONS, N_POSITIONS
+from yakusu.export.ctranslate2.file import Variables
+from yakusu.export.ctranslate2.writer import ACTIVATIONS, N_POSITIONS
 from yakusu.export.marian import (
     BIAS,
     OUTPUT,

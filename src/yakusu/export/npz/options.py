@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
 
 from yakusu.errors import ModelError
-from yakusu.export.npz_files import NpzArrays, Option, read_yaml
+from yakusu.export.npz.files import NpzArrays, Option, read_yaml
 from yakusu.export.reading import first_error
 from yakusu.model.config import TransformerConfig
 

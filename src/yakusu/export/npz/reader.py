@@ -22,8 +22,8 @@ from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign, Side
 from yakusu.export.marian import BIAS, OUTPUT, POSITIONS, SHARED, TABLES, stack_parts
-from yakusu.export.npz_files import NpzArrays, Option, read_yaml
-from yakusu.export.npz_options import Options, sizes
+from yakusu.export.npz.files import NpzArrays, Option, read_yaml
+from yakusu.export.npz.options import Options, sizes
 from yakusu.export.origin import Origin
 from yakusu.export.reading import Renamed, in_order, pieces_by_row, row_of
 from yakusu.model.config import TransformerConfig

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.errors import ModelError
-from yakusu.export.onnx_writer import DECODER, ENCODER, WITH_PAST, OnnxConfig
+from yakusu.export.onnx.writer import DECODER, ENCODER, WITH_PAST, OnnxConfig
 from yakusu.export.verify import N_TOKENS, Ids, Values
 from yakusu.search.hypothesis import length_penalty
 

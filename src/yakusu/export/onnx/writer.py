@@ -24,7 +24,7 @@ from yakusu.config import Config
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.onnx_graphs import N_SINUSOIDS, Decoder, DecoderWithPast, Encoder
+from yakusu.export.onnx.graphs import N_SINUSOIDS, Decoder, DecoderWithPast, Encoder
 from yakusu.folder import write_json
 from yakusu.model.architectures import build
 from yakusu.model.config import UNLIMITED, TransformerConfig

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import regex
 
-from yakusu.data.compressed import refuse_pipe
 from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
+from yakusu.data.files.compressed import refuse_pipe
+from yakusu.data.files.text import Pair
 from yakusu.data.identification import EvenSample
 from yakusu.data.noise import PATTERNS, patterns_in
-from yakusu.data.text import Pair
 from yakusu.errors import DataError, RecipeError
-from yakusu.pipeline.check_counts import RatioCounts, SideCounts, Tally, unit_of
-from yakusu.pipeline.check_filters import Decided, Decisions
-from yakusu.pipeline.check_languages import CheckedLanguages
-from yakusu.pipeline.check_report import CheckReport, Overlap, Side
-from yakusu.pipeline.check_tokens import TokenCounter
-from yakusu.pipeline.check_warnings import warnings_of
-from yakusu.pipeline.overlap import HeldOut, Search, keys_of
+from yakusu.pipeline.check.counts import RatioCounts, SideCounts, Tally, unit_of
+from yakusu.pipeline.check.filters import Decided, Decisions
+from yakusu.pipeline.check.languages import CheckedLanguages
+from yakusu.pipeline.check.overlap import HeldOut, Search, keys_of
+from yakusu.pipeline.check.report import CheckReport, Overlap, Side
+from yakusu.pipeline.check.tokens import TokenCounter
+from yakusu.pipeline.check.warnings import warnings_of
 from yakusu.pipeline.selection import other_columns
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import regex
 
-from yakusu.data.text import Pair
-from yakusu.pipeline.check_report import CharacterCount, Example, Finding, shorten
+from yakusu.data.files.text import Pair
+from yakusu.pipeline.check.report import CharacterCount, Example, Finding, shorten
 
 Number = TypeVar("Number", int, float)
 EXAMPLES = 3  # of each finding

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.files.text import Pair
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
 from yakusu.data.identification import Languages
 from yakusu.data.noise import words_only
-from yakusu.data.text import Pair
-from yakusu.pipeline.check_counts import EXAMPLES
-from yakusu.pipeline.check_report import Example, Finding, shorten
+from yakusu.pipeline.check.counts import EXAMPLES
+from yakusu.pipeline.check.report import Example, Finding, shorten
 
 _KEYS = {  # name of a filter -> key of `FilterConfig`, in the order in which they are applied
     "empty": "",

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.files.formats import format_of
+from yakusu.data.files.text import Pair
 from yakusu.data.filters import identifiable, swapped_message
-from yakusu.data.formats import format_of
 from yakusu.data.identification import SAMPLE, EvenSample, require_codes
-from yakusu.data.text import Pair
 from yakusu.errors import DataError
-from yakusu.pipeline.check_counts import EXAMPLES
-from yakusu.pipeline.check_report import Example, shorten
+from yakusu.pipeline.check.counts import EXAMPLES
+from yakusu.pipeline.check.report import Example, shorten
 from yakusu.recipe import Recipe
 
 Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]

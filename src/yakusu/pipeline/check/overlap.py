@@ -7,9 +7,9 @@ what it is compared with is streamed.
 from collections import Counter
 from collections.abc import Iterable
 
+from yakusu.data.files.text import Pair
 from yakusu.data.noise import words_only
-from yakusu.data.text import Pair
-from yakusu.pipeline.check_report import Example, Finding, Overlap, shorten
+from yakusu.pipeline.check.report import Example, Finding, Overlap, shorten
 
 _KINDS = ("sources", "targets", "pairs", "exchanged pairs")
 _PAIRS = _KINDS.index("pairs")

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
-from yakusu.pipeline.check_counts import length_in
+from yakusu.pipeline.check.counts import length_in
 from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from yakusu.data.languages import shown
-from yakusu.pipeline.check_report import LISTED, CheckReport, Finding, Overlap
+from yakusu.pipeline.check.report import LISTED, CheckReport, Finding, Overlap
 
 _MANY_DROPPED = 0.1  # of all pairs
 _MANY_SUSPICIOUS = 0.001

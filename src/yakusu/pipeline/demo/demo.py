@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
 from yakusu.errors import RunError
 from yakusu.metrics import Score, score
-from yakusu.pipeline.train import train
+from yakusu.pipeline.training.train import train
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import load_recipe
 from yakusu.recipe_files import RecipeFiles
@@ -101,7 +101,7 @@ def demo(
 def _text(target: str, folder: Path, progress: Progress) -> tuple[RecipeFiles, list[Pair]]:
     """Write a phrasebook; return the files of its training and dev set, and its test set."""
     try:
-        from yakusu.data.phrasebook import phrasebook, write
+        from yakusu.pipeline.demo.phrasebook import phrasebook, write
     except ModuleNotFoundError as error:
         raise RunError(
             f"the demo needs {error.name}: install yakusu with its extra 'demo', as in "

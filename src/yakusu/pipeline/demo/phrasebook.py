@@ -31,7 +31,7 @@ from babel.numbers import format_currency, format_decimal, get_currency_precisio
 from babel.units import format_unit
 from num2words import num2words
 
-from yakusu.data.text import Pair
+from yakusu.data.files.text import Pair
 from yakusu.errors import DataError
 
 SIZES = range(1_000, 100_001)  # smaller training sets lack words of most held-out sentences

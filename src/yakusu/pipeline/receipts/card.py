@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from yakusu.folder import json_text
-from yakusu.pipeline.receipt import (
+from yakusu.pipeline.receipts.receipt import (
     CompressionFacts,
     ImportReceipt,
     ModelFacts,

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from yakusu.errors import ModelError
-from yakusu.pipeline.shard_receipt import Settings
+from yakusu.pipeline.shards.receipt import Settings
 
 CORPUS_RECEIPT = "corpus.json"
 _VERSION = 1  # of corpus.json

@@ -11,7 +11,7 @@ from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.folder import sha256
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.receipt import Flops, Hardware, PairCounts, Receipt
+from yakusu.pipeline.receipts.receipt import Flops, Hardware, PairCounts, Receipt
 from yakusu.recipe import Recipe
 from yakusu.training.flops import by_formula, count_flops, sustained_flops
 from yakusu.training.state import TrainerState

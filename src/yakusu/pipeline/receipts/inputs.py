@@ -7,7 +7,7 @@ from pathlib import Path
 from yakusu.data.pairs import DataFacts
 from yakusu.errors import DataError, RunError
 from yakusu.folder import sha256
-from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts
+from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
 
 

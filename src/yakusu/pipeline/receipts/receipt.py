@@ -13,7 +13,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import ModelError
 from yakusu.export.origin import Origin
 from yakusu.folder import read_json, verify_folder
-from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts
+from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
 
 VERSION = 1  # of receipt.json

@@ -22,9 +22,9 @@ from typing import Any, NoReturn
 
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import RunError, SignalError
-from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
-from yakusu.pipeline.shard_plan import ShardJob
-from yakusu.pipeline.shard_receipt import Settings
+from yakusu.pipeline.shards.parts import Part, PartTranslator, ShardConfig, read_parts
+from yakusu.pipeline.shards.plan import ShardJob
+from yakusu.pipeline.shards.receipt import Settings
 
 LOCAL = "local"  # the address of a cluster that is started for the command
 _TIMEOUT = 10  # seconds

@@ -6,16 +6,16 @@ from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 from yakusu import __version__
-from yakusu.data.blocks import Block
-from yakusu.data.shards import TextShard, open_shard
-from yakusu.data.text import ErrorPolicy, InvalidLines, window_size
-from yakusu.data.tree_files import holds_trees
+from yakusu.data.files.text import ErrorPolicy, InvalidLines, window_size
+from yakusu.data.files.tree_files import holds_trees
+from yakusu.data.shards.blocks import Block
+from yakusu.data.shards.files import TextShard, open_shard
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, YakusuError
 from yakusu.folder import FileEntry, sha256
-from yakusu.pipeline.shard_plan import ShardJob
-from yakusu.pipeline.shard_receipt import Settings, source_entry
+from yakusu.pipeline.shards.plan import ShardJob
+from yakusu.pipeline.shards.receipt import Settings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator

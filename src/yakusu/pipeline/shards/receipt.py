@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from yakusu.errors import DataError
 from yakusu.folder import FileEntry, sha256, write_text
-from yakusu.pipeline.shard_plan import ShardJob
+from yakusu.pipeline.shards.plan import ShardJob
 
 RECEIPT = ".receipt.jsonl"  # hidden, so that a folder of shards can be translated again
 _VERSION = 1  # of the receipt

@@ -15,12 +15,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO
 
-from yakusu.data.shards import open_shard
+from yakusu.data.shards.files import open_shard
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked, write_file
-from yakusu.pipeline.shard_parts import End, Part, ShardConfig
-from yakusu.pipeline.shard_plan import ShardJob, plan_shards
-from yakusu.pipeline.shard_receipt import Finished, Settings, ShardReceipt
+from yakusu.pipeline.shards.parts import End, Part, ShardConfig
+from yakusu.pipeline.shards.plan import ShardJob, plan_shards
+from yakusu.pipeline.shards.receipt import Finished, Settings, ShardReceipt
 from yakusu.progress import Progress, Tracker
 from yakusu.translator import Translator
 from yakusu.translator.tally import Tally

@@ -14,15 +14,14 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from yakusu.data.corpus import refuse_both_sides
+from yakusu.data.files.text import Pair, language_of, read_lines
 from yakusu.data.filters import FilterConfig, text_filter
-from yakusu.data.text import Pair, language_of, read_lines
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import locked
 from yakusu.metrics import sentence_scorer
-from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
-from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_set_of
-from yakusu.pipeline.synthetic import (
+from yakusu.pipeline.receipts.corpus import CorpusFacts, Making
+from yakusu.pipeline.synthetic.corpus import (
     SyntheticConfig,
     Texts,
     existing_corpus,
@@ -31,7 +30,8 @@ from yakusu.pipeline.synthetic import (
     select_texts,
     write_corpus,
 )
-from yakusu.pipeline.synthetic_models import Models
+from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_of
+from yakusu.pipeline.synthetic.models import Models
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import ModelFolder

@@ -20,18 +20,18 @@ import numpy.typing as npt
 from pydantic import Field
 
 from yakusu.config import Config
-from yakusu.data.compressed import open_binary, refuse_pipe
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.files.compressed import open_binary, refuse_pipe
+from yakusu.data.files.text import Pair, raw_lines, windows
 from yakusu.data.filters import NumberedPair
-from yakusu.data.text import Pair, raw_lines, windows
 from yakusu.errors import DataError, RunError
 from yakusu.folder import read_json, save_folder, sha256, verify_folder, write_json
-from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts, Making
-from yakusu.pipeline.held_out import Overlaps
-from yakusu.pipeline.inputs import first_changed
-from yakusu.pipeline.shard_receipt import difference
-from yakusu.pipeline.synthetic_models import Models, shards_of
+from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts, Making
+from yakusu.pipeline.receipts.inputs import first_changed
+from yakusu.pipeline.shards.receipt import difference
+from yakusu.pipeline.synthetic.held_out import Overlaps
+from yakusu.pipeline.synthetic.models import Models, shards_of
 
 SHARD_LINES = 5_000  # of a shard, which is translated again if the command is killed
 _TEXTS = "texts.json"

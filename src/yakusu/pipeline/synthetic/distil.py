@@ -14,20 +14,16 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from yakusu.data.corpus import Corpus, numbered_pairs, refuse_both_sides
+from yakusu.data.files.text import InvalidLines, Pair, read_lines
 from yakusu.data.filters import NumberedPair
-from yakusu.data.text import InvalidLines, Pair, read_lines
 from yakusu.device import pick_device
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import ModelError, RecipeError, RunError
 from yakusu.folder import locked
 from yakusu.metrics import sentence_scorer
-from yakusu.pipeline.choose_recipe import recipe_of
-from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
-from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_set_of
-from yakusu.pipeline.parent import resolved
-from yakusu.pipeline.receipt import Receipt, read_facts
-from yakusu.pipeline.run import refuse_other_run
-from yakusu.pipeline.synthetic import (
+from yakusu.pipeline.receipts.corpus import CorpusFacts, Making
+from yakusu.pipeline.receipts.receipt import Receipt, read_facts
+from yakusu.pipeline.synthetic.corpus import (
     SyntheticConfig,
     Texts,
     existing_corpus,
@@ -36,9 +32,13 @@ from yakusu.pipeline.synthetic import (
     select_texts,
     write_corpus,
 )
-from yakusu.pipeline.synthetic_models import Models
-from yakusu.pipeline.train import Trained, train
-from yakusu.pipeline.validation import require_engine
+from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_of
+from yakusu.pipeline.synthetic.models import Models
+from yakusu.pipeline.training.choose_recipe import recipe_of
+from yakusu.pipeline.training.parent import resolved
+from yakusu.pipeline.training.run import refuse_other_run
+from yakusu.pipeline.training.train import Trained, train
+from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, save_recipe
 from yakusu.recipe_files import RecipeFiles

@@ -11,12 +11,12 @@ from itertools import cycle
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, numbered_pairs
-from yakusu.data.formats import format_by_name
+from yakusu.data.files.formats import format_by_name
+from yakusu.data.files.text import Pair, read_lines
 from yakusu.data.noise import words_only
-from yakusu.data.text import Pair, read_lines
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import sha256
-from yakusu.pipeline.receipt import Receipt, read_facts
+from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 
 _log = logging.getLogger(__name__)
 

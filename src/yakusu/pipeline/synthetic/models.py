@@ -3,20 +3,20 @@
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
+from yakusu.data.files.text import raw_lines
 from yakusu.data.languages import closeness
-from yakusu.data.text import raw_lines
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
-from yakusu.pipeline.shard_parts import (
+from yakusu.pipeline.shards.parts import (
     Part,
     PartTranslator,
     ShardConfig,
     from_line,
     read_parts,
 )
-from yakusu.pipeline.shard_plan import ShardJob
-from yakusu.pipeline.shard_receipt import Settings
-from yakusu.pipeline.shards import translate_shards
+from yakusu.pipeline.shards.plan import ShardJob
+from yakusu.pipeline.shards.receipt import Settings
+from yakusu.pipeline.shards.shards import translate_shards
 from yakusu.progress import Progress
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import weights_hash

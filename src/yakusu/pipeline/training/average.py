@@ -9,11 +9,11 @@ from yakusu.errors import ModelError, RunError
 from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
-from yakusu.pipeline.card import documents
-from yakusu.pipeline.inherit import freeze
-from yakusu.pipeline.receipt import RejectedAverage, named_average, read_receipt
-from yakusu.pipeline.training_facts import make_receipt
-from yakusu.pipeline.validation import DevScore, require_engine
+from yakusu.pipeline.receipts.card import documents
+from yakusu.pipeline.receipts.facts import make_receipt
+from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.training.inherit import freeze
+from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of

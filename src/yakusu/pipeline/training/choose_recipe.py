@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from yakusu.config import apply_override
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.errors import DataError, RecipeError
-from yakusu.pipeline.run import is_started
+from yakusu.pipeline.training.run import is_started
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.recipe_files import RecipeFiles, as_overrides
 

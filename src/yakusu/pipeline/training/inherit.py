@@ -10,7 +10,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.tables import Floats
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.parent import Parent
+from yakusu.pipeline.training.parent import Parent
 from yakusu.training.config import ParentConfig
 
 _PARTS = {  # of `parent.freeze` -> how the names of its weights begin

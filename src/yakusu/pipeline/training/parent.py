@@ -15,7 +15,7 @@ from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import sha256
 from yakusu.model.config import DROPOUTS, TransformerConfig
-from yakusu.pipeline.receipt import Receipt, read_facts
+from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.recipe import Recipe
 from yakusu.translator.folder import ModelFolder, weights_hash
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.coverage import Coverage
+from yakusu.data.files.text import Pair
 from yakusu.data.filters import (
     NO_FILTERS,
     FilterReport,
@@ -26,19 +27,18 @@ from yakusu.data.filters import (
     read_in_order,
     sample_evenly,
 )
+from yakusu.data.lines.placeholders import Placeholders
 from yakusu.data.mixing import extra_part, mixed
 from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, RawPart, binarise, dtype_for
-from yakusu.data.placeholders import Placeholders
-from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
-from yakusu.pipeline.choose_recipe import recipe_of
-from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of, models_of
-from yakusu.pipeline.parent import Parent, resolved
-from yakusu.pipeline.run import opened
+from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.selection import PairSelector
-from yakusu.pipeline.vocabulary_size import warn_of_large_vocabulary
+from yakusu.pipeline.training.choose_recipe import recipe_of
+from yakusu.pipeline.training.parent import Parent, resolved
+from yakusu.pipeline.training.run import opened
+from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.recipe_files import RecipeFiles

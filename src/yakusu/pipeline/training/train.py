@@ -19,14 +19,14 @@ from yakusu.device import (
 )
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.average import average, averaged
-from yakusu.pipeline.choose_recipe import recipe_of
-from yakusu.pipeline.inherit import freeze, inherit, kept_pieces
-from yakusu.pipeline.parent import Parent, resolved
-from yakusu.pipeline.prepare import Prepared, prepare
-from yakusu.pipeline.receipt import read_receipt
-from yakusu.pipeline.run import opened
-from yakusu.pipeline.validation import DevScore, require_engine
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.training.average import average, averaged
+from yakusu.pipeline.training.choose_recipe import recipe_of
+from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
+from yakusu.pipeline.training.parent import Parent, resolved
+from yakusu.pipeline.training.prepare import Prepared, prepare
+from yakusu.pipeline.training.run import opened
+from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.recipe_files import RecipeFiles

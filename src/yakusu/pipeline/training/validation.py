@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
+from yakusu.data.files.text import read_lines
 from yakusu.data.pairs import DataFacts, Part
-from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
