@@ -11,7 +11,7 @@ from yakusu.engine.support import unsupported
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 RECIPES = Path(__file__).parent / "recipes"
 

@@ -17,7 +17,7 @@ from yakusu.cli.app import app
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
-from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.folder.folder import TranslatorConfig
 
 LISTING = Path(__file__).parent / "golden" / "interface.json"
 MODEL = Path(__file__).parent / "fixtures" / "format-1" / "transformer"

@@ -24,8 +24,8 @@ from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translation, Translator
-from yakusu.translator.folder import TranslatorConfig
-from yakusu.translator.network import save_translator
+from yakusu.translator.folder.folder import TranslatorConfig
+from yakusu.translator.folder.network import save_translator
 
 Engine = Literal["torch", "native"]
 ENGINES: tuple[Engine, ...] = ("torch", "native")

@@ -18,7 +18,7 @@ from benchmarks.compression.translators import (
     translated,
 )
 from yakusu.compress.config import CompressConfig
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 SIZE = (32, 16)  # M, K of the baseline
 PAPER = "26.9 to 27.0 in ten runs; Shu's 24.9 to 25.6 (WMT16 en-de)"

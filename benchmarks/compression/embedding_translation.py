@@ -42,7 +42,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError
 from yakusu.native.library import instruction_set
 from yakusu.pipeline.compress import memory_of
-from yakusu.translator.folder import ModelFolder, TranslatorConfig
+from yakusu.translator.folder.folder import ModelFolder, TranslatorConfig
 
 # M as a share of the width, and K.
 SIZES = ((1, 64), (1, 16), (1, 8), (1, 4))

@@ -19,8 +19,8 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
-from yakusu.translator.network import open_model, save_translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
+from yakusu.translator.folder.network import open_model, save_translator
 
 Precision = Literal["auto", "float32", "int8"]
 STACKS = {"encoder": ("encoder",), "decoder": ("decoder",), "both": ("encoder", "decoder")}

@@ -14,7 +14,7 @@ from yakusu.export.foreign import own_model
 from yakusu.export.formats import Exported, Precision
 from yakusu.export.importing import read_foreign
 from yakusu.pipeline.export_model import export_model
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 FORMATS: dict[str, tuple[str, Precision]] = {
     "Hugging Face": ("hf", "float32"),

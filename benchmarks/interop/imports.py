@@ -17,7 +17,7 @@ from yakusu.export.argos import write_argos
 from yakusu.export.verify import Peer, verify_export
 from yakusu.pipeline.import_model import import_model
 from yakusu.search.config import SearchConfig
-from yakusu.translator.network import open_model
+from yakusu.translator.folder.network import open_model
 
 NAMES = (
     "swish",

@@ -19,8 +19,8 @@ from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ImportReceipt
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import TranslatorConfig
-from yakusu.translator.network import save_translator
+from yakusu.translator.folder.folder import TranslatorConfig
+from yakusu.translator.folder.network import save_translator
 
 LANGUAGES = "en", "de"
 _BOOK_PAIRS = 1000

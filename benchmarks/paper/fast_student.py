@@ -23,7 +23,7 @@ from benchmarks.workers import in_turns, speedup
 from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.model.config import config_of
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 Side = tuple[tuple[Path, ...], int | None]  # model folders, and the beam; None: their own
 

@@ -17,7 +17,7 @@ from yakusu.data.trees import one_line, read_trees, tags_of, words_of
 from yakusu.folder import sha256, write_text
 from yakusu.metrics import Score
 from yakusu.tasks.evalb import DELETED, compare, total
-from yakusu.translator.folder import model_hash
+from yakusu.translator.folder.folder import model_hash
 
 BLOCK = 500  # sentences in a file of parses, which is written completely or not at all
 LABELS = ("NP", "VP", "S", "PP", "SBAR")  # of right-branching trees

@@ -40,7 +40,6 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.request import Job, Request
 
 ROUNDING = 1e-4  # nats
 
@@ -117,17 +116,17 @@ class Outcome:
         return sum(len(h.tokens) + 1 for h in self.hypotheses)
 
 
-def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outcome:
+def translate(translator: Translator, encoded: list[list[int]], setting: Setting) -> Outcome:
     """Search for the best translations of each sentence."""
-    found: list[Hypothesis] = [Hypothesis((), 0.0, 0.0)] * len(jobs)
+    found: list[Hypothesis] = [Hypothesis((), 0.0, 0.0)] * len(encoded)
     scores: list[float] = []
     n_rows = 0
     config = translator.search.model_copy(update=setting.changes)
     assert isinstance(translator.decoder, TorchDecoder)
     model, start = translator.decoder.model, time.perf_counter()
     with torch.inference_mode():
-        for rows in _batches(jobs, 64):
-            src = pad([jobs[row].ids for row in rows], model.src_pad, multiple=16)
+        for rows in _batches(encoded, 64):
+            src = pad([encoded[row] for row in rows], model.src_pad, multiple=16)
             search = setting.search(model, src, config, [], [[]] * len(rows))
             while any(sentence >= 0 for sentence in search.sentences):
                 n_rows += _open_rows(search)
@@ -140,10 +139,10 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
     return Outcome(found, scores, time.perf_counter() - start, n_rows)
 
 
-def _batches(jobs: list[Job], batch: int) -> Iterator[list[int]]:
+def _batches(encoded: list[list[int]], batch: int) -> Iterator[list[int]]:
     """The rows of each batch: sentences of the same padded length, shortest first."""
-    rows = sorted(range(len(jobs)), key=lambda row: len(jobs[row].ids))
-    for _, same in groupby(rows, key=lambda row: padded_length(len(jobs[row].ids))):
+    rows = sorted(range(len(encoded)), key=lambda row: len(encoded[row]))
+    for _, same in groupby(rows, key=lambda row: padded_length(len(encoded[row]))):
         yield from windows(same, batch)
 
 
@@ -155,14 +154,14 @@ def _open_rows(search: Search) -> int:
 def main(args: argparse.Namespace) -> None:
     """Translate the dev set with every setting, and compare."""
     translator = Translator.load(args.model, engine=EngineConfig(engine="torch"))
-    translator.search = translator.search.model_copy(update={"beam": args.beam})
+    search = translator.search.model_copy(update={"beam": args.beam})
+    translator = translator.with_settings(search=search)
     sources, references = _sentences(args)
     encoded = translator.tokenizer.encode_source(sources)
-    jobs = [translator.job(Request(text), ids) for text, ids in zip(sources, encoded, strict=True)]
     rounds: list[list[Outcome]] = [[] for _ in SETTINGS]
     for _ in range(args.rounds):
         for setting, outcomes in zip(SETTINGS, rounds, strict=True):
-            outcomes.append(translate(translator, jobs, setting))
+            outcomes.append(translate(translator, encoded, setting))
     rows = [
         {
             "name": setting.name,
@@ -180,7 +179,7 @@ def main(args: argparse.Namespace) -> None:
     benchmark.record(
         {
             "name": "-".join(translator.languages),
-            "sentences": len(jobs),
+            "sentences": len(encoded),
             "beam": args.beam,
             "signature": _bleu(translator, rounds[0][0], references, args).signature,
             "settings": rows,

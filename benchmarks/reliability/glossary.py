@@ -18,8 +18,8 @@ from yakusu.data.files.text import read_lines
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.metrics import score
 from yakusu.translator import Translator
-from yakusu.translator.links import Translated, word_links_of
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
+from yakusu.translator.writing.links import Translated, word_links_of
 
 benchmark = Benchmark(
     "glossary",

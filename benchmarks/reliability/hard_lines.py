@@ -33,7 +33,6 @@ from yakusu.data.lines.sentences import split
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 from yakusu.translator import Translator
-from yakusu.translator.request import Request
 
 LINES = Path(__file__).with_suffix(".txt")
 BATCH = 16
@@ -105,10 +104,9 @@ def without_protection(translator: Translator, lines: Sequence[str]) -> list[str
         own if len(own) <= most else [*own[: most - 1], own[-1]]
         for own in translator.tokenizer.encode_source(lines)
     ]
-    jobs = [translator.job(Request(line), own) for line, own in zip(lines, ids, strict=True)]
     outputs = [""] * len(lines)
-    rows = [row for row, job in enumerate(jobs) if len(job.ids) > 1]
-    found = translator.hypotheses([jobs[row] for row in rows], batch=BATCH)
+    rows = [row for row, own in enumerate(ids) if len(own) > 1]
+    found = translator.hypotheses(((lines[row], ids[row]) for row in rows), batch=BATCH)
     texts = translator.tokenizer.decode_target([best[0].tokens for best in found])
     for row, text in zip(rows, texts, strict=True):
         outputs[row] = text

@@ -23,7 +23,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.tokens import TokenRules
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 _UNLIMITED = 1 << 20
 
@@ -108,7 +108,8 @@ def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str,
     """Translate sentences from text to text; `search` are settings of `SearchConfig`."""
     assert _loaded.translator
     translator = _loaded.translator
-    translator.search = SearchConfig.model_validate({**dict(translator.search), **search})
+    settings = SearchConfig.model_validate({**dict(translator.search), **search})
+    translator = translator.with_settings(search=settings)
     start = time.perf_counter()
     found = list(translator.stream(lines, batch=batch))
     texts = [best[0].text for best in found]

@@ -13,7 +13,7 @@ from benchmarks.speed.systems import System
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 from yakusu.metrics import score
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from benchmarks.speed.systems import (
 )
 from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 benchmark = Benchmark(
     "latency",

@@ -18,7 +18,7 @@ from yakusu.data.vocabulary import EOS
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 NAME = "plain.json"
 SOURCE_LENGTHS = 8, 56  # tokens

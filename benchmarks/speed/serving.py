@@ -44,7 +44,7 @@ from benchmarks.speed.serving_processes import (
 from benchmarks.speed.systems import PEER, SETTLED, add_options, compared, cpu_flags, summary
 from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 TRANSLATE = "yakusu translate"
 _ALIKE = 1.1  # how many times as long as others the translations of a service may be

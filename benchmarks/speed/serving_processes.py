@@ -19,7 +19,7 @@ from benchmarks.speed.plain import SHAPES, UNLIKELY, write_trained
 from benchmarks.speed.systems import Model, chosen
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import RunError
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 SERVE = "yakusu serve"
 _PEER = "benchmarks.speed.serving_ctranslate2"
@@ -45,7 +45,7 @@ def write_random(shape: str, folder: ModelFolder, out: Path, *, length: int, see
 
     import yakusu
     from yakusu.model.architectures import build
-    from yakusu.translator.network import save_translator
+    from yakusu.translator.folder.network import save_translator
 
     settings = {"output_bias": True, **SHAPES[shape].settings}
     config = yakusu.load_recipe(SHAPES[shape].recipe).model.model_copy(update=settings)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from yakusu.recipe_files import RecipeFiles
     from yakusu.search.config import SamplingConfig, SearchConfig
     from yakusu.translator import Translation, Translator
-    from yakusu.translator.passage import TextConfig
+    from yakusu.translator.config import TextConfig
     from yakusu.translator.request import Request
 
 __version__ = "0.1.0"
@@ -51,7 +51,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
     "EngineConfig": "engine.config",
     "Request": "translator.request",
-    "TextConfig": "translator.passage",
+    "TextConfig": "translator.config",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.training.average",
     **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.synthetic.backtranslate"),

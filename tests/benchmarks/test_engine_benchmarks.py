@@ -20,7 +20,7 @@ from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.foreign import own_model
 from yakusu.export.npz.reader import read_npz
 from yakusu.native.compile import system_compiler
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 services: Any = pytest.importorskip("benchmarks.services", reason="only a checkout has benchmarks")
 breakdown: Any = pytest.importorskip("benchmarks.speed.breakdown")

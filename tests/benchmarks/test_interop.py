@@ -10,7 +10,7 @@ from tests.export.marians import VARIANTS, Marian
 from yakusu.errors import DataError, RunError
 from yakusu.export.formats import FORMATS, Exported
 from yakusu.translator import Translator
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 pytest.importorskip("babel")
 pytest.importorskip("num2words")

@@ -14,7 +14,7 @@ import pytest
 from yakusu.engine.library import why_unavailable
 from yakusu.errors import RunError
 from yakusu.translator import Translator
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 services: Any = pytest.importorskip("benchmarks.services", reason="only a checkout has benchmarks")
 load: Any = pytest.importorskip("benchmarks.speed.serving_load")

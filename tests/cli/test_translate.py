@@ -268,8 +268,8 @@ def test_json_has_an_object_per_sentence_with_what_python_gives(
     said = run_yakusu(
         *("translate", model, "--format", "json", "--n-best", n_best), stdin=text(SOURCES)
     )
-    translator = Translator.load(model)
-    translator.search = SearchConfig(n_best=n_best, max_extra=4)
+    search = SearchConfig(n_best=n_best, max_extra=4)
+    translator = Translator.load(model).with_settings(search=search)
     found = translator.stream(SOURCES, details=True)
     rows = objects(said)
     assert [row["number"] for row in rows] == [1, 2, 3, 4, 5]

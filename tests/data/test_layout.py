@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.lines.layout import Layout, Line
+from yakusu.data.lines.layout import Layout
 
 
 def bodies(text: str) -> list[str]:
     """The body of each line of a text."""
     layout = Layout()
-    return [layout.read(line).body for line in text.split("\n")]
+    return [layout.read(line)[1] for line in text.split("\n")]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def bodies(text: str) -> list[str]:
     ],
 )
 def test_marks_are_kept_before_the_body(before: str, body: str) -> None:
-    assert Layout().read(before + body + " \r") == Line(before, body, " \r")
+    assert Layout().read(before + body + " \r") == (before, body, " \r")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_marks_are_kept_before_the_body(before: str, body: str) -> None:
     ],
 )
 def test_what_only_resembles_a_mark_is_part_of_the_body(line: str) -> None:
-    assert Layout().read(line) == Line("", line, "")
+    assert Layout().read(line) == ("", line, "")
 
 
 def test_initials_and_ordinals_number_items_if_they_continue_a_list() -> None:

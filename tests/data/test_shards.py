@@ -72,14 +72,14 @@ def test_a_block_has_the_layout_of_the_lines_before_it(tmp_path: Path, size: int
     path.write_bytes(TEXT)
     whole, bodies = Layout(), list[str]()
     for line in LINES:
-        bodies += [whole.read(part).body for part in line.splitlines() or [""]]
+        bodies += [whole.read(part)[1] for part in line.splitlines() or [""]]
     found, starts = list[str](), list[int]()
     for block in open_shard(path).blocks(size, InvalidLines()):
         starts.append(block.start)
         assert block.layout
         for text in block.texts:
             assert text is not None
-            found += [block.layout.read(part).body for part in text.splitlines() or [""]]
+            found += [block.layout.read(part)[1] for part in text.splitlines() or [""]]
     assert found == bodies
     assert starts == list(range(0, len(LINES), size))
 

@@ -24,9 +24,9 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.tokens import TokenRules
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.translator.folder import ModelFolder
-from yakusu.translator.network import open_model
-from yakusu.translator.opening import open_decoder
+from yakusu.translator.folder.folder import ModelFolder
+from yakusu.translator.folder.network import open_model
+from yakusu.translator.folder.opening import open_decoder
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 TRANSFORMERS = ("transformer", "codes", "integers", "variant", "parser")
@@ -179,7 +179,7 @@ import sys
 from pathlib import Path
 sys.modules["torch"] = None  # importing it is an error
 from yakusu.engine.config import EngineConfig
-from yakusu.translator.opening import open_decoder
+from yakusu.translator.folder.opening import open_decoder
 for name in sys.argv[1:]:
     open_decoder([Path(name)], EngineConfig(engine="native"))
 """

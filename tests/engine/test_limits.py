@@ -27,7 +27,7 @@ from yakusu.search.spelling import Phrase, PhraseVocabulary
 from yakusu.search.tokens import TokenRules
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 RULES = TokenRules(V - 1)
 

@@ -22,7 +22,7 @@ from yakusu.export.verify import Verification, verify_export
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.folder.folder import TranslatorConfig
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {},

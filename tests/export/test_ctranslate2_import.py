@@ -26,8 +26,8 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.tokens import TokenRules
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.translator.folder import ModelFolder
-from yakusu.translator.network import open_model
+from yakusu.translator.folder.folder import ModelFolder
+from yakusu.translator.folder.network import open_model
 
 N_SENTENCES = 100
 GREEDY = SearchConfig(beam=1, alpha=0, max_length=30, max_extra=40, max_repeats=0)

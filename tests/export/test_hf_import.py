@@ -20,8 +20,8 @@ from yakusu.pipeline.import_model import import_model
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.tokens import TokenRules
-from yakusu.translator.network import open_model
-from yakusu.translator.opening import open_decoder
+from yakusu.translator.folder.network import open_model
+from yakusu.translator.folder.opening import open_decoder
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers

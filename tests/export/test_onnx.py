@@ -28,8 +28,8 @@ from yakusu.pipeline.receipts.receipt import read_facts
 from yakusu.search.beam import beam_search
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.folder import ModelFolder
-from yakusu.translator.network import open_model
+from yakusu.translator.folder.folder import ModelFolder
+from yakusu.translator.folder.network import open_model
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -7,7 +7,7 @@ import pytest
 
 import yakusu.folder
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 LINES = [
     "The red boat.",

@@ -22,7 +22,7 @@ from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 from yakusu.view import attention_maps
 
 WORDS = ("bumi", "dako", "fimo", "gopu", "hadi", "jelo", "karu")

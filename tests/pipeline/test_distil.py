@@ -28,7 +28,7 @@ from yakusu.pipeline.synthetic import models as synthetic_models
 from yakusu.pipeline.synthetic.distil import DistilConfig, Distilled
 from yakusu.pipeline.synthetic.models import Models
 from yakusu.recipe import load_recipe
-from yakusu.translator.folder import model_hash
+from yakusu.translator.folder.folder import model_hash
 
 REFERENCES = [f"reference {number}" if line else "" for number, line in enumerate(LINES)]
 SMALL = [
@@ -158,7 +158,8 @@ def test_the_n_best_translations_are_all_used(distil: Distil, teacher: Path) -> 
     options = yakusu.SearchConfig(beam=4, n_best=3)
     made = distil(options=options, with_references=False)
     translator = whole_lines(teacher)
-    translator.search = translator.search.model_copy(update={"beam": 4, "n_best": 3})
+    search = translator.search.model_copy(update={"beam": 4, "n_best": 3})
+    translator = translator.with_settings(search=search)
     found = pairs_of(made.corpus)
     assert found == [
         (line, text)
@@ -173,7 +174,8 @@ def test_closest_uses_the_translation_most_similar_to_the_reference(
     distil: Distil, teacher: Path, tmp_path: Path
 ) -> None:
     translator = whole_lines(teacher)
-    translator.search = translator.search.model_copy(update={"beam": 4, "n_best": 3})
+    search = translator.search.model_copy(update={"beam": 4, "n_best": 3})
+    translator = translator.with_settings(search=search)
     found = dict(zip(KEPT, translator.stream(KEPT), strict=True))
     third = {line: best[2].text.strip() for line, best in found.items()}
     write(tmp_path / "a.en", [third.get(line, "") for line in LINES])

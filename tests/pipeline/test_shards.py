@@ -19,7 +19,7 @@ from yakusu.pipeline.shards.receipt import RECEIPT, Settings
 from yakusu.pipeline.shards.shards import TranslatedShards, translate_shards
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 TEXT = "# Der alte Hund\n\nKaffee, bitte!\n```\nkein Text\n\n```\n1. Wo ist das?\n2. Am {ort}.\n"
 

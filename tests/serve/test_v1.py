@@ -9,8 +9,8 @@ from tests.serve.conftest import Client, StartClient
 from tests.translators import untrained
 from yakusu.data.lines.layout import Layout
 from yakusu.search.config import SearchConfig
-from yakusu.translator.objects import objects
 from yakusu.translator.request import Request
+from yakusu.translator.writing.objects import objects
 from yakusu.view import attention_maps
 
 TEXT = "Guten Tag. Der Zug kommt."

@@ -20,7 +20,7 @@ from tests.machine import identity
 from yakusu.compress.config import CompressConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.folder.folder import TranslatorConfig
 from yakusu.vectors import open_compressed
 from yakusu.vectors.verbs import compress as compress_vectors
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 
-from yakusu.translator.tag_pairs import Pair
+from yakusu.translator.writing.tag_pairs import Pair
 
 Interval = tuple[int, int]
 

@@ -20,7 +20,7 @@ from yakusu.pipeline.translate import open_translator, translate
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator, opening
-from yakusu.translator.opening import open_decoder
+from yakusu.translator.folder.opening import open_decoder
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 

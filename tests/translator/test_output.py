@@ -1,13 +1,16 @@
 """The outputs for several segments: the best combinations, and the text that they make up."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.translator.output import Output, combinations, lines_of
-from yakusu.translator.passage import PassageReader, TextConfig
+from tests.translator.written import printed
+from yakusu.translator.config import TextConfig
+from yakusu.translator.reading.passage import PassageReader
+from yakusu.translator.writing.output import Output, combinations, ended
 
 
 def output(text: str, score: float = 0.0, links: tuple[tuple[int, int], ...] = ()) -> Output:
@@ -39,7 +42,7 @@ def test_samples_are_combined_one_by_one() -> None:
 
 def written(text: str, outputs: list[Output], language: str = "en") -> str:
     reader = PassageReader(TextConfig(), language="en", covers=lambda _: True, fits=lambda _: True)
-    return "".join(line.text for line in lines_of(reader.read(text), iter(outputs), language))
+    return printed(reader.read(text), outputs, language)
 
 
 def test_sentences_are_joined_as_the_language_writes_them() -> None:
@@ -72,7 +75,13 @@ def read_with(text: str, outputs: list[Output], language: str = "de") -> str:
         covers=lambda own: "❗" not in own and "?" not in own,
         fits=lambda own: len(own.split()) <= 3,
     )
-    return "".join(line.text for line in lines_of(reader.read(text), iter(outputs), language))
+    passages = reader.read(text)
+    parts = [(s, line) for line in passages for s in line.segments if s.text]
+    ended_ = [
+        own if own.is_source else replace(own, text=ended(own.text, *part, language))
+        for own, part in zip(outputs, parts, strict=True)
+    ]
+    return printed(passages, ended_, language)
 
 
 def test_a_full_stop_before_a_mark_that_ends_the_sentence_is_dropped() -> None:

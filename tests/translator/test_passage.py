@@ -9,15 +9,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.translator.written import printed
 from tests.work import growth
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.placeholders import SLOTS
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
-from yakusu.translator.output import Output, lines_of, slots_of, to_places, to_slots
-from yakusu.translator.passage import PLACE, Passage, PassageReader, TextConfig
-from yakusu.translator.placement import units
+from yakusu.translator.config import TextConfig
+from yakusu.translator.reading.passage import PLACE, Passage, PassageReader
+from yakusu.translator.reading.slots import slots_of, to_places, to_slots
+from yakusu.translator.writing.output import Output
+from yakusu.translator.writing.placement import units
 
 SEEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöü0123456789.,:;!?-'()*# ")
 
@@ -52,7 +55,7 @@ def identity(passage: Passage) -> list[Output]:
 def copied(text: str, **config: object) -> str:
     passages = reader(**config).read(text)
     outputs = iter([output for passage in passages for output in identity(passage)])
-    return "".join(line.text for line in lines_of(passages, outputs, "en"))
+    return printed(passages, outputs, "en")
 
 
 # ---- what is translated --------------------------------------------------------------------------
@@ -140,7 +143,7 @@ def test_a_part_of_a_long_sentence_may_be_white_space() -> None:
     text = "Hello" + " " * 30 + "world."
     passages = reader(longest=10).read(text)
     outputs = (output for passage in passages for output in identity(passage))
-    assert "".join(line.text for line in lines_of(passages, outputs, "en")) == text
+    assert printed(passages, outputs, "en") == text
 
 
 def test_line_breaks_are_no_ends_of_segments_in_whole_lines() -> None:
@@ -225,7 +228,7 @@ def test_terms_that_training_has_not_seen_are_translated() -> None:
     assert shown(passages[0].texts[0], passages[0]) == "Anna met ‹Schischek› ‹привет's› mother."
     assert (passages[0].n_unseen, passages[0].n_terms) == (1, 1)
     outputs = iter(identity(passages[0]))
-    written = "".join(line.text for line in lines_of(passages, outputs, "en"))
+    written = printed(passages, outputs, "en")
     assert written == "Anna met Schischek привет's mother.\nSchischek"
 
 

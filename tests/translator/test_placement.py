@@ -12,8 +12,9 @@ from tests.translator.naive import naively_moved
 from tests.work import growth
 from yakusu.data.lines.sentences import BREAKS
 from yakusu.data.lines.spans import Span, SpanFinder
-from yakusu.translator.placement import adjust_spaces, place_tags, restore, units
-from yakusu.translator.tag_pairs import Links, Pair
+from yakusu.translator.reading.slots import restore
+from yakusu.translator.writing.placement import adjust_spaces, place_tags, units
+from yakusu.translator.writing.tag_pairs import Links, Pair
 
 P, Q = "\U00100000", "\U00100001"
 R, S = BREAKS[0], BREAKS[-1]

@@ -12,9 +12,9 @@ from yakusu.data.lines.private_use import closing, empty, opening
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 from yakusu.pipeline.demo.phrasebook import phrasebook
-from yakusu.translator.details import details_of
-from yakusu.translator.links import Translated
 from yakusu.translator.request import Request
+from yakusu.translator.writing.details import details_of
+from yakusu.translator.writing.links import Translated
 
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 WORDS = [word for german, _ in phrasebook("de", n_pairs=1000).train[:40] for word in german.split()]
@@ -165,7 +165,7 @@ def test_text_without_spans_has_the_links_and_tokens_of_the_model(
     text = " ".join(words)
     (best,) = next(one.stream([text], details=True))
     (ids,) = one.tokenizer.encode_source([text])
-    tokens = one.hypotheses([one.job(Request(text), ids)], batch=64)[0][0].tokens
+    tokens = one.hypotheses([(text, ids)])[0][0].tokens
     pieces = one.tokenizer.target_texts_of(tokens)
     pair = Translated(text, ids, tokens, pieces, "".join(pieces))
     assert best.details

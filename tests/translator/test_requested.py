@@ -5,9 +5,10 @@ import pytest
 from yakusu.data.lines.placeholders import SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
-from yakusu.translator.passage import PassageReader, TextConfig
+from yakusu.translator.config import TextConfig
+from yakusu.translator.reading.kept import KeptText, check_kept
+from yakusu.translator.reading.passage import PassageReader
 from yakusu.translator.request import Request
-from yakusu.translator.requested import KeptText, check_kept
 
 A, B, *_ = SLOTS
 

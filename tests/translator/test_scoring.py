@@ -149,8 +149,19 @@ def test_the_tokens_of_a_translation_are_those_that_translating_shows(engine: En
     assert len(spans) == 13
 
 
+def reading_at_most(translator: Translator, n_tokens: int) -> Translator:
+    """A translator with another maximum length of sources."""
+    return Translator(
+        translator.decoder,
+        translator.tokenizer,
+        languages=translator.languages,
+        search=translator.search,
+        max_source_tokens=n_tokens,
+    )
+
+
 def test_text_that_is_too_long_is_refused_with_its_line_and_the_limit(ours: Translator) -> None:
-    ours.max_source_tokens = 6
+    ours = reading_at_most(ours, 6)
     long = " ".join(SENTENCES[60:64])
     n_tokens = len(ours.tokenizer.encode_source([long])[0])
     for source, target, side, most in ((long, "home", "source", 6), ("home", long, "target", 11)):
@@ -164,11 +175,10 @@ def test_text_that_is_too_long_is_refused_with_its_line_and_the_limit(ours: Tran
 def test_the_longest_target_is_that_of_the_search(ours: Translator) -> None:
     target = " ".join(SENTENCES[60:64])
     n_tokens = len(ours.tokenizer.encode_target([target])[0])
-    ours.max_source_tokens = n_tokens - ours.search.max_extra
-    assert score_one(ours, "the", target).n_tokens == n_tokens
-    ours.max_source_tokens -= 1
+    longest = n_tokens - ours.search.max_extra
+    assert score_one(reading_at_most(ours, longest), "the", target).n_tokens == n_tokens
     with pytest.raises(DataError, match=f"the target has {n_tokens} tokens"):
-        score_one(ours, "the", target)
+        score_one(reading_at_most(ours, longest - 1), "the", target)
 
 
 def test_different_numbers_of_sources_and_targets_are_refused_with_both(ours: Translator) -> None:

@@ -17,8 +17,8 @@ from safetensors.numpy import load_file, save_file
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import ModelError, YakusuError
 from yakusu.folder import FileEntry, Manifest, sha256, write_json
-from yakusu.translator.network import open_model
-from yakusu.translator.opening import open_decoder
+from yakusu.translator.folder.network import open_model
+from yakusu.translator.folder.opening import open_decoder
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 FOLDERS = ("transformer", "codes", "integers", "recurrent", "convolutional", "variant")

@@ -34,7 +34,7 @@ from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 from yakusu.translator.request import Request
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
@@ -52,6 +52,7 @@ def translator(
     *,
     threads: int = 1,
     text: TextConfig | None = None,
+    longest: int = 1024,
     **sizes: Any,
 ) -> Translator:
     """A translator with random weights, scaled so that its hypotheses differ clearly."""
@@ -66,7 +67,14 @@ def translator(
     )
     decoder = decoder_of(sharpened(model), engine, threads=threads)
     search = SearchConfig(max_extra=5)
-    return Translator(decoder, tokenizer, languages=("en", "xx"), search=search, text=text)
+    return Translator(
+        decoder,
+        tokenizer,
+        languages=("en", "xx"),
+        search=search,
+        max_source_tokens=longest,
+        text=text,
+    )
 
 
 @pytest.fixture(params=ENGINES)
@@ -202,7 +210,7 @@ def test_a_model_for_another_library_is_named(
     saved: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     write_json(saved / "config.json", {key: 1})
-    monkeypatch.setattr("yakusu.translator.folder.verify_folder", lambda folder: None)
+    monkeypatch.setattr("yakusu.translator.folder.folder.verify_folder", lambda folder: None)
     with pytest.raises(ModelError, match="is a model for another library: use the model that"):
         Translator.load(saved)
 
@@ -218,7 +226,7 @@ def test_weights_that_do_not_fit_their_config_are_refused(
     config = read_json(saved / "config.json")
     config["model"][key] = value
     write_json(saved / "config.json", config)
-    monkeypatch.setattr("yakusu.translator.folder.verify_folder", lambda folder: None)
+    monkeypatch.setattr("yakusu.translator.folder.folder.verify_folder", lambda folder: None)
     with pytest.raises(ModelError, match=r"does not match|config\.json is invalid"):
         Translator.load(saved, engine=EngineConfig(engine=engine))
 
@@ -258,7 +266,7 @@ def test_surrounding_white_space_is_kept(ours: Translator) -> None:
 
 def test_n_best_lists_are_sorted_and_start_with_the_translation(ours: Translator) -> None:
     best = ours.translate(SENTENCES[:10])
-    ours.search = ours.search.model_copy(update={"n_best": 3})
+    ours = ours.with_settings(search=ours.search.model_copy(update={"n_best": 3}))
     lists = list(ours.stream(SENTENCES[:10]))
     assert [len(found) for found in lists] == [3] * 10
     assert [found[0].text for found in lists] == best
@@ -305,13 +313,9 @@ def test_torch_decodes_sentences_of_similar_lengths_together(
 def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
     tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    limited = translator(tokenizer, text=TextConfig(one_sentence_per_line=True))
-    limited.max_source_tokens = 5
+    limited = translator(tokenizer, text=TextConfig(one_sentence_per_line=True), longest=5)
     long, short = " ".join(SENTENCES[100:104]), SENTENCES[0]
     ids = tokenizer.encode_source([long])[0]
-    cut = limited.cut(1, long, ids)
-    assert cut == [*ids[:4], 0]
-    caplog.clear()
     with caplog.at_level(logging.WARNING):
         list(limited.stream([short, long], window=1))
     (record,) = caplog.records
@@ -327,8 +331,7 @@ def test_the_warning_about_a_truncated_sentence_shows_its_spans(
     glossary = tmp_path / "terms.tsv"
     glossary.write_text("ŘŘ\tand\n", encoding="utf-8")
     config = TextConfig(one_sentence_per_line=True, glossary=str(glossary))
-    limited = translator(tokenizer, text=config)
-    limited.max_source_tokens = 5
+    limited = translator(tokenizer, text=config, longest=5)
     with caplog.at_level(logging.WARNING):
         list(limited.stream(["{0} is  <b>here</b>, ŘŘ ☃ " + "and there " * 1500]))
     (said,) = caplog.messages
@@ -404,13 +407,14 @@ def test_private_use_characters_are_refused_in_prefixes_and_phrases(ours: Transl
     ):
         with pytest.raises(DataError, match="is reserved for internal use: remove it from"):
             ours.translate([request])
-    ours.search = SearchConfig(exclude=("\ue000",))
+    excluding = ours.with_settings(search=SearchConfig(exclude=("\ue000",)))
     with pytest.raises(DataError, match="is reserved for internal use: remove it from"):
-        ours.translate(["a"])
+        excluding.translate(["a"])
 
 
 def test_samples_of_several_sentences_are_combined_one_by_one(ours: Translator) -> None:
-    ours.search = SearchConfig(n_best=3, max_extra=2, sampling=SamplingConfig(seed=1))
+    search = SearchConfig(n_best=3, max_extra=2, sampling=SamplingConfig(seed=1))
+    ours = ours.with_settings(search=search)
     one, other, both = (
         [t.text for t in found]
         for found in ours.stream([SENTENCES[3], SENTENCES[40], f"{SENTENCES[3]}\n{SENTENCES[40]}"])

@@ -2,13 +2,15 @@
 
 import pytest
 
+from tests.translator.written import lines_of, printed
 from yakusu.data.lines.placeholders import SLOTS
 from yakusu.data.lines.terms import Glossary, Term
-from yakusu.translator.details import Details
-from yakusu.translator.output import Output, lines_of
-from yakusu.translator.passage import PassageReader, TextConfig
-from yakusu.translator.placement import units
-from yakusu.translator.words import details_of_text
+from yakusu.translator.config import TextConfig
+from yakusu.translator.reading.passage import PassageReader
+from yakusu.translator.writing.details import Details
+from yakusu.translator.writing.output import Output
+from yakusu.translator.writing.placement import units
+from yakusu.translator.writing.words import details_of_text
 
 Links = tuple[tuple[int, int], ...]
 READER = PassageReader(
@@ -35,10 +37,9 @@ def linked(text: str, *outputs: str, links: Links | None = None, language: str =
             target = target.replace(str(number), place)
         n_words = min(len(units(source)), len(target.split()))
         made.append(output(target, links or tuple((i, i) for i in range(n_words))))
-    lines = lines_of(passages, iter(made), language)
-    details = details_of_text(lines)
+    details = details_of_text(lines_of(passages, made, language))
     assert details and details.links is not None
-    words = "".join(line.text for line in lines).split()
+    words = printed(passages, made, language).split()
     return " ".join(f"{text.split()[i]}~{words[j]}" for i, j in details.links)
 
 

@@ -18,7 +18,6 @@ from yakusu.model.transformer import Transformer
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.request import Request
 from yakusu.view import AttentionMaps, Token, attention_maps
 from yakusu.view.maps import MAX_TOKENS, START, _token
 
@@ -83,8 +82,8 @@ def test_cross_rows_are_predicted_tokens_and_columns_are_source_tokens(maps: Att
 def test_the_default_target_is_the_models_translation(translator: Translator) -> None:
     maps = attention_maps(translator, SRC)
     assert maps.tgt == translator.translate([SRC])[0]
-    job = translator.job(Request(SRC), translator.tokenizer.encode_source([SRC])[0])
-    found = translator.hypotheses([job], batch=64)[0][0].tokens
+    (ids,) = translator.tokenizer.encode_source([SRC])
+    found = translator.hypotheses([(SRC, ids)])[0][0].tokens
     assert len(maps.target) == len(found) + 1  # and eos
 
 

@@ -12,7 +12,7 @@ from yakusu.cli.console import ConsoleProgress, command
 from yakusu.cli.options import Model
 
 if TYPE_CHECKING:
-    from yakusu.translator.folder import TranslatorConfig
+    from yakusu.translator.folder.folder import TranslatorConfig
 
 Folder = Annotated[
     str,

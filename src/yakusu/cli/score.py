@@ -21,7 +21,7 @@ from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
-    from yakusu.translator.passage import TextConfig
+    from yakusu.translator.config import TextConfig
     from yakusu.translator.scoring import Scored
 
 

@@ -26,7 +26,7 @@ def as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
 
 def as_json(number: int, best: "list[Translation]") -> list[str]:
     """A JSON object with the translations of a sentence."""
-    from yakusu.translator.objects import objects
+    from yakusu.translator.writing.objects import objects
 
     return [json.dumps({"number": number, **objects(best)}, ensure_ascii=False)]
 

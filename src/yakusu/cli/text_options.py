@@ -8,7 +8,7 @@ from yakusu.cli.option_groups import grouped
 from yakusu.cli.options import To
 
 if TYPE_CHECKING:
-    from yakusu.translator.passage import TextConfig
+    from yakusu.translator.config import TextConfig
 
 _TO: dict[str, Any] = {"to": To}
 _GLOSSARY: dict[str, Any] = {
@@ -57,7 +57,7 @@ def _no_protect(*, hidden: bool) -> dict[str, Any]:
 
 
 def _text_config(values: dict[str, Any]) -> "TextConfig":
-    from yakusu.translator.passage import TextConfig  # loads pydantic
+    from yakusu.translator.config import TextConfig  # loads pydantic
 
     return TextConfig(
         to=values["to"] or "",

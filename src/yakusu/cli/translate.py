@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.shards.parts import ShardConfig
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translator
-    from yakusu.translator.passage import TextConfig
+    from yakusu.translator.config import TextConfig
 
 _SPEED = "Models and speed"
 

@@ -111,9 +111,13 @@ class Pieces:
         ids = [self.id_of(piece) for piece in pieces]
         return ids if are_bytes and UNK not in ids else []
 
-    def normalise(self, text: str) -> str:
-        """Return what the pieces of a text spell."""
-        return str(self._model.normalize(text))
+    def spelled(self, text: str) -> str:
+        """Return what the pieces of a text spell, without spaces."""
+        return str(self._model.normalize(text)).replace(SPACE, "")
+
+    def drops_any(self, characters: Iterable[str]) -> bool:
+        """Whether one of some characters is removed, or becomes a space."""
+        return not all(self._model.normalize(c).replace(SPACE, "") for c in characters)
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, and EOS."""

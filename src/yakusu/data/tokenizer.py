@@ -207,29 +207,21 @@ class Tokenizer:
         """The target id of each byte from 0 to 255; empty without byte fallback."""
         return self.tgt.byte_ids(bytes(range(256)))
 
-    def _normalised(self, text: str) -> str:
-        """Return what the pieces of a source text spell, without spaces."""
-        return self.src.normalise(text).replace(SPACE, "")
-
     def covers(self, text: str) -> bool:
         """Whether training has seen all characters of a source text, or what they become."""
         seen = self._seen_characters
         if self.coverage and seen.issuperset(text):
             return True
-        if any(map(self._vanishes, set(text) - seen)):
+        if self.src.drops_any({c for c in text if c not in seen and not c.isspace()}):
             return False
         if self.coverage is None:
             return UNK not in self.src.encode(text)
-        return seen.issuperset(self._normalised(text))
-
-    def _vanishes(self, character: str) -> bool:
-        """Whether normalisation removes a character, or makes it a space."""
-        return not character.isspace() and not self._normalised(character)
+        return seen.issuperset(self.src.spelled(text))
 
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
         raw = self.coverage.source_characters if self.coverage else ""
-        return frozenset(raw).union(*map(self._normalised, raw))
+        return frozenset(raw).union(*map(self.src.spelled, raw))
 
     @property
     def min_vocab_size(self) -> int:

@@ -1,7 +1,7 @@
 """The native engine as a `Decoder`."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,13 +19,15 @@ from yakusu.native.library import instruction_set
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import (
     MAX_ALTERNATIVES,
+    Decoder,
     Pair,
     Query,
+    Searches,
     TargetScore,
     Weights,
-    refuse_longer,
+    too_long,
 )
-from yakusu.search.hypothesis import Hypothesis, limit
+from yakusu.search.hypothesis import limit
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 from yakusu.search.tokens import TokenRules
@@ -34,7 +36,7 @@ _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 
 @dataclass(eq=False)
-class NativeDecoder:
+class NativeDecoder(Decoder):
     """Decodes with one model, or with several as an ensemble, in the library and without torch.
 
     Args:
@@ -89,10 +91,8 @@ class NativeDecoder:
         """The number of models."""
         return len(self.models)
 
-    def search(
-        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
-    ) -> list[list[Hypothesis]]:
-        """See `Decoder.search`.
+    def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
+        """See `Decoder.searches`.
 
         Raises:
             ModelError: `config.coverage` is set.
@@ -104,16 +104,13 @@ class NativeDecoder:
             )
 
         def add(session: Session, key: int, query: Query) -> None:
-            refuse_longer(len(query.source), self.max_length)
+            if len(query.source) > self.max_length:
+                raise too_long(len(query.source), self.max_length)
             settings = self._settings(query, config)
-            guided = _guided(query, config, rules, settings.limit)
-            session.search(key, query, settings, guided)
+            session.search(key, query, settings, _guided(query, config, rules, settings.limit))
 
-        samples = config.sampling is not None
-        sessions = _SearchSessions(self, rules, batch * config.n_slots, samples)
-        found = self.workers.decode(queries, add, sessions, batch=batch)
-        nothing = Hypothesis((), -math.inf, -math.inf)
-        return [best or [nothing] for best in found]
+        sessions = _SearchSessions(self, rules, batch * config.n_slots, config.sampling is not None)
+        return self.workers.begin(add, sessions, batch=batch)
 
     def _settings(self, query: Query, config: SearchConfig) -> Settings:
         longest = limit(
@@ -136,8 +133,9 @@ class NativeDecoder:
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
         for source, target in pairs:
-            refuse_longer(len(source), self.max_length)
-            refuse_longer(len(target), self.max_length, side="target")
+            for side, ids in (("source", source), ("target", target)):
+                if len(ids) > self.max_length:
+                    raise too_long(len(ids), self.max_length, side=side)
         n = min(alternatives, self.models[0].tgt_vocab_size - 1, MAX_ALTERNATIVES)
         recorded = [_recorded(len(target), n) for _, target in pairs]
         self._record(pairs, recorded, self.models, batch)
@@ -169,7 +167,10 @@ class NativeDecoder:
             session.score(key, *pairs[row], recorded[row])
 
         sessions = _ScoringSessions(models, max(1, batch), self.kernels)
-        self.workers.decode(range(len(pairs)), add, sessions, batch=batch)
+        with self.workers.begin(add, sessions, batch=batch) as work:
+            for row in range(len(pairs)):
+                work.submit(row)
+            work.results()
 
 
 # ---- sessions ------------------------------------------------------------------------------------

@@ -36,8 +36,8 @@ class Guided:
 class Guides:
     """The guided sentences of a session, by key.
 
-    An exception in a function that the library calls cannot pass through the library. It is kept,
-    and `check` raises it.
+    An exception in a function that the library calls cannot pass through the library. The first
+    one is kept in `error`, and the session raises it.
 
     Args:
         n_tokens: V, padded as in the library.
@@ -47,7 +47,7 @@ class Guides:
     def __init__(self, *, n_tokens: int, samples: bool) -> None:
         self.sentences: dict[int, Guided] = {}
         self._n_tokens = n_tokens
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
         self.functions = Guide(
             Guide.restrict_type(self._kept(self._restrict)),
             Guide.order_type(self._kept(self._order)),
@@ -55,19 +55,13 @@ class Guides:
             Guide.follow_type(self._kept(self._follow)),
         )
 
-    def check(self) -> None:
-        """Raise the first exception since the last call."""
-        if error := self._error:
-            self._error = None
-            raise error
-
     def _kept(self, function: Callable[..., None]) -> Callable[..., None]:
         def called(*args: int) -> None:
             try:
-                if self._error is None:
+                if self.error is None:
                     function(*args)
             except BaseException as error:  # KeyboardInterrupt, too
-                self._error = error
+                self.error = error
 
         return called
 

@@ -5,14 +5,14 @@ that a long text does not delay a short one. The result of a sentence does not d
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Condition, Event, Lock, Thread
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, Self
 
 from yakusu.engine.session import Session
-from yakusu.engine.workers import Add, Found, Sessions, T
+from yakusu.engine.workers import Add, Found, Sessions, T, Work
 from yakusu.search.hypothesis import Hypothesis
 
 _SECONDS = 0.002  # between two checks of the queue
@@ -29,12 +29,14 @@ class Finished(Protocol):
 
 
 @dataclass(eq=False)
-class _Caller:
-    """A call of `Pool.decode`: its sentences that wait, and the results of the others."""
+class _Caller(Generic[T]):
+    """The work of a caller: its sentences that wait, and the results of the others."""
 
-    add: Add[Any]
+    add: Add[T]
     sessions: Sessions
     finished: Finished
+    queue: "_Queue"
+    n_sentences: int = 0
     has_more: bool = True  # sentences to add
     waiting: deque["_Sentence"] = field(default_factory=deque)
     found: dict[int, list[Hypothesis]] = field(default_factory=dict)
@@ -45,9 +47,32 @@ class _Caller:
     def is_finished(self) -> bool:
         return not (self.has_more or self.waiting or self.n_decoding)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def submit(self, sentence: T) -> None:
+        """Add a sentence.
+
+        Raises:
+            RuntimeError: The pool is closed.
+        """
+        self.queue.put(_Sentence(self, self.n_sentences, sentence))
+        self.n_sentences += 1
+
+    def results(self) -> Found:
+        """Wait for the results of all sentences."""
+        self.queue.end(self)
+        self.finished.wait()
+        if self.error:
+            raise self.error
+        return [self.found[number] for number in range(len(self.found))]
+
+    def __exit__(self, *error: object) -> None:
+        self.queue.end(self, drops=True)
+
 
 class _Sentence(NamedTuple):
-    caller: _Caller
+    caller: _Caller[Any]
     number: int
     sentence: Any
 
@@ -58,7 +83,7 @@ class _Queue:
     def __init__(self, n_threads: int, batch: int) -> None:
         self._n_threads, self._batch, self._closed = n_threads, batch, False
         self._n_unfinished = 0  # sentences that wait or are decoded
-        self._callers: deque[_Caller] = deque()  # with waiting sentences; the next one first
+        self._callers: deque[_Caller[Any]] = deque()  # with waiting sentences; the next one first
         self._lock = Lock()
         self._idle: list[Condition] = []  # of the threads that wait, the last one last
 
@@ -102,17 +127,18 @@ class _Queue:
             self._leave(item.caller)
 
     def fail(self, item: _Sentence, error: BaseException) -> None:
-        """End the call of a sentence that was taken."""
+        """End the work of a sentence that was taken."""
         with self._lock:
-            self._drop(item.caller, error)
+            item.caller.error = item.caller.error or error
+            self._drop(item.caller)
             self._leave(item.caller)
 
-    def end(self, caller: _Caller, error: BaseException | None = None) -> None:
-        """Accept no further sentences of a call; after an error, drop those that wait."""
+    def end(self, caller: _Caller[Any], *, drops: bool = False) -> None:
+        """Accept no further sentences of a caller; drop those that wait if nobody reads them."""
         with self._lock:
             caller.has_more = False
-            if error:
-                self._drop(caller, error)
+            if drops:
+                self._drop(caller)
             if caller.is_finished:
                 caller.finished.set()
 
@@ -123,15 +149,14 @@ class _Queue:
             for idle in self._idle:
                 idle.notify()
 
-    def _leave(self, caller: _Caller) -> None:
+    def _leave(self, caller: _Caller[Any]) -> None:
         caller.n_decoding -= 1
         self._n_unfinished -= 1
         if caller.is_finished:
             caller.finished.set()
 
-    def _drop(self, caller: _Caller, error: BaseException) -> None:
+    def _drop(self, caller: _Caller[Any]) -> None:
         """Remove the waiting sentences of a caller."""
-        caller.error = caller.error or error
         if caller.waiting:
             self._callers.remove(caller)
             self._n_unfinished -= len(caller.waiting)
@@ -180,33 +205,9 @@ class Pool:
         for thread in self._threads:
             thread.start()
 
-    def decode(
-        self, sentences: Iterable[T], add: Add[T], sessions: Sessions, *, batch: int
-    ) -> Found:
-        """See `Workers.decode`; `batch` has no effect: all callers share the batches of the pool.
-
-        Raises:
-            RuntimeError: The pool is closed.
-        """
-        caller = _Caller(add, sessions, self._finished())
-        try:
-            for number, sentence in enumerate(sentences):
-                self._queue.put(_Sentence(caller, number, sentence))
-        except BaseException as error:
-            self._queue.end(caller, error)
-        else:
-            self._queue.end(caller)
-        self._wait(caller)
-        if caller.error:
-            raise caller.error
-        return [caller.found[number] for number in range(len(caller.found))]
-
-    def _wait(self, caller: _Caller) -> None:
-        try:
-            caller.finished.wait()
-        except BaseException as error:  # interrupted: nobody reads the results
-            self._queue.end(caller, error)
-            raise
+    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Work[T]:
+        """See `Workers.begin`; `batch` has no effect: all callers share the batches of the pool."""
+        return _Caller(add, sessions, self._finished(), self._queue)
 
     def close(self) -> None:
         """Decode the waiting sentences, and end the threads."""

@@ -20,7 +20,7 @@ from yakusu.engine.traces import steps_of
 from yakusu.errors import ModelError
 from yakusu.native.library import instruction_set, kernels
 from yakusu.search.decoder import Query
-from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.tokens import TokenRules
 
 Ids = NDArray[np.int32]
@@ -160,30 +160,31 @@ class Session:
     def advance(self, seconds: float = 0.02) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Decode for some seconds (at least one step); yield keys and results of what is finished.
 
-        The results of a scored sentence are in its record. A cancelled sentence has no result.
+        The results of a scored sentence are in its record.
         """
-        for key in [key for key, query in self._queries.items() if query.is_cancelled]:
-            self._cancel(key)
-            yield key, []
+        for key, waiting in list(self._queries.items()):
+            if waiting.cancelled and waiting.cancelled.is_set():
+                self._library.yk_cancel(self._handle, key)
+                self._forget(key)
+                yield key, [NOTHING]
         status = self._library.yk_advance(self._handle, seconds)
-        self._guides.check()
+        if error := self._guides.error:
+            self._guides.error = None
+            raise error
         if status < 0:
             raise _no_memory()
         at = c_int64()
         while search := self._library.yk_next(self._handle, byref(at)):
             query = self._forget(at.value)
-            if query and query.is_cancelled:
-                yield at.value, []
+            if query and query.cancelled and query.cancelled.is_set():
+                yield at.value, [NOTHING]
                 continue
             result = search.contents
             if query and query.trace is not None:
                 query.trace.extend(steps_of(result))
             best = result.found[: result.n_found]
-            yield at.value, [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
-
-    def _cancel(self, key: int) -> None:
-        self._library.yk_cancel(self._handle, key)
-        self._forget(key)
+            found = [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
+            yield at.value, found or [NOTHING]
 
     def _forget(self, key: int) -> Query | None:
         """Remove the data of a sentence; return its query if it was searched, not scored."""

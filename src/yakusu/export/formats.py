@@ -11,7 +11,7 @@ from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.export.verify import Peer
 from yakusu.model.config import ModelConfig, TransformerConfig
-from yakusu.translator.folder import ModelFolder, TranslatorConfig
+from yakusu.translator.folder.folder import ModelFolder, TranslatorConfig
 
 Precision = Literal["float32", "int8"]
 

@@ -23,8 +23,8 @@ from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.folder import TranslatorConfig
-from yakusu.translator.network import open_model, save_translator
+from yakusu.translator.folder.folder import TranslatorConfig
+from yakusu.translator.folder.network import open_model, save_translator
 from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
 
 

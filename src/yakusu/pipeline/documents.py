@@ -22,7 +22,7 @@ from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 _SHOWN = 60  # characters of a text in a message
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text

@@ -20,7 +20,7 @@ from yakusu.metrics import (
 )
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 if TYPE_CHECKING:
     from nltk.tree import Tree

@@ -15,8 +15,8 @@ from yakusu.folder import save_folder, sha256
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ExportFacts, read_facts
 from yakusu.progress import Progress, Silent
-from yakusu.translator.folder import ModelFolder
-from yakusu.translator.network import open_model
+from yakusu.translator.folder.folder import ModelFolder
+from yakusu.translator.folder.network import open_model
 
 
 def export_model(

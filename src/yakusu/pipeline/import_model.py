@@ -14,8 +14,8 @@ from yakusu.export.origin import Origin
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ImportReceipt
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import TranslatorConfig, consistent
-from yakusu.translator.network import save_translator
+from yakusu.translator.folder.folder import TranslatorConfig, consistent
+from yakusu.translator.folder.network import save_translator
 
 _CODE = re.compile(r"[\w+-]{1,40}")
 

@@ -13,7 +13,7 @@ from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 from yakusu.translator.scoring import Scored
 
 _COLUMNS = ("number", "score", "log_prob", "text")  # of an n-best list

@@ -16,7 +16,7 @@ from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 from yakusu.translator.request import Request
 
 
@@ -86,9 +86,10 @@ def open_translator(
             own = _given(options.sampling)
             given["sampling"] = translator.search.sampling.model_copy(update=own)
         try:
-            translator.search = SearchConfig.model_validate(dict(translator.search) | given)
+            search = SearchConfig.model_validate(dict(translator.search) | given)
         except ValidationError as error:
             raise RecipeError(_fault(error.errors()[0])) from error
+        return translator.with_settings(search=search)
     return translator
 
 

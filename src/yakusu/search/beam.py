@@ -28,7 +28,7 @@ from yakusu.search.candidates import Candidates, ordered, top_k, with_proposals
 from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Ints
 from yakusu.search.coverage import Coverage
-from yakusu.search.decoder import refuse_longer
+from yakusu.search.decoder import too_long
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
 from yakusu.search.repetition import limits_on_repetition, restrict
 from yakusu.search.restrictions import Restrictions
@@ -92,7 +92,8 @@ def beam_search(
 def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Tensor]]:
     """The rows of each padded length, and their ids."""
     lengths = (src != model.src_pad).sum(dim=1).tolist()
-    refuse_longer(max(lengths, default=0), model.max_length)
+    if (longest := max(lengths, default=0)) > model.max_length:
+        raise too_long(longest, model.max_length)
     padded = [min(padded_length(n), model.max_length) for n in lengths]
     for length in sorted(set(padded)):
         rows = [row for row, own in enumerate(padded) if own == length]

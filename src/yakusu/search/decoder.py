@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,25 +46,18 @@ class Query:
     trace: list[Step[int]] | None = None
     cancelled: Event | None = None
 
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether the search is to end."""
-        return self.cancelled is not None and self.cancelled.is_set()
 
-
-def refuse_longer(n_tokens: int, most: int, *, side: str = "source") -> None:
-    """Raise a `DataError` if a sentence has more tokens than a model can process.
+def too_long(n_tokens: int, most: int, *, side: str = "source") -> DataError:
+    """The error for a sentence that has more tokens than a model can process.
 
     Args:
         n_tokens: The number of tokens of the sentence, including eos.
         most: The maximum number of tokens of the model.
         side: What the sentence is, for the message.
     """
-    if n_tokens > most:
-        raise DataError(
-            f"a {side} has {n_tokens:,} tokens, more than the maximum of the model, {most:,}: "
-            "split it"
-        )
+    return DataError(
+        f"a {side} has {n_tokens:,} tokens, more than the maximum of the model, {most:,}: split it"
+    )
 
 
 @dataclass(frozen=True)
@@ -78,6 +71,36 @@ class TargetScore:
     def log_prob(self) -> float:
         """log P(Y | X), summed in double precision."""
         return math.fsum(self.token_log_probs)
+
+
+class Searches(Protocol):
+    """Searches that run while further sentences are prepared; a context manager.
+
+    At the end of the context, searches that have not ended are cancelled.
+    """
+
+    def submit(self, query: Query) -> None:
+        """Add a sentence of at most `max_length` tokens.
+
+        Raises:
+            DataError: The source of this sentence, or of an earlier one, has more tokens.
+        """
+
+    def results(self) -> list[list[Hypothesis]]:
+        """The hypotheses of each query, best first: at most `n_best`. The last call.
+
+        If no token is allowed, or the query is cancelled, the result is an empty hypothesis with
+        log-probability -inf.
+
+        Raises:
+            DataError: A source has more than `max_length` tokens.
+        """
+
+    def __enter__(self) -> Self:
+        """Begin."""
+
+    def __exit__(self, *error: object) -> None:
+        """End."""
 
 
 class Decoder(Protocol):
@@ -98,24 +121,23 @@ class Decoder(Protocol):
     def n_members(self) -> int:
         """The number of models."""
 
-    def search(
-        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
-    ) -> list[list[Hypothesis]]:
-        """The hypotheses of each query, best first: at most `n_best`.
-
-        If no token is allowed, or the query is cancelled, the result is an empty hypothesis with
-        log-probability -inf.
+    def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
+        """Begin searches. With several threads, the native engine decodes while others are added.
 
         Args:
-            queries: Sentences of at most `max_length` tokens. With several threads, the native
-                engine decodes the first ones while it iterates over the others.
             config: Settings of the search.
             rules: The tokens that may be generated.
             batch: Maximum number of sentences decoded together.
-
-        Raises:
-            DataError: A source has more than `max_length` tokens.
         """
+
+    def search(
+        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
+    ) -> list[list[Hypothesis]]:
+        """The results of searches for all queries; see `searches`."""
+        with self.searches(config, rules, batch=batch) as searches:
+            for query in queries:
+                searches.submit(query)
+            return searches.results()
 
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """The log-probability of each target.

@@ -1,5 +1,6 @@
 """What a search returns, and the numbers that define it: the length penalty and the limit."""
 
+import math
 from dataclasses import dataclass
 
 from yakusu.search.config import SearchConfig
@@ -12,6 +13,9 @@ class Hypothesis:
     tokens: tuple[int, ...]
     log_prob: float  # log P(Y | X) in nats, including eos
     score: float  # log_prob / lp(Y), plus the coverage penalty
+
+
+NOTHING = Hypothesis((), -math.inf, -math.inf)  # of a search without a result
 
 
 def length_penalty(length: int, alpha: float) -> float:

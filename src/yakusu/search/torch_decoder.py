@@ -1,8 +1,9 @@
 """The torch engine as a `Decoder`: every architecture, on any device."""
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Self
 
 import torch
 
@@ -14,14 +15,22 @@ from yakusu.model.ensemble import members_of
 from yakusu.model.linear import padded_length
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import Pair, Query, TargetScore, Weights, refuse_longer
+from yakusu.search.decoder import (
+    Decoder,
+    Pair,
+    Query,
+    Searches,
+    TargetScore,
+    Weights,
+    too_long,
+)
 from yakusu.search.forced import attention_weights, score_targets
-from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 
 
-class TorchDecoder:
+class TorchDecoder(Decoder):
     """A model, or an ensemble, that torch runs.
 
     Args:
@@ -58,34 +67,16 @@ class TorchDecoder:
         first, *others = of_members
         return [role for role in first if all(role in other for other in others)]
 
-    def search(
-        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
-    ) -> list[list[Hypothesis]]:
-        """See `Decoder.search`."""
-        queries = list(queries)
-        found = [[Hypothesis((), -math.inf, -math.inf)] for _ in queries]
-        for every in _batches(queries, batch):
-            rows = [row for row in every if not queries[row].is_cancelled]
-            if not rows:
-                continue
-            some = [queries[row] for row in rows]
-            best = beam_search(
-                self.model,
-                pad([[*query.source] for query in some], self.model.src_pad).to(self.device),
-                config,
-                restrictions=[query.restrictions or Restrictions(rules) for query in some],
-                prefixes=[query.prefix for query in some],
-                traces=[query.trace for query in some],
-            )
-            for row, own in zip(rows, best, strict=True):
-                found[row] = own
-        return found
+    def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
+        """See `Decoder.searches`; they begin with `Searches.results`."""
+        return _TorchSearches(self, config, rules, batch)
 
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
         for source, target in pairs:
-            refuse_longer(len(source), self.max_length)
-            refuse_longer(len(target), self.max_length, side="target")
+            for side, ids in (("source", source), ("target", target)):
+                if len(ids) > self.max_length:
+                    raise too_long(len(ids), self.max_length, side=side)
         return score_targets(self.model, pairs, alternatives=alternatives, batch=batch)
 
     def attentions(
@@ -98,6 +89,54 @@ class TorchDecoder:
             if isinstance(member, Seq2Seq)
         ]
         return [list(own) for own in zip(*of_members, strict=True)]
+
+
+@dataclass
+class _TorchSearches:
+    """Searches for sentences of similar lengths together."""
+
+    decoder: TorchDecoder
+    config: SearchConfig
+    rules: TokenRules
+    batch: int
+    queries: list[Query] = field(default_factory=list, init=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def submit(self, query: Query) -> None:
+        """See `Searches.submit`."""
+        self.queries.append(query)
+
+    def results(self) -> list[list[Hypothesis]]:
+        """See `Searches.results`."""
+        found = [[NOTHING] for _ in self.queries]
+        for every in _batches(self.queries, self.batch):
+            rows = [row for row in every if not _is_cancelled(self.queries[row])]
+            if rows:
+                some = [self.queries[row] for row in rows]
+                for row, best in zip(rows, self._found(some), strict=True):
+                    found[row] = best
+        return found
+
+    def _found(self, queries: Sequence[Query]) -> list[list[Hypothesis]]:
+        """The hypotheses of a batch."""
+        model, device = self.decoder.model, self.decoder.device
+        return beam_search(
+            model,
+            pad([[*query.source] for query in queries], model.src_pad).to(device),
+            self.config,
+            restrictions=[query.restrictions or Restrictions(self.rules) for query in queries],
+            prefixes=[query.prefix for query in queries],
+            traces=[query.trace for query in queries],
+        )
+
+
+def _is_cancelled(query: Query) -> bool:
+    return query.cancelled is not None and query.cancelled.is_set()
 
 
 def _batches(queries: Sequence[Query], batch: int) -> Iterator[list[int]]:

@@ -18,7 +18,7 @@ from yakusu.errors import ModelError, YakusuError
 from yakusu.native.library import REPAIR
 from yakusu.serve.errors import RefusedError
 from yakusu.translator import Translator
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 _log = logging.getLogger(__name__)
 

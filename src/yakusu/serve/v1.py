@@ -22,9 +22,9 @@ from yakusu.serve.schemas import object_route
 from yakusu.serve.service import Languages, Service
 from yakusu.serve.texts import best_texts, complete, is_little, n_best
 from yakusu.translator import Translator
-from yakusu.translator.objects import Object, objects
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 from yakusu.translator.request import Request as Sentence
+from yakusu.translator.writing.objects import Object, objects
 from yakusu.view import attention_maps
 
 router = APIRouter(prefix="/v1")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.search.decoder import Alternative, Decoder
-from yakusu.translator.details import Alternatives, with_spans
+from yakusu.translator.reading.planner import Given
+from yakusu.translator.writing.details import Alternatives, with_spans
 
 
 @dataclass(frozen=True)
@@ -19,21 +20,6 @@ class Scored:
     tokens: tuple[str, ...]  # as text, ending with eos; spans and unknown characters are unchanged
     token_log_probs: tuple[float, ...]  # of each token
     alternatives: Alternatives  # of each position
-
-
-@dataclass(frozen=True)
-class Given:
-    """A source and its translation in the form that the tokenizer encodes.
-
-    Attributes:
-        source: The source; spans are slots.
-        target: The translation; spans are slots.
-        slots: The slot and the text of each span of the translation, in order.
-    """
-
-    source: str
-    target: str
-    slots: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

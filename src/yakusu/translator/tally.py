@@ -1,9 +1,6 @@
 """Counts of what a translator has read, and of what it has kept."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from yakusu.translator.passage import Passage
 
 
 @dataclass
@@ -28,13 +25,3 @@ class Tally:
     kept: int = 0
     truncated: int = 0
     untranslated: int = 0
-
-    def read(self, passages: Sequence[Passage]) -> None:
-        """Count the passages of a text."""
-        for passage in passages:
-            n_texts = len(passage.texts)
-            self.segments += n_texts
-            self.spans += passage.n_spans
-            self.unseen += passage.n_unseen
-            self.terms += passage.n_terms
-            self.kept += not n_texts and bool(passage.before.strip() or passage.plain.strip())

@@ -1,9 +1,19 @@
-"""Text -> passages -> tokens -> search -> passages -> text: the translator."""
+"""Text -> text: a translator plans the sentences of a text, searches, and writes.
+
+Request         a text with settings of its own
+  Span          a part of it that the translation contains unchanged
+  Passage       a line of it: layout, segments, spans
+  Segment       a sentence, or a part of one, as the model reads it
+Query           its ids and what restricts its search      plan:   reading/planner.py
+Hypothesis      the ids of a translation                   search: search/decoder.py
+Output          the translation of a segment               write:  writing/writer.py
+Translation     of the text
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from itertools import islice, starmap, tee
+from itertools import starmap
 from pathlib import Path
 from threading import Event
 
@@ -17,21 +27,21 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder
-from yakusu.search.hypothesis import length_penalty
-from yakusu.translator.jobs import JobTranslator
-from yakusu.translator.opening import open_decoder
-from yakusu.translator.output import Output, combinations
-from yakusu.translator.passage import TextConfig
-from yakusu.translator.planning import Plan, Planner
+from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, Query, Searches
+from yakusu.search.hypothesis import Hypothesis, length_penalty
+from yakusu.tasks.task import tasks
+from yakusu.translator.config import TextConfig
+from yakusu.translator.folder.opening import open_decoder
+from yakusu.translator.reading.passage import Passage
+from yakusu.translator.reading.planner import Planner
 from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
-from yakusu.translator.traces import traces_of
-from yakusu.translator.translation import Translation, translation_of
+from yakusu.translator.writing.translation import Translation
+from yakusu.translator.writing.writer import Writer
 
 
-class Translator(JobTranslator):
+class Translator:
     """Translates text with a model and its tokenizer.
 
     Args:
@@ -70,26 +80,36 @@ class Translator(JobTranslator):
         except ModelError:
             if text.to:
                 raise  # otherwise there is no default: see `require_target`
-        super().__init__(
-            decoder,
-            tokenizer,
-            search=search,
-            task=task,
-            max_source_tokens=max_source_tokens,
-        )
+        self.decoder, self.tokenizer = decoder, tokenizer
+        self.task_name, self.task = task, tasks[task]()
+        self.languages = (languages[0], target)
         if self.task.constrains and (text.glossary or text.protect):
             raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
-        self.languages = (languages[0], target)
         glossary = Glossary(())
         if text.glossary:
             protected = SpanFinder(text.protect, builtin=text.builtin_spans)
             glossary = Glossary.read(text.glossary, languages=self.languages, protected=protected)
-        self._set_text(text, glossary)
+        longest = min(max_source_tokens, decoder.max_length), decoder.max_length
+        self._planner = Planner(
+            tokenizer,
+            text,
+            task=self.task,
+            language=languages[0],
+            glossary=glossary,
+            search=search,
+            longest=longest,
+        )
+        self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
 
-    def _set_text(self, text: TextConfig, glossary: Glossary) -> None:
-        self._text_config, self._glossary = text, glossary
-        self._constraints.check_terms(glossary.terms, text.glossary or "the glossary")
-        self._planner = Planner(self, text, language=self.languages[0], glossary=glossary)
+    @property
+    def search(self) -> SearchConfig:
+        """Settings of the search."""
+        return self._planner.search
+
+    @property
+    def max_source_tokens(self) -> int:
+        """Maximum number of source tokens, including eos."""
+        return self._planner.longest[0]
 
     @property
     def tally(self) -> Tally:
@@ -152,7 +172,7 @@ class Translator(JobTranslator):
             search=self.search,
             task=self.task_name,
             max_source_tokens=self.max_source_tokens,
-            text=self._text_config.model_copy(update={"to": code}),
+            text=self._planner.text_config.model_copy(update={"to": code}),
         )
 
     def with_settings(
@@ -173,18 +193,13 @@ class Translator(JobTranslator):
             DataError: A regular expression is not valid, or a term contains a protected span or
                 cannot be spelled with the vocabulary.
         """
-        own, other = self._text_config, copy(self)
-        other.search = search or self.search
-        if text is None and terms is None:
-            other._planner = self._planner.of(other)
-            return other
-        kept = {"to": own.to, "glossary": own.glossary}
-        text = text.model_copy(update=kept) if text else own
-        glossary = self._glossary
+        own, other = self._planner, copy(self)
+        kept = {"to": own.text_config.to, "glossary": own.text_config.glossary}
+        text = text.model_copy(update=kept) if text else own.text_config
+        glossary = own.glossary
         if terms is not None:
-            protected = SpanFinder(text.protect, builtin=text.builtin_spans)
-            glossary = Glossary.of(terms, protected)
-        other._set_text(text, glossary)
+            glossary = Glossary.of(terms, SpanFinder(text.protect, builtin=text.builtin_spans))
+        other._planner = own.with_settings(search or self.search, text, glossary)
         return other
 
     def require_target(self) -> None:
@@ -246,35 +261,47 @@ class Translator(JobTranslator):
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
-            every: Iterator[Plan] = (
-                self._planner.plan(item, number, layout)
-                for number, item in enumerate(items, n_read + 1)
-            )
-            if trace or cancelled:
-                every = _searched_with(every, trace=trace, cancelled=cancelled)
-            plans, searched = tee(every)
-            jobs = (job for plan in searched for job in plan.jobs)
-            of_jobs = iter(self.outputs(jobs, details=details, batch=batch))
-            n_read += len(items)
+            plans: list[tuple[list[Passage], list[Query]]] = []
+            with self._searches(batch) as searches:
+                for number, item in enumerate(items, n_read + 1):
+                    if cancelled and cancelled.is_set():
+                        break
+                    passages, queries = self._planner.plan(
+                        item, number, layout=layout, trace=trace, cancelled=cancelled
+                    )
+                    plans.append((passages, queries))
+                    for query in queries:
+                        if len(query.source) > 1:
+                            searches.submit(query)
+                found = searches.results()
             if cancelled and cancelled.is_set():
                 return
-            for plan in plans:
-                yield self._translations(plan, list(islice(of_jobs, len(plan.jobs))))
+            n_read += len(items)
+            yield from self._writer.write(
+                plans, found, self.search, self.tally, details=details, batch=batch
+            )
 
-    def _translations(self, plan: Plan, outputs: Sequence[Sequence[Output]]) -> list[Translation]:
-        """The best translations of a text, from the outputs for its segments."""
-        sampled = self.search.sampling is not None
-        for job, best in zip(plan.jobs, outputs, strict=True):
-            self.tally.untranslated += best[0].is_source
-            self.tally.terms += 0 if best[0].is_source else job.n_terms
-        made = partial(
-            translation_of,
-            plan.passages,
-            language=self.languages[1],
-            traces=traces_of(plan, self.tokenizer),
-            constrained=self.task.constrains,
-        )
-        return list(map(made, combinations(outputs, self.search.n_best, sampled=sampled)))
+    def _searches(self, batch: int) -> Searches:
+        """Searches with the settings of the translator."""
+        search = self.search
+        if self.task.constrains:  # trees repeat brackets
+            search = search.model_copy(update={"max_repeats": 0})
+        return self.decoder.searches(search, self._planner.constraints.rules, batch=batch)
+
+    def hypotheses(
+        self, sentences: Iterable[tuple[str | Request, Sequence[int]]], *, batch: int = 64
+    ) -> list[list[Hypothesis]]:
+        """The best translations of sentences, as ids: nothing of them is kept or divided.
+
+        Args:
+            sentences: Each sentence, and its source ids, ending with eos.
+            batch: Maximum number of sentences decoded together.
+        """
+        with self._searches(batch) as searches:
+            for sentence, ids in sentences:
+                request = sentence if isinstance(sentence, Request) else Request(sentence)
+                searches.submit(self._planner.query(request, ids))
+            return searches.results()
 
     def score(
         self,
@@ -322,16 +349,6 @@ class Translator(JobTranslator):
             texts = list(starmap(self._planner.pair, enumerate(some, start=n_read + 1)))
             yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
             n_read += len(some)
-
-
-def _searched_with(
-    plans: Iterator[Plan], *, trace: bool, cancelled: Event | None
-) -> Iterator[Plan]:
-    """Yield plans with these settings of their searches, until `cancelled` is set."""
-    for plan in plans:
-        if cancelled and cancelled.is_set():
-            return
-        yield plan.searched_with(trace=trace, cancelled=cancelled)
 
 
 def _refuse_other_target(language: str, wanted: str) -> None:

@@ -20,7 +20,6 @@ from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.config import Role
 from yakusu.translator import Translator
-from yakusu.translator.request import Request
 
 MAX_TOKENS = 256  # per sentence: maps grow quadratically, and a larger picture is unreadable
 FORMAT = 1  # version of the JSON document
@@ -234,8 +233,8 @@ def _translate(
 ) -> tuple[str, list[int], list[str]]:
     """Return the best translation as text, ids with eos, and pieces."""
     tokenizer = translator.tokenizer
-    job = translator.job(Request(src), src_ids)
-    tokens = list(translator.hypotheses([job], batch=1)[0][0].tokens)
+    ((best, *_),) = translator.hypotheses([(src, src_ids)], batch=1)
+    tokens = list(best.tokens)
     text = translator.task.postprocess(tokenizer.decode_target([tokens])[0], src)
     ids = [*tokens, EOS]  # every search ends in eos; at the maximum length no other choice is left
     return text, ids, tokenizer.target_pieces(ids)

@@ -5,8 +5,6 @@
 Lines are read one at a time, in order, so that a stream can be translated.
 """
 
-from typing import NamedTuple
-
 import regex
 
 from yakusu.data.lines.words import has_letter
@@ -57,20 +55,6 @@ _KEYS = {
 _MORE = regex.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
 
 
-class Line(NamedTuple):
-    """A line in three parts, which are together the line.
-
-    Attributes:
-        before: Indentation, quote marks, bullets and numbers.
-        body: The text to translate; empty if the line is kept as it is.
-        after: White space at the end.
-    """
-
-    before: str
-    body: str
-    after: str
-
-
 class Layout:
     """Reads the lines of one text in order.
 
@@ -90,17 +74,22 @@ class Layout:
         self._n_lines = 0
         self._label = ""  # the last one with a full stop
 
-    def read(self, line: str) -> Line:
-        """Divide the next line, without its "\\n"."""
+    def read(self, line: str) -> tuple[str, str, str]:
+        """Divide the next line, with or without its line break.
+
+        Returns:
+            Indentation, quote marks, bullets and numbers; the body, the text to translate, which is
+            empty if the line is kept as it is; white space at the end. Together they are the line.
+        """
         content = line.rstrip()
         after = line[len(content) :]
         self._n_lines += 1
         if self._in_front_matter(content) or self._in_code(content):
-            return Line(content, "", after)
+            return content, "", after
         start = self._body_start(content)
         if not has_letter(content[start:]):
-            return Line(content, "", after)
-        return Line(content[:start], content[start:], after)
+            return content, "", after
+        return content[:start], content[start:], after
 
     def _in_front_matter(self, content: str) -> bool:
         if self._n_lines == 1:

@@ -33,7 +33,7 @@ from yakusu.export.verify import N_POSITIONS
 from yakusu.folder import write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.folder.folder import TranslatorConfig
 
 _NEVER = np.float32(-1e9)  # logit of tokens that never occur
 

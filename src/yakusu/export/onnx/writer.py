@@ -30,7 +30,7 @@ from yakusu.model.architectures import build
 from yakusu.model.config import UNLIMITED, TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.folder.folder import TranslatorConfig
 
 OPSET = 18  # the first that torch.onnx writes without converting, and the oldest
 ENCODER, DECODER, WITH_PAST = "encoder.onnx", "decoder.onnx", "decoder_with_past.onnx"

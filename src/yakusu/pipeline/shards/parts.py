@@ -19,8 +19,8 @@ from yakusu.pipeline.shards.receipt import Settings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.folder import model_hash
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
+from yakusu.translator.folder.folder import model_hash
 from yakusu.translator.tally import Tally
 
 

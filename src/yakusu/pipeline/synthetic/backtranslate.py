@@ -34,7 +34,7 @@ from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_o
 from yakusu.pipeline.synthetic.models import Models
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import ModelFolder
+from yakusu.translator.folder.folder import ModelFolder
 
 TAG = "<BT>"
 

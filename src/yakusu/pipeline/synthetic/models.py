@@ -19,8 +19,8 @@ from yakusu.pipeline.shards.receipt import Settings
 from yakusu.pipeline.shards.shards import translate_shards
 from yakusu.progress import Progress
 from yakusu.search.config import SearchConfig
-from yakusu.translator.folder import weights_hash
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
+from yakusu.translator.folder.folder import weights_hash
 
 
 class Models:

@@ -19,8 +19,8 @@ from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
 from yakusu.training.distributed import Group
 from yakusu.training.state import TrainerState, read_state
-from yakusu.translator.folder import TranslatorConfig
-from yakusu.translator.network import save_translator
+from yakusu.translator.folder.folder import TranslatorConfig
+from yakusu.translator.folder.network import save_translator
 from yakusu.weights import Tensors, TensorsOnDisk, average_tensors
 
 

@@ -17,7 +17,7 @@ from yakusu.folder import sha256
 from yakusu.model.config import DROPOUTS, TransformerConfig
 from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.recipe import Recipe
-from yakusu.translator.folder import ModelFolder, weights_hash
+from yakusu.translator.folder.folder import ModelFolder, weights_hash
 
 
 class Parent:

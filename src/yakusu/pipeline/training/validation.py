@@ -26,7 +26,7 @@ from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.training.config import Engine
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
+from yakusu.translator.config import TextConfig
 
 
 def require_engine(recipe: Recipe) -> None:

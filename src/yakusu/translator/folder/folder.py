@@ -27,7 +27,7 @@ from yakusu.folder import read_json, verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
-from yakusu.translator.sizes import check_sizes
+from yakusu.translator.folder.sizes import check_sizes
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _FOREIGN = ("model_type", "graphs", "add_source_eos")  # in config.json: HF, ONNX, CTranslate2

@@ -11,22 +11,20 @@ where it is.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import starmap
-from typing import Any
+from itertools import count, islice, starmap
 
 import regex
-from pydantic import Field, field_validator
 
-from yakusu.config import Config
 from yakusu.data.files.text import Pair
-from yakusu.data.lines.layout import Layout, Line
+from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.placeholders import SLOTS
 from yakusu.data.lines.sentences import BREAKS, clauses, split
 from yakusu.data.lines.spans import Span, SpanFinder, breaks, merged, with_breaks
-from yakusu.data.lines.terms import Glossary
+from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import with_unseen
 from yakusu.data.lines.words import has_letter
 from yakusu.errors import DataError
+from yakusu.translator.config import TextConfig
 
 # Private-use characters.
 FIRST_PLACE, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))
@@ -42,31 +40,7 @@ _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'
 _IS_LOOSE = regex.compile(r"<.*|(?!.*\{\})[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
 _KEPT = rf"\s{chr(_LOOSE)}-{chr(_END)}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
-
-
-class TextConfig(Config):
-    """How text is read.
-
-    Attributes:
-        to: Code of the target language; "": the model's default. Required if the model has several
-            target languages and no default.
-        protect: Regular expressions of further text to copy; a string is a single one.
-        builtin_spans: Copy placeholders, tags, entities and addresses.
-        one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
-            layout is not kept.
-        glossary: Path of a glossary; "": none.
-    """
-
-    to: str = ""
-    protect: tuple[str, ...] = Field((), strict=False)  # lists, too
-    builtin_spans: bool = True
-    one_sentence_per_line: bool = False
-    glossary: str = ""
-
-    @field_validator("protect", mode="before")
-    @classmethod
-    def _accept_string(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
+_NO_TERMS = Glossary(())
 
 
 @dataclass(frozen=True)
@@ -78,12 +52,14 @@ class Segment:
         text: What is translated; "": nothing.
         after: White space and spans that stay behind it.
         continues: The sentence continues in the next segment.
+        terms: The terms of the glossary that the text contains.
     """
 
     before: str
     text: str
     after: str
     continues: bool = False
+    terms: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +72,7 @@ class Passage:
         after: What follows, such as the line break.
         spans: The text of each private-use character; of a term, its translation.
         tags: The tags of pairs, with their positions in the plain text.
+        marks: A private-use character for each tag.
         n_spans: Number of protected spans, including tags.
         n_unseen: Number of words and characters that training has not seen.
         n_terms: Number of terms that training has not seen; their spans are the translations.
@@ -107,6 +84,7 @@ class Passage:
     after: str = ""
     spans: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[tuple[int, Span], ...] = ()
+    marks: tuple[str, ...] = ()
     n_spans: int = 0
     n_unseen: int = 0
     n_terms: int = 0
@@ -116,6 +94,12 @@ class Passage:
     def plain(self) -> str:
         """The plain text."""
         return "".join(part.before + part.text + part.after for part in self.segments)
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The text of each private-use character, of spans and of tags."""
+        texts = (tag.text for _, tag in self.tags)
+        return {**self.spans, **dict(zip(self.marks, texts, strict=True))}
 
     @property
     def texts(self) -> list[str]:
@@ -144,7 +128,7 @@ class PassageReader:
         language: str,
         covers: Callable[[str], bool],
         fits: Callable[[str], bool],
-        glossary: Glossary | None = None,
+        glossary: Glossary = _NO_TERMS,
     ) -> None:
         if "" in config.protect:
             raise DataError("a regular expression to protect is empty: remove --protect ''")
@@ -166,22 +150,15 @@ class PassageReader:
             layout: State after the previous lines of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
         """
-        layout = layout or Layout()
-        lines = [self._line(line, layout) for line in text.splitlines(keepends=True) or [""]]
-        found = self._finder.find_in_lines([line.body or line.before for line in lines])
+        divide = (layout or Layout()).read if self._divides else _stripped
+        lines = list(map(divide, text.splitlines(keepends=True) or [""]))
+        found = self._finder.find_in_lines([body or before for before, body, _ in lines])
         return [
             self._passage(line, spans, whole=whole or not self._divides)
-            if line.body
-            else Passage(line.before, (), line.after)
+            if line[1]
+            else Passage(line[0], (), line[2])
             for line, spans in zip(lines, found, strict=True)
         ]
-
-    def _line(self, line: str, layout: Layout) -> Line:
-        """A line with its line break, divided by its layout."""
-        (content,) = line.splitlines() or [""]
-        end = line[len(content) :]
-        own = layout.read(content) if self._divides else Line("", content.strip(), "")
-        return Line(own.before, own.body, own.after + end)
 
     def read_pair(self, pair: Pair) -> tuple[Pair, Mapping[str, str]]:
         """A source as a model reads it, and its translation as the model writes it.
@@ -208,7 +185,9 @@ class PassageReader:
             return pair, {}
         return (segment.text, target[len(before) : len(target) - len(after)]), passage.spans
 
-    def _passage(self, line: Line, of_line: Sequence[Span], *, whole: bool) -> Passage:
+    def _passage(
+        self, line: tuple[str, str, str], of_line: Sequence[Span], *, whole: bool
+    ) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)
         plain, spans, terms, tags, end = "", dict[str, str](), dict[str, str](), [], 0
         known = body.translate(self._punctuation)
@@ -217,7 +196,7 @@ class PassageReader:
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > _MAX_PLACES:
-            return Passage(before + body, (), after, {}, (), *counts)
+            return Passage(before + body, (), after, {}, (), (), *counts)
         for span in spans_of:
             plain += known[end : span.start]
             if span.kind in _PAIRED:
@@ -230,8 +209,18 @@ class PassageReader:
                     spans[place], terms[place] = span.text, spans[place]
             end = span.end
         plain += known[end:]
-        segments = tuple(starmap(_segment, self._parts(plain, spans, whole=whole)))
-        return Passage(before, segments, after, spans, tuple(tags), *counts, terms)
+        segments = tuple(starmap(self._segment, self._parts(plain, spans, whole=whole)))
+        unused = (place for place in map(chr, count(FIRST_PLACE)) if place not in spans)
+        marks = tuple(islice(unused, len(tags)))
+        return Passage(before, segments, after, spans, tuple(tags), marks, *counts, terms)
+
+    def _segment(self, text: str, continues: bool) -> Segment:
+        """A part of a plain text, without the ends that need no translation."""
+        if not has_letter(text):
+            return Segment(text, "", "")
+        before, own, after = _ENDS.fullmatch(text).groups()
+        terms = self._glossary.find(own) if self._glossary.terms else ()
+        return Segment(before, own, after, continues, terms)
 
     def _parts(
         self, plain: str, spans: Mapping[str, str], *, whole: bool
@@ -253,7 +242,15 @@ class PassageReader:
         return parts
 
 
-def _without_outer(line: Line, spans: Sequence[Span]) -> tuple[Line, list[Span]]:
+def _stripped(line: str) -> tuple[str, str, str]:
+    """A line whose layout is not kept: nothing, what is translated, and the line break."""
+    (content,) = line.splitlines() or [""]
+    return "", content.strip(), line[len(content) :]
+
+
+def _without_outer(
+    line: tuple[str, str, str], spans: Sequence[Span]
+) -> tuple[tuple[str, str, str], list[Span]]:
     """Make the tags at both ends of a line whose partners are on other lines part of its layout."""
     before, body, after = line
     outer, start, end = deque(spans), 0, len(body)
@@ -265,7 +262,7 @@ def _without_outer(line: Line, spans: Sequence[Span]) -> tuple[Line, list[Span]]
     start += len(inner) - len(inner.lstrip())
     end = start + len(inner.strip())
     kept = [replace(span, start=span.start - start, end=span.end - start) for span in outer]
-    return Line(before + body[:start], body[start:end], body[end:] + after), kept
+    return (before + body[:start], body[start:end], body[end:] + after), kept
 
 
 def _crosses(span: Span) -> bool:
@@ -278,11 +275,3 @@ def _place(span: Span, number: int) -> str:
     if span.kind == "break":
         return chr(_BREAK + number)
     return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else FIRST_PLACE) + number)
-
-
-def _segment(text: str, continues: bool) -> Segment:
-    """A part of a plain text, without the ends that need no translation."""
-    if not has_letter(text):
-        return Segment(text, "", "")
-    before, own, after = _ENDS.fullmatch(text).groups()
-    return Segment(before, own, after, continues)

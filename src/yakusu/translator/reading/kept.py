@@ -12,9 +12,8 @@ from yakusu.data.lines.placeholders import SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.unseen import unseen
 from yakusu.errors import DataError
-from yakusu.translator.output import places, slots_of, to_places
-from yakusu.translator.passage import PLACE, Passage, Segment
-from yakusu.translator.placement import restore
+from yakusu.translator.reading.passage import PLACE, Passage, Segment
+from yakusu.translator.reading.slots import places, restore, slots_of, to_places
 from yakusu.translator.request import Request
 
 
@@ -92,7 +91,7 @@ class KeptText:
         if kept.startswith(prefix.rstrip()):
             return ""
         # Before a lower-case word, a label is an ordinal, unless the line begins with a label, too.
-        if own := Layout().read(prefix).before or (label_of(kept) and label_of(prefix)):
+        if own := Layout().read(prefix)[0] or (label_of(kept) and label_of(prefix)):
             raise DataError(
                 f"the prefix begins with '{own.strip()}', but the line with '{kept.strip()}', "
                 "which is kept: begin the prefix with the latter, or with the text after it"

@@ -17,8 +17,14 @@ from yakusu.model.coded_tables import empty_table
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.table_plans import Shapes
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.translator.folder import CONFIG, WEIGHTS, ModelFolder, TranslatorConfig, consistent
-from yakusu.translator.sizes import compare
+from yakusu.translator.folder.folder import (
+    CONFIG,
+    WEIGHTS,
+    ModelFolder,
+    TranslatorConfig,
+    consistent,
+)
+from yakusu.translator.folder.sizes import compare
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 

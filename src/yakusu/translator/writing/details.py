@@ -8,7 +8,7 @@ from yakusu.data.lines.placeholders import SLOTS, shown
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.search.decoder import Decoder
-from yakusu.translator.links import Translated, word_links_of
+from yakusu.translator.writing.links import Translated, word_links_of
 
 N_ALTERNATIVES = 5  # tokens listed for each position
 

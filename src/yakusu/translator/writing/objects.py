@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from yakusu.search.trace import Step
-from yakusu.translator.translation import Translation
+from yakusu.translator.writing.translation import Translation
 
 Object = dict[str, Any]
 

@@ -7,7 +7,7 @@ the model links the units of a translation to those of the source (`links.py`).
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain, zip_longest
 
@@ -17,8 +17,8 @@ from yakusu.alignment import Link
 from yakusu.data.lines.sentences import BREAKS
 from yakusu.data.lines.spans import Span
 from yakusu.data.lines.words import UNSPACED
-from yakusu.translator.passage import PLACE
-from yakusu.translator.tag_pairs import Links, Pair
+from yakusu.translator.reading.passage import PLACE
+from yakusu.translator.writing.tag_pairs import Links, Pair
 
 _UNIT = regex.compile(
     rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
@@ -89,11 +89,6 @@ def _kind(mark: str) -> str:
     if mark in _DOUBLE or mark in _SINGLE:
         return _DOUBLE if mark in _DOUBLE else _SINGLE
     return unicodedata.category(mark)
-
-
-def restore(text: str, spans: Mapping[str, str]) -> str:
-    """Replace places by their spans."""
-    return str(PLACE.sub(lambda match: spans.get(match[0], match[0]), text))
 
 
 # ---- tags ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
 from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
-from yakusu.translator.folder import ModelFolder, TranslatorConfig, consistent
+from yakusu.translator.folder.folder import ModelFolder, TranslatorConfig, consistent
 
 _log = logging.getLogger(__name__)
 _INT8_WIDTH = 256  # d_model from which int8 changed BLEU by less than 0.1; docs/decisions/0035
@@ -135,7 +135,7 @@ def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:
     if find_spec("torch") is None:
         asked = f"device '{config.device}'" if config.requested is None else "engine 'torch'"
         raise ModelError(f"the {asked} needs torch, which is not installed: {_INSTALL_TORCH}")
-    from yakusu.translator.network import torch_decoder  # loads torch
+    from yakusu.translator.folder.network import torch_decoder  # loads torch
 
     if config.precision == "int8":
         _log.warning("torch computes in float32: precision int8 applies to the native engine only")

@@ -10,7 +10,7 @@ from yakusu.data.files.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS
 from yakusu.search.decoder import Decoder
-from yakusu.translator.placement import units
+from yakusu.translator.writing.placement import units
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Translated:
     """
 
     text: str
-    src: list[int]
+    src: Sequence[int]
     tgt: tuple[int, ...]
     pieces: Sequence[str]
     translation: str

@@ -1,0 +1,138 @@
+"""The outputs of a model for the segments of a text, and the lines that they make up."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from heapq import nlargest
+from operator import itemgetter
+
+import regex
+
+from yakusu.alignment import Link
+from yakusu.data.lines.sentences import continued, join, without_stop
+from yakusu.data.lines.spans import has_end_of_pair
+from yakusu.translator.reading.passage import Passage, Segment
+from yakusu.translator.writing.details import Details
+from yakusu.translator.writing.placement import place_tags, units
+
+
+@dataclass(frozen=True)
+class Output:
+    """A translation of a segment.
+
+    Attributes:
+        text: The translation, with the places of its spans.
+        score: log_prob / length penalty; -inf: not produced by the model.
+        log_prob: In nats, including eos.
+        n_tokens: Number of tokens, including eos.
+        links: Pairs (source unit, target unit); (): not requested, or the model has no attention.
+        details: If they were requested.
+        is_source: The model generates no text, so the segment itself takes its place.
+    """
+
+    text: str
+    score: float
+    log_prob: float
+    n_tokens: int
+    links: tuple[Link, ...] = ()
+    details: Details | None = None
+    is_source: bool = False
+
+
+# Marks that end a sentence, and that training has not seen.
+_IS_STOP = regex.compile(r"[!?.…]|\p{Sentence_Terminal}|[❗❕❓❔‼⁉]")
+_Scored = tuple[float, tuple[Output, ...]]
+
+# ---- segments ------------------------------------------------------------------------------------
+
+
+def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
+    """The translation of a segment, which ends in a full stop only where the sentence does.
+
+    Args:
+        text: What the model has written, with the places of its spans.
+        segment: The segment.
+        passage: Its line.
+        language: Code of the target language, "" if unknown.
+    """
+    if segment.continues:
+        return continued(text, segment.text, language)
+    mark = passage.spans.get(segment.after[:1], "")
+    return without_stop(text, segment.text) if _IS_STOP.match(mark) else text
+
+
+def combinations(
+    found: Sequence[Sequence[Output]], n_best: int, *, sampled: bool
+) -> list[tuple[Output, ...]]:
+    """The best combinations of the outputs of several segments, by the sum of their scores.
+
+    Args:
+        found: The outputs of each segment, best first.
+        n_best: Number of combinations.
+        sampled: Whether the outputs are samples, which are combined one by one.
+    """
+    if sampled:  # a failed search has a single output
+        n_samples = max(map(len, found), default=1)
+        return [tuple(own[i % len(own)] for own in found) for i in range(n_samples)]
+
+    def extended(best: list[_Scored], outputs: Sequence[Output]) -> list[_Scored]:
+        both = [
+            (score + output.score, (*chosen, output))
+            for score, chosen in best
+            for output in outputs
+        ]
+        return nlargest(n_best, both, key=itemgetter(0))
+
+    start: list[_Scored] = [(0.0, ())]
+    return [chosen for _, chosen in reduce(extended, found, start)]
+
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+
+def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
+    """The translation of a line without its layout; spans and tags are private-use characters.
+
+    Args:
+        passage: The line.
+        outputs: An output for each of its segments with text, in order.
+        language: Code of the target language, "" if unknown.
+    """
+    parts: list[tuple[str, str]] = []
+    for text in _texts(passage, outputs):
+        said, space = text.rstrip(), text[len(text.rstrip()) :]
+        if parts and not said:
+            said, space = parts[-1][0], parts.pop()[1] + space
+        parts.append((said, space))
+    joined = join(parts, language)
+    if not passage.tags:
+        return joined
+    tags = [
+        (position, replace(tag, text=mark))
+        for (position, tag), mark in zip(passage.tags, passage.marks, strict=True)
+    ]
+    single = [place for place, text in passage.spans.items() if has_end_of_pair(text)]
+    links = list(_links(passage, outputs))
+    return place_tags(joined, tags, passage.plain, links, single=single)
+
+
+def _texts(passage: Passage, outputs: Sequence[Output]) -> Iterator[str]:
+    """The translation of each segment, with what is around it."""
+    waiting = iter(outputs)
+    for segment in passage.segments:
+        yield segment.before + (next(waiting).text if segment.text else "") + segment.after
+
+
+def _links(passage: Passage, outputs: Sequence[Output]) -> Iterator[Link]:
+    """The links between the units of a line and of its translation."""
+    n_source = n_target = 0
+    made, waiting = _texts(passage, outputs), iter(outputs)
+    for segment, text in zip(passage.segments, made, strict=True):
+        if segment.text:
+            output, n_before = next(waiting), len(units(segment.before))
+            most = len(units(output.text))  # without a full stop that the model has written
+            for i, j in output.links:
+                if j < most:
+                    yield n_source + n_before + i, n_target + n_before + j
+        n_source += len(units(segment.before + segment.text + segment.after))
+        n_target += len(units(text))

@@ -1,0 +1,18 @@
+"""One of the best translations of a text."""
+
+from dataclasses import dataclass
+
+from yakusu.search.trace import Trace
+from yakusu.translator.writing.details import Details
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One of the best translations of a sentence."""
+
+    text: str
+    score: float  # log_prob / length penalty; -inf: not produced by the model
+    log_prob: float  # in nats, including eos
+    n_tokens: int  # including eos
+    details: Details | None = None  # if requested, and if the model produced the translation
+    traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested

@@ -1,0 +1,201 @@
+"""Write: the hypotheses of the search become the translations of texts.
+
+Hypothesis (ids) -> Output (the text of a segment) -> Translation (of all lines)
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from yakusu.alignment import Link
+from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK
+from yakusu.search.config import SearchConfig
+from yakusu.search.decoder import Decoder, Query
+from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.trace import Trace
+from yakusu.tasks.task import Task
+from yakusu.translator.reading.passage import PLACE, Passage, Segment
+from yakusu.translator.reading.slots import restore, to_places, to_slots
+from yakusu.translator.tally import Tally
+from yakusu.translator.writing.details import Details, details_of
+from yakusu.translator.writing.links import Translated, unit_links_of
+from yakusu.translator.writing.output import Output, combinations, ended, masked
+from yakusu.translator.writing.placement import adjust_spaces, units
+from yakusu.translator.writing.traces import traces_of
+from yakusu.translator.writing.translation import Translation
+from yakusu.translator.writing.words import Line, details_of_text
+
+_Made = tuple[Passage, Segment, Query, Hypothesis]
+
+
+class Writer:
+    """Writes translations with a model's tokenizer, and with its attention where tags are placed.
+
+    Args:
+        decoder: The model, or an ensemble.
+        tokenizer: The tokenizer that it was trained with.
+        task: Its task.
+        language: Code of the target language, "" if unknown.
+    """
+
+    def __init__(
+        self, decoder: Decoder, tokenizer: Tokenizer, *, task: Task, language: str
+    ) -> None:
+        self._decoder, self._tokenizer = decoder, tokenizer
+        self._task, self._language = task, language
+
+    def write(
+        self,
+        plans: Sequence[tuple[list[Passage], list[Query]]],
+        found: Sequence[Sequence[Hypothesis]],
+        search: SearchConfig,
+        tally: Tally,
+        *,
+        details: bool,
+        batch: int,
+    ) -> Iterator[list[Translation]]:
+        """The best translations of each text, best first.
+
+        Args:
+            plans: The lines of the texts, and the queries of their segments.
+            found: The hypotheses of each query that was searched: one of more than eos.
+            search: The settings of the search.
+            tally: Counts to which those of segments without translation and of terms are added.
+            details: Whether the translations have details.
+            batch: Maximum number of segments that are aligned or scored together.
+        """
+        segments = [s for lines, _ in plans for line in lines for s in line.segments if s.text]
+        outputs = zip(segments, self._every(plans, found, details, batch), strict=True)
+        for passages, queries in plans:
+            best = []
+            for segment, own in islice(outputs, len(queries)):
+                tally.untranslated += own[0].is_source
+                tally.terms += 0 if own[0].is_source else len(segment.terms)
+                best.append(own)
+            traced = queries and queries[0].trace is not None
+            traces = traces_of(passages, queries, self._tokenizer) if traced else ()
+            sampled = search.sampling is not None
+            yield [
+                self._translation(passages, chosen, traces)
+                for chosen in combinations(best, search.n_best, sampled=sampled)
+            ]
+
+    # ---- segments ------------------------------------------------------------------------------
+
+    def _every(
+        self,
+        plans: Sequence[tuple[list[Passage], list[Query]]],
+        found: Sequence[Sequence[Hypothesis]],
+        details: bool,
+        batch: int,
+    ) -> Iterator[list[Output]]:
+        """The outputs for each segment."""
+        parts = [
+            (line, segment, query)
+            for lines, queries in plans
+            for (line, segment), query in zip(_segments(lines), queries, strict=True)
+        ]
+        results = iter(found)
+        best = [next(results) if len(query.source) > 1 else () for *_, query in parts]
+        made = [(*part, h) for part, own in zip(parts, best, strict=True) for h in own]
+        every = iter(self._outputs(made, details=details, batch=batch))
+        for (_, segment, _), own in zip(parts, best, strict=True):
+            yield list(islice(every, len(own))) or [self._without_model(segment)]
+
+    def _without_model(self, segment: Segment) -> Output:
+        """The output for a segment that is not passed to the model."""
+        text = self._task.postprocess("", segment.text)
+        score = -math.inf if text else 0.0
+        return Output(text, score, score, 0)
+
+    def _outputs(self, made: Sequence[_Made], *, details: bool, batch: int) -> Iterator[Output]:
+        """The output for each hypothesis."""
+        texts = [self._text(segment, h.tokens) for _, segment, _, h in made]
+        links = self._links(made, texts, batch=batch)
+        more: Sequence[Details | None] = [None] * len(made)
+        if details:
+            pairs = [self._translated(*each) for each in zip(made, texts, strict=True)]
+            more = details_of(self._decoder, self._tokenizer, pairs, batch=batch)
+        rows = zip(made, texts, links, more, strict=True)
+        for (passage, segment, _, h), text, own, detail in rows:
+            numbers = h.score, h.log_prob, len(h.tokens) + 1
+            if text:
+                if segment.continues or segment.after[:1] in passage.spans:
+                    text = ended(text, segment, passage, self._language)
+                yield Output(text, *numbers, own, detail)
+            else:
+                own = tuple((i, i) for i in range(len(units(segment.text))))
+                yield Output(segment.text, *numbers, own, detail, is_source=True)
+
+    def _text(self, segment: Segment, tokens: Sequence[int]) -> str:
+        """What the model has written for a segment; "" if it generates no text."""
+        if UNK in tokens:
+            output = "".join(self._pieces(tokens))
+        else:
+            (output,) = self._tokenizer.decode_target([tokens])
+        text = self._task.postprocess(output, segment.text)
+        if not (text and PLACE.search(segment.text)):
+            return text
+        return adjust_spaces(to_places(text, segment.text), segment.text)
+
+    def _pieces(self, tokens: Sequence[int]) -> list[str]:
+        """What each token adds to the text of a translation; placeholder tokens are slots."""
+        pieces = self._tokenizer.target_texts_of(tokens)
+        unknown = iter(SLOTS * len(tokens))
+        return [next(unknown) if i == UNK else s for i, s in zip(tokens, pieces, strict=True)]
+
+    # ---- alignment -----------------------------------------------------------------------------
+
+    def _translated(self, made: _Made, text: str) -> Translated:
+        """A segment and its translation, with the tokens of both."""
+        _, segment, query, h = made
+        pieces = self._pieces(h.tokens)
+        source = to_slots(self._task.preprocess_source(segment.text))
+        # The words of a tree are not those that a parser writes.
+        text = "".join(pieces) if self._task.constrains else text
+        return Translated(source, query.source, h.tokens, pieces, text)
+
+    def _links(
+        self, made: Sequence[_Made], texts: Sequence[str], *, batch: int
+    ) -> Iterator[tuple[Link, ...]]:
+        """The links between units for the segments of lines with tags; () for the others."""
+        rows = [row for row in zip(made, texts, strict=True) if row[0][0].tags]
+        aligned = [self._translated(*row) for row in rows]
+        links = unit_links_of(self._decoder, self._tokenizer, aligned, batch=batch) if rows else ()
+        found = (own or () for own in links)
+        return (next(found) if passage.tags else () for passage, *_ in made)
+
+    # ---- texts ---------------------------------------------------------------------------------
+
+    def _translation(
+        self, passages: Sequence[Passage], outputs: Sequence[Output], traces: tuple[Trace, ...]
+    ) -> Translation:
+        """The translation of a text, from an output for each of its segments with text."""
+        text, lines, waiting = "", list[Line](), iter(outputs)
+        for passage in passages:
+            own = list(islice(waiting, sum(1 for s in passage.segments if s.text)))
+            line = masked(passage, own, self._language)
+            lines.append((passage, own, line))
+            if passage.spans or passage.tags:
+                line = restore(line, passage.kept)
+            text += passage.before + line + passage.after
+        details = None
+        if any(output.details for output in outputs):
+            details = outputs[0].details if self._task.constrains else details_of_text(lines)
+        return Translation(
+            text,
+            sum((output.score for output in outputs), 0.0),
+            sum((output.log_prob for output in outputs), 0.0),
+            sum(output.n_tokens for output in outputs),
+            details,
+            traces,
+        )
+
+
+def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:
+    """The segments with text, and their lines."""
+    return chain.from_iterable(
+        ((passage, segment) for segment in passage.segments if segment.text) for passage in passages
+    )

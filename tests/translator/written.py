@@ -1,0 +1,26 @@
+"""Lines written from given outputs, without a model."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from yakusu.translator.reading.passage import Passage
+from yakusu.translator.reading.slots import restore
+from yakusu.translator.writing.output import Output, masked
+from yakusu.translator.writing.words import Line
+
+
+def lines_of(passages: Sequence[Passage], outputs: Iterable[Output], language: str) -> list[Line]:
+    """Each line, its outputs and its masked translation."""
+    waiting, lines = iter(outputs), list[Line]()
+    for passage in passages:
+        own = list(islice(waiting, len(passage.texts)))
+        lines.append((passage, own, masked(passage, own, language)))
+    return lines
+
+
+def printed(passages: Sequence[Passage], outputs: Iterable[Output], language: str) -> str:
+    """The translation of a text."""
+    return "".join(
+        passage.before + restore(line, passage.kept) + passage.after
+        for passage, _, line in lines_of(passages, outputs, language)
+    )
