@@ -229,7 +229,7 @@ SECTIONS = (
         "startup",
         "Start of the command line",
         "With a model of one layer, `yakusu translate` of one sentence ends within the goal of 0.5 "
-        "seconds. Larger models take longer to load ([Latency](#latency)).",
+        "seconds. Larger models take longer to load ([Latency](#latency-memory-and-installation)).",
         "python -m benchmarks.speed.startup",
         startup,
         "Medians over fresh processes, whose files are already cached. The model has one layer of "
