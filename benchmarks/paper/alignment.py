@@ -9,7 +9,7 @@ punctuation around words.
 import argparse
 import re
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, Table, fixed, scores
 from yakusu.alignment import (
     Link,
     Weights,
@@ -43,6 +45,29 @@ benchmark = Benchmark(
     quick={"rounds": 1},
 )
 benchmark.option("--rounds", type=int, default=3, help="runs of eflomal (%(default)s)")
+
+
+_WEIGHTS = Table(
+    (
+        ("Weights", "{weights}"),
+        ("AER, %", "{aer:,.1f}"),
+        ("AER, %, next position", "{shifted:,.1f}"),
+    ),
+    rows=lambda record: record["rows"],
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Alignment error rates of methods, of other aligners, and of each layer and head."""
+    for record in records:
+        bleu = fixed(scores(record["score"])["BLEU"])
+        trained = f"{record['name']}, {record['steps']:,} steps, dev BLEU {bleu}"
+        rows = [[f"attention: {name}", fixed(aer, 1)] for name, aer in record["methods"].items()]
+        rows += [
+            [name, fixed(statistics.mean(rounds), 1)] for name, rounds in record["others"].items()
+        ]
+        yield FilledTable(["Links", "AER, %"], rows, [record], trained)
+        yield from _WEIGHTS([record])
 
 
 @dataclass(frozen=True)

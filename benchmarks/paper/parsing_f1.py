@@ -16,7 +16,7 @@ Each system is a run below --runs; rerun the same command to resume. A finished 
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, title
+from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, TREES, title
 from benchmarks.paper.parsing_trees import (
     Scored,
     Trees,
@@ -37,6 +37,7 @@ from benchmarks.paper.parsing_trees import (
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import Remarks, curve, slug, with_supported_engine
+from benchmarks.tables import NONE, Columns, FilledTable, Table, fill, fixed, score_of
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.train import Trained
 from yakusu.recipe import Recipe
@@ -72,6 +73,71 @@ benchmark.option(
     "--weight", type=float, default=0.5, help="weight of an automatically parsed tree (%(default)s)"
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+_RESULTS = (
+    ("System", "{model}"),
+    ("Trained on", lambda record: TREES.get(record.get("kind", ""), NONE)),
+    ("F1, choosing", score_of("choosing", "F1")),
+    ("F1", "{f1:,.2f}"),
+    ("95% interval", lambda record: "{:.2f} to {:.2f}".format(*record["interval"])),
+    ("Precision", score_of("score", "precision")),
+    ("Recall", score_of("score", "recall")),
+    ("Exact match", score_of("score", "exact match")),
+    ("F1, GUM", score_of("gum", "F1")),
+    ("Training pairs", "{pairs:,.0f}"),
+    ("Steps", "{steps:,.0f}"),
+    ("Minutes", "{training_minutes:,.0f}"),
+    ("Device", lambda record: record.machine.device if record.get("steps") else NONE),
+    ("Paper's F1, WSJ 23", "{paper:,.1f}"),
+)
+_SAME_PART = (
+    ("System", "{name}"),
+    ("F1", score_of("score", "F1")),
+    ("Precision", score_of("score", "precision")),
+    ("Recall", score_of("score", "recall")),
+    ("Exact match", score_of("score", "exact match")),
+    ("Weight of parsed trees", "{extra_weight:,.1f}"),
+    ("Steps", "{steps:,.0f}"),
+    ("Minutes", "{training_minutes:,.0f}"),
+    (
+        "Paper's F1, WSJ 23",
+        lambda r: fixed(r["paper"], 1) if isinstance(r["paper"], float) else NONE,
+    ),
+)
+_DIFFERENCES = (
+    ("Effect", "{effect}"),
+    ("From", lambda row: title(row["before"])),
+    ("To", lambda row: title(row["after"])),
+    ("Difference in F1", "{difference:+.2f}"),
+    ("95% interval", lambda row: "{:+.2f} to {:+.2f}".format(*row["interval"])),
+)
+_TRIALS = Table(
+    (
+        ("System", "{model}"),
+        ("Trained on", lambda record: TREES[record["kind"]]),
+        ("Settings", lambda record: ", ".join(record["overrides"])),
+        ("F1, choosing", score_of("choosing", "F1")),
+        ("Steps", "{steps:,.0f}"),
+    ),
+    title="Settings that were compared",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 4, the newest comparison of each two systems, and the settings that were compared.
+
+    Earlier records, which chose and reported on the same trees, are shown if there are no others.
+    """
+    columns: Columns = _RESULTS
+    if not (found := [record for record in records if record.get("interval")]):
+        columns, found = _SAME_PART, [record for record in records if record.get("score")]
+    yield fill(columns, sorted(found, key=lambda record: float(record["f1"])), found)
+    if compared := [record for record in records if record.get("rows")]:
+        rows = {(row["before"], row["after"]): row for record in compared for row in record["rows"]}
+        yield fill(_DIFFERENCES, rows.values(), compared, "Differences between systems")
+    if trials := [record for record in records if record.get("trial")]:
+        yield from _TRIALS(trials)
 
 
 def own_trees(runs: Path, model: str) -> Path:

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import NONE, FilledTable, fill
 from benchmarks.workers import Worker, in_turns
 from yakusu.compress import CodebookCompressor, Index, LatticeCompressor
 from yakusu.compress.search import largest
@@ -52,6 +54,35 @@ benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(defau
 benchmark.option("--queries", type=int, default=1000, help="queries of the recall (%(default)s)")
 benchmark.option("--calls", type=int, default=50, help="single queries per round (%(default)s)")
 benchmark.option("--note", default="", help="remark for the record")
+
+
+_COLUMNS = (
+    ("System", "{name}"),
+    ("One query, ms", "{one:,.2f}"),
+    ("Dense / this", lambda row: f"{row['dense']['one'] / row['one']:,.2f}"),
+    ("Query of a batch of 100, ms", "{batch:,.2f}"),
+    ("Dense / this", lambda row: f"{row['dense']['batch'] / row['batch']:,.2f}"),
+    ("Memory, MiB", "{mib:,.0f}"),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Milliseconds per query, and recall."""
+    for record in records:
+        medians = record["medians"]
+        rows = [
+            {"name": name, "dense": medians[f"dense float32, {name.rpartition(', ')[2]}"], **cost}
+            for name, cost in medians.items()
+        ]
+        yield fill(_COLUMNS, rows, [record], record["name"])
+        shares = record["recall"]
+        kinds = dict.fromkeys(kind for own in shares.values() for kind in own)
+        recalls = [
+            [name, *(f"{own[kind]:.1%}" if kind in own else NONE for kind in kinds)]
+            for name, own in shares.items()
+        ]
+        title = f"{record['name']}; recall of the ten nearest words, {record['queries']:,} queries"
+        yield FilledTable(["System", *kinds], recalls, [record], title)
 
 
 class Searcher(NamedTuple):

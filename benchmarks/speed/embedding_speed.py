@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table, entries
 from benchmarks.workers import Worker
 from yakusu.vectors import read_vectors
 
@@ -42,6 +43,18 @@ benchmark.option("--rounds", type=int, default=3, help="measured rounds (%(defau
 benchmark.option("--columns", type=int, default=2, help="components measured for kmeans1d")
 benchmark.option("--shu-steps", type=int, default=4000, help="steps measured of the baseline")
 benchmark.option("--note", default="", help="remark for the record")
+
+
+tables = Table(
+    (
+        ("System", "{name}"),
+        ("Seconds", "{seconds:,.2f}"),
+        ("Peak memory / size of the vectors", "{peak:,.2f}"),
+        ("Variance lost", "{share_lost:.2%}"),
+    ),
+    rows=entries("medians"),
+    title="{name}",
+)
 
 
 def compressed(path: Path, threads: int) -> Cost:

@@ -21,7 +21,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.services import ROOT
 from benchmarks.speed.plain import write_trained
 from benchmarks.speed.systems import (
@@ -41,6 +42,7 @@ from benchmarks.speed.systems import (
     cpu_flags,
     summary,
 )
+from benchmarks.tables import FilledTable, Table, entries, spread_of
 from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
 from yakusu.translator.folder import ModelFolder
@@ -60,6 +62,34 @@ benchmark.option("--beam", type=int, default=4, help="%(default)s")
 benchmark.option(
     "--install", nargs="+", default=[], metavar="NAME=REQUIREMENTS", help="measure their size"
 )
+
+
+_LATENCY = Table(
+    (
+        ("System", "{name}"),
+        ("First, ms", spread_of("first", 1)),
+        ("Later, p50, ms", spread_of("p50", 1)),
+        ("Later, p99, ms", spread_of("p99", 1)),
+        ("Peak MiB", spread_of("peak_mib", 1)),
+    ),
+    rows=entries("systems"),
+    title="{name}",
+)
+_INSTALLED = Table(
+    (
+        ("Installed", "{name}"),
+        ("MiB on disk", "{mib:,.0f}"),
+        ("Packages", lambda row: str(len(row["packages"]))),
+    ),
+    rows=entries("sizes"),
+    title="{name}",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Latency and memory, or the size of the installation."""
+    for record in records:
+        yield from (_INSTALLED if record.get("sizes") else _LATENCY)([record])
 
 
 @dataclass(frozen=True)

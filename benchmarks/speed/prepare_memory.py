@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import Table, fixed
 from benchmarks.workers import Worker
 from yakusu.progress import Silent, Tracker
 
@@ -38,6 +40,23 @@ benchmark.option("--seed", type=int, default=1, help="seed of the corpus (%(defa
 benchmark.option(
     "--set", nargs="+", default=["tokenizer.vocab_size=8000"], help="recipe settings, key=value"
 )
+
+
+tables = Table(
+    (
+        ("Pairs", "{pairs:,.0f}"),
+        ("Sentences for the vocabulary", lambda record: _sample(record)),
+        ("Peak MiB", "{peak_mib:,.0f}"),
+        ("Peak MiB per worker", lambda r: fixed(max(r["peak_mib_of_workers"], default=0), 0)),
+        ("Seconds", "{seconds:,.0f}"),
+        ("Pairs per second", "{pairs_per_second:,.0f}"),
+    )
+)
+
+
+def _sample(record: Record) -> str:
+    found = [each for each in record["overrides"] if "sample_sentences" in each]
+    return fixed(int(found[0].partition("=")[2]), 0) if found else "200,000"  # the default
 
 
 # ---- the corpus ----------------------------------------------------------------------------------

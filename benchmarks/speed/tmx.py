@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table
 from benchmarks.workers import Worker
 
 N_WORDS = 20_000
@@ -32,6 +33,21 @@ benchmark.option(
     "--megabytes", type=int, nargs="+", default=[100, 1000], help="sizes of the files (%(default)s)"
 )
 benchmark.option("--seed", type=int, default=1, help="seed of the texts (%(default)s)")
+
+
+tables = Table(
+    (
+        ("MB", "{megabytes:,.0f}"),
+        ("Pairs", "{pairs_read:,.0f}"),
+        ("Seconds", "{seconds:,.1f}"),
+        ("CPU seconds", "{cpu_seconds:,.1f}"),
+        ("Pairs per second", "{pairs_per_second:,.0f}"),
+        ("Pairs per CPU second", "{pairs_per_cpu_second:,.0f}"),
+        ("MiB before reading", "{before_mib:,.0f}"),
+        ("Peak MiB", "{peak_mib:,.0f}"),
+    )
+)
+
 
 HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
