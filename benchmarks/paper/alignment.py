@@ -31,6 +31,7 @@ from yakusu.alignment import (
     word_weights,
 )
 from yakusu.data.files.text import read_lines
+from yakusu.data.tokenizer import Tokenizer
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.translator import Translator
 
@@ -110,7 +111,7 @@ class Aligned:
         self.words = [
             (
                 content_words(tokenizer.source_words(src), tokenizer.source_surfaces(src)),
-                content_words(tokenizer.target_words(tgt), tokenizer.target_surfaces(tgt)),
+                content_words(target_words(tokenizer, tgt), tokenizer.target_surfaces(tgt)),
             )
             for src, tgt in zip(gold.src, gold.tgt, strict=True)
         ]
@@ -135,6 +136,15 @@ class Aligned:
             )
             rows.append({"weights": name, "aer": self.aer(here), "shifted": self.aer(there)})
         return rows
+
+
+def target_words(tokenizer: Tokenizer, sentence: str) -> list[int]:
+    """Return the word of each piece; a piece without text belongs to the next word."""
+    last = len(sentence.split()) - 1
+    return [
+        min(len(sentence[:end].split()) - bool(sentence[begin:end].strip()), last)
+        for begin, end in tokenizer.tgt.offsets(sentence)
+    ]
 
 
 def parts(n_layers: int, n_heads: int) -> Iterable[tuple[str, slice, slice]]:

@@ -14,7 +14,6 @@ from yakusu.metrics import Score
 parsing_f1: Any = pytest.importorskip(
     "benchmarks.paper.parsing_f1", reason="only a checkout has benchmarks"
 )
-parsing_sections: Any = pytest.importorskip("benchmarks.paper.parsing_sections")
 parsing_systems: Any = pytest.importorskip("benchmarks.paper.parsing_systems")
 parsing_trees: Any = pytest.importorskip("benchmarks.paper.parsing_trees")
 quick: Any = pytest.importorskip("benchmarks.quick")
@@ -236,15 +235,15 @@ def test_earlier_records_are_shown_only_if_there_are_no_newer_ones() -> None:
     before = {"F1": 34.73, "precision": 3, "recall": 4, "exact match": 5}
     score = "; ".join(f"{name} = {value}" for name, value in before.items())
     earlier = record(name="transformer", score=score, f1=34.73, paper=91.3)
-    (table,) = parsing_sections.parsers([earlier])
+    (table,) = parsing_f1.tables([earlier])
     assert [row[0] for row in table.rows] == ["transformer"]
-    tables = list(parsing_sections.parsers([earlier, REPORT, DIFFERENCES, TRIAL]))
+    tables = list(parsing_f1.tables([earlier, REPORT, DIFFERENCES, TRIAL]))
     shown = [record for table in tables for record in table.records]
     assert shown == [REPORT, DIFFERENCES, TRIAL]
 
 
 def test_the_tables_of_a_report_have_the_recorded_numbers() -> None:
-    results, compared, trials = parsing_sections.parsers([REPORT, DIFFERENCES, TRIAL])
+    results, compared, trials = parsing_f1.tables([REPORT, DIFFERENCES, TRIAL])
     row = dict(zip(results.head, results.rows[0], strict=True))
     assert (row["F1, choosing"], row["F1"], row["95% interval"]) == (
         "33.00",
@@ -273,6 +272,6 @@ def test_of_each_difference_the_newest_record_is_shown() -> None:
     first = record(
         name="first", rows=[row | {"difference": 1.0}, row | {"after": "transformer-own"}]
     )
-    _, compared = parsing_sections.parsers([REPORT, first, DIFFERENCES])
+    _, compared = parsing_f1.tables([REPORT, first, DIFFERENCES])
     assert [row[3] for row in compared.rows] == ["+12.50", "+12.50"]
     assert compared.records == [first, DIFFERENCES]
