@@ -30,14 +30,13 @@ from benchmarks.paper.parsing_trees import (
     Trees,
     baseline,
     best_label,
-    interval,
     parsed,
     write_parses,
 )
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import Remarks, curve, slug, with_supported_engine
-from benchmarks.tables import NONE, Columns, FilledTable, Table, fill, fixed, score_of
+from benchmarks.tables import NONE, FilledTable, Table, fill, score_of
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.train import Trained
 from yakusu.recipe import Recipe
@@ -91,20 +90,6 @@ _RESULTS = (
     ("Device", lambda record: record.machine.device if record.get("steps") else NONE),
     ("Paper's F1, WSJ 23", "{paper:,.1f}"),
 )
-_SAME_PART = (
-    ("System", "{name}"),
-    ("F1", score_of("score", "F1")),
-    ("Precision", score_of("score", "precision")),
-    ("Recall", score_of("score", "recall")),
-    ("Exact match", score_of("score", "exact match")),
-    ("Weight of parsed trees", "{extra_weight:,.1f}"),
-    ("Steps", "{steps:,.0f}"),
-    ("Minutes", "{training_minutes:,.0f}"),
-    (
-        "Paper's F1, WSJ 23",
-        lambda r: fixed(r["paper"], 1) if isinstance(r["paper"], float) else NONE,
-    ),
-)
 _DIFFERENCES = (
     ("Effect", "{effect}"),
     ("From", lambda row: title(row["before"])),
@@ -127,12 +112,10 @@ _TRIALS = Table(
 def tables(records: list[Record]) -> Iterator[FilledTable]:
     """Table 4, the newest comparison of each two systems, and the settings that were compared.
 
-    Earlier records, which chose and reported on the same trees, are shown if there are no others.
+    Earlier records, without intervals, chose and reported on the same trees and are not shown.
     """
-    columns: Columns = _RESULTS
-    if not (found := [record for record in records if record.get("interval")]):
-        columns, found = _SAME_PART, [record for record in records if record.get("score")]
-    yield fill(columns, sorted(found, key=lambda record: float(record["f1"])), found)
+    found = [record for record in records if record.get("interval")]
+    yield fill(_RESULTS, sorted(found, key=lambda record: float(record["f1"])), found)
     if compared := [record for record in records if record.get("rows")]:
         rows = {(row["before"], row["after"]): row for record in compared for row in record["rows"]}
         yield fill(_DIFFERENCES, rows.values(), compared, "Differences between systems")
@@ -218,7 +201,7 @@ def differences(found: dict[str, Scored]) -> list[dict[str, Any]]:
             "after": after,
             "effect": effect,
             "difference": round(found[after].f1 - found[before].f1, 2),
-            "interval": interval(found[after].resamples - found[before].resamples),
+            "interval": found[after].over(found[before]),
         }
         for before, after, effect in COMPARISONS
         if {before, after} <= found.keys()
