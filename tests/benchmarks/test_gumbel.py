@@ -36,12 +36,6 @@ class Recorder:
         self.losses += map(float, re.findall(r"loss ([\d.]+)", note))
 
 
-@pytest.fixture(autouse=True)
-def one_thread(torch_threads: None) -> None:
-    """The networks are too small for several threads, which would wait for each other."""
-    torch.set_num_threads(1)
-
-
 def test_a_sample_is_the_softmax_of_log_a_plus_gumbel_noise() -> None:
     a = torch.rand(6, 3, 5) + 0.1
     exponential = -torch.rand(a.shape, generator=torch.Generator().manual_seed(9)).log()

@@ -90,7 +90,11 @@ def test_translations_with_random_weights_have_the_same_length(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("peer", [False, True])
-def test_a_quick_run_compares_the_service_and_its_peer(peer: bool, port: int) -> None:
+def test_a_quick_run_compares_the_service_and_its_peer(
+    peer: bool, port: int, thorough: bool
+) -> None:
+    if not thorough:
+        pytest.skip("needs YAKUSU_TESTS=thorough")
     missing = [name for name in ("ctranslate2", "fastapi", "uvicorn") if not find_spec(name)]
     if peer and missing:
         pytest.skip(f"{', '.join(missing)}: not installed")
