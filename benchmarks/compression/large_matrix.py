@@ -125,9 +125,9 @@ def main(args: argparse.Namespace) -> None:
             raise DataError("--matrix is missing: write one with benchmarks.compression.spectrum")
         matrix = open_matrix(args.matrix)
         commands = {method: command(args.matrix, method, folder) for method in METHODS}
+        points = sampling(matrix[: args.rows].astype(np.float32))
     for method, cost in commands.items():
         print(f"{method}: {cost['seconds']} s, at most {cost['peak_gib']} GiB (limits: {TARGET})")
-    points = sampling(matrix[: args.rows].astype(np.float32))
     name = f"{len(matrix):,} x {matrix.shape[1]}, {matrix.dtype}"
     benchmark.record({"name": name, "commands": commands, "rows": args.rows, "sampling": points})
 

@@ -20,7 +20,7 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.reliability.special_tokens --sizes 1500 6000",
     needs=["data"],
-    quick={"sizes": [700]},
+    quick={"sizes": [700], "corpus": "letters"},
 )
 benchmark.option("--sizes", type=int, nargs="*", default=[1500, 6000, 16_000], help="vocabularies")
 benchmark.option("--corpus", default="multi30k", help="folder of --data (%(default)s)")

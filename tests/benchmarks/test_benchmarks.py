@@ -225,8 +225,9 @@ def test_a_section_has_its_tables_its_command_and_its_records(name: str) -> None
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_conclusions_quote_only_numbers_of_their_section(name: str) -> None:
-    conclusion, rest = re.split(r"(?<=\*\*\n)", sections()[name], maxsplit=1)
-    quoted = re.findall(r"\d[\d,.]*\d", conclusion.partition("\n")[2])
+    before, _, rest = sections()[name].partition(f"<!-- {name} -->")
+    conclusion = [line for line in before.splitlines()[1:] if not line.startswith("![")]
+    quoted = re.findall(r"\d[\d,.]*\d", "\n".join(conclusion))
     assert quoted and [number for number in quoted if number not in rest] == []
 
 
