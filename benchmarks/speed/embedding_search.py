@@ -9,7 +9,6 @@ spread evenly over the ranks. Memory is the growth of the process's own memory (
 """
 
 import argparse
-import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
 from benchmarks.records import Record
 from benchmarks.tables import NONE, FilledTable, fill
@@ -103,9 +103,9 @@ def searcher(folder: Path, kind: str, threads: int) -> Searcher:
 
     threadpool_limits(threads)
     make = {DENSE: _dense, "faiss IndexFlatIP": _faiss}.get(kind, _codes)
-    before = _memory()
+    before = memory.mib(memory.ANONYMOUS)
     find = make(folder, kind, threads)
-    return Searcher(find, (_memory() - before) / 2**20)
+    return Searcher(find, memory.mib(memory.ANONYMOUS) - before)
 
 
 def _dense(folder: Path, kind: str, threads: int) -> Find:
@@ -131,11 +131,6 @@ def _faiss(folder: Path, kind: str, threads: int) -> Find:
 def _codes(folder: Path, kind: str, threads: int) -> Find:
     index = Index.of(open_compressed(folder / f"{kind}.ykv"))
     return lambda queries: index.search(queries, _N, n_jobs=threads)
-
-
-def _memory() -> int:
-    found = re.findall(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return 1024 * int(found[0])
 
 
 def measured(folder: Path, queries: np.ndarray, calls: int, *, kind: str, threads: int) -> Cost:

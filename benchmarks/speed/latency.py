@@ -28,6 +28,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
 from benchmarks.records import Record
 from benchmarks.services import ROOT
@@ -134,20 +135,9 @@ def run(command: Sequence[str], lines: Sequence[str]) -> Session:
                 raise RunError(f"{shlex.join(command)} failed: {errors.read().decode()[-500:]}")
             seconds.append(time.perf_counter() - start)
             start = time.perf_counter()
-        peak = peak_mib(process.pid)
+        peak = memory.mib(memory.PEAK, process.pid)
         process.communicate()
     return Session(seconds[0], seconds[1:], peak)
-
-
-def peak_mib(pid: int) -> float:
-    """Peak resident memory of a running process.
-
-    Not ru_maxrss, which on Linux is at least the memory of the process that started it.
-    """
-    status = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    assert found
-    return int(found[1]) / 1024
 
 
 def quantile(values: Sequence[float], share: float) -> float:
