@@ -12,6 +12,7 @@ from yakusu.training.schedule import lrate
 table2: Any = pytest.importorskip("benchmarks.paper.table2", reason="only a checkout has it")
 grid: Any = pytest.importorskip("benchmarks.paper.table2_grid")
 length: Any = pytest.importorskip("benchmarks.paper.length")
+pages: Any = pytest.importorskip("benchmarks.pages")
 rows: Any = pytest.importorskip("benchmarks.paper.table2_rows")
 records: Any = pytest.importorskip("benchmarks.records")
 
@@ -155,6 +156,12 @@ def test_budgets_are_columns_with_the_mean_and_the_spread_of_seeds() -> None:
         ["ConvS2S", "31.50", "0.0010", "31.00 (spread 2.00, n = 3)", "0.3000"],
         ["Transformer", "30.50", "-", "-", "-"],
     ]
+
+
+def test_the_page_says_why_systems_are_not_reproduced() -> None:
+    page = " ".join((pages.HERE / "paper" / "README.md").read_text(encoding="utf-8").split())
+    reasons = [f"{name}, because {reason}" for name, reason in rows.NOT_REPRODUCED.items()]
+    assert reasons and [reason for reason in reasons if reason not in page] == []
 
 
 def test_all_settings_tried_are_shown_once_per_system() -> None:
