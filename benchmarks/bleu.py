@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
+from benchmarks.bootstrap import interval, resampled
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError, unequal
 from yakusu.metrics import METRICS, MetricOptions, Score, score
 
 _ORDER = 4  # of the n-grams of BLEU
-_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,10 @@ class Scorer:
     def difference(self, before: list[str], after: list[str]) -> tuple[float, float, float]:
         """Return BLEU after minus before, with its 95% interval by paired bootstrap resampling."""
         counts = [self._counts(texts) for texts in (before, after)]
-        n = len(self.ref)
-        rng = np.random.default_rng(12345)
-        times = np.stack([np.ones(n)] + [self._resample(rng, n) for _ in range(_RESAMPLES)])
-        pairs = zip(*(times @ each for each in counts), strict=True)
+        value = _bleu(counts[1].sum(axis=0)) - _bleu(counts[0].sum(axis=0))
+        pairs = zip(*map(resampled, counts), strict=True)
         differences = [_bleu(two) - _bleu(one) for one, two in pairs]
-        low, high = np.percentile(differences[1:], [2.5, 97.5])
-        return differences[0], float(low), float(high)
-
-    @staticmethod
-    def _resample(rng: np.random.Generator, n: int) -> np.ndarray:
-        return np.bincount(rng.integers(0, n, n), minlength=n)
+        return value, *interval(np.array(differences))
 
     def _counts(self, texts: list[str]) -> np.ndarray:
         """Return what BLEU counts in each sentence, (n, 2 + 8)."""

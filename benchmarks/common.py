@@ -142,7 +142,7 @@ class Benchmark:
         """With --record, append a measurement and rewrite the pages; return whether it is set."""
         if self._args.record:
             records.append(self.name, measured, seed=seed, threads=self._args.threads)
-            pages.write()
+            pages.write(records.script())
         return bool(self._args.record)
 
 

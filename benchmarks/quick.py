@@ -34,6 +34,9 @@ def write_data(folder: Path) -> None:
     ):
         for part, n in parts.items():
             _write_parallel(folder / corpus / part, others, n, rng)
+    for part, n in {"train": 400, "val": 20}.items():
+        for language in ("en", "de"):
+            _write(folder / "letters" / f"{part}.{language}", [_letters(rng) for _ in range(n)])
     sizes = {"treebank/train": 60, "treebank/dev": 5, "gum_const/train": 60, "gum_const/dev": 5}
     for name, n in sizes.items():
         _write(folder / f"{name}.mrg", [_tree(rng) for _ in range(n)])
@@ -69,6 +72,11 @@ def train_model(data: Path, run: Path) -> Path:
 
 def _sentence(rng: random.Random) -> str:
     return " ".join(map(rng.choice, (_SUBJECTS, _VERBS, _OBJECTS, _PLACES)))
+
+
+def _letters(rng: random.Random) -> str:
+    """Words of any letters, which need more pieces than the sentences."""
+    return " ".join("".join(rng.choices("abdegilmnorstu", k=rng.randint(2, 6))) for _ in range(8))
 
 
 def _write(path: Path, lines: list[str]) -> None:

@@ -95,7 +95,7 @@ def _circumstances(seed: int, threads: int) -> dict[str, Any]:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "seed": seed,
-        "command": shlex.join(["python", "-m", _module(), *map(_portable, sys.argv[1:])]),
+        "command": shlex.join(["python", "-m", script(), *map(_portable, sys.argv[1:])]),
     }
 
 
@@ -113,7 +113,8 @@ def commit() -> str:
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
-def _module() -> str:
+def script() -> str:
+    """Return the name of the module that runs, such as benchmarks.speed.tmx."""
     spec = sys.modules["__main__"].__spec__
     return spec.name if spec else Path(sys.argv[0]).name
 

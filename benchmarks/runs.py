@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yakusu
+from benchmarks.tables import Table, fixed
 from yakusu.engine.support import unsupported
 from yakusu.folder import read_json
 from yakusu.progress import Silent
@@ -78,6 +79,20 @@ def curve(run: Path, score: str = "dev_bleu") -> list[dict[str, Any]]:
         }
         for event in validations(run)
     ]
+
+
+CURVES = Table(
+    (
+        ("Model", "{name}"),
+        (
+            "BLEU on the dev set, by step",
+            lambda record: ", ".join(
+                f"{point['step']}: {fixed(point['dev_bleu'], 1)}" for point in record["curve"]
+            ),
+        ),
+    ),
+    title="Curves",
+)
 
 
 def slug(name: str) -> str:

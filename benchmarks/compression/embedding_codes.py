@@ -7,13 +7,15 @@ two words can be compared, in relation to the mean distance of any two words.
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
 
 from benchmarks.common import Benchmark
 from benchmarks.compression.api import by_codes
+from benchmarks.records import Record
+from benchmarks.tables import NONE, FilledTable, fixed
 from yakusu.vectors import read_vectors
 
 PAPER = {
@@ -34,6 +36,27 @@ benchmark = Benchmark(
     quick={"name": "generated vectors"},
 )
 benchmark.option("--name", default="", help="name of the vectors, for the record")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 1: the codes of four words, and how far two codes are from each other."""
+    names = [record["name"].partition(",")[0] for record in records]
+    parsed = [_codes(record["score"]) for record in records]
+    paper = _codes(records[0]["paper"])
+    rows = [[word, *(each[word] for each in parsed), paper[word]] for word in paper]
+    head = ["Word", *names, "Paper, GloVe 6B 300d"]
+    yield FilledTable(head, rows, records, "Codes, M = 8 and K = 8")
+    apart = [record["steps_apart"] for record in records]
+    rows = [
+        [pair, *(str(each[pair]["ours"]) for each in apart), str(apart[0][pair]["paper"])]
+        for pair in apart[0]
+    ]
+    rows.append(["any two", *(fixed(r["steps_apart_any_two"], 1) for r in records), NONE])
+    yield FilledTable(["Words", *names, "Paper"], rows, records, "Steps between two codes")
+
+
+def _codes(formatted: str) -> dict[str, str]:
+    return dict(each.split(" ", 1) for each in formatted.split("; "))
 
 
 def distance(a: Code, b: Code) -> int:

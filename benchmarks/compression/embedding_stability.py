@@ -7,15 +7,17 @@ scores is reported. Rebuilt vectors are centred.
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
 from benchmarks.compression.embedding_systems import size
-from benchmarks.compression.trade_off import spread
+from benchmarks.compression.trade_off import PAPER_TASKS, spread
 from benchmarks.compression.word_tasks import Scores, WordTasks, paper_sets, shown
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, fixed
 from benchmarks.workers import Worker
 from yakusu.vectors import read_vectors
 from yakusu.vectors.controls import centred
@@ -44,6 +46,25 @@ benchmark.option("--times", type=int, default=10, help="runs of the method (%(de
 benchmark.option("--seeds", type=int, default=3, help="runs of the baseline (%(default)s)")
 benchmark.option("--steps", type=int, default=200_000, help="training steps of the baseline")
 benchmark.option("--note", default="", help="remark for the record")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 4: the spread of scores when the same vectors are compressed again."""
+    head = ["System", "Ratio", "Runs", "Different results"]
+    head += [f"{task.capitalize()}, spread" for task in PAPER_TASKS]
+    for record in records:
+        ours, digests = record["ours"], record["ours"]["sha256"]
+        counts = [str(len(digests)), str(len(set(digests)))]
+        rows = [["yakusu", fixed(ours["ratio"], 1), *counts, *["0"] * len(PAPER_TASKS)]]
+        for name, ratio, runs in (
+            ("Shu+'18", record["shu"]["ratio"], record["shu"]["runs"]),
+            ("Shu+'18 in the paper", 11, record["paper_runs"]),
+        ):
+            spreads = spread(runs)
+            cells = [fixed(spreads[task], 3 if task == "similarity" else 2) for task in PAPER_TASKS]
+            different = len({tuple(run.values()) for run in runs})
+            rows.append([name, fixed(ratio, 1), str(len(runs)), str(different), *cells])
+        yield FilledTable(head, rows, [record], record["name"])
 
 
 def run_ours(vectors: Path, size: tuple[int, int], *, threads: int) -> tuple[str, float]:

@@ -9,7 +9,7 @@ neighbours stay among the 10 nearest, and among the 100 nearest.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -21,9 +21,18 @@ from matplotlib.figure import Figure
 from benchmarks.common import Benchmark
 from benchmarks.compression.api import variance_lost
 from benchmarks.compression.embedding_systems import Compressed, all_systems, shu_saved
-from benchmarks.compression.trade_off import TASKS, Claim, Point, claims, formatted
+from benchmarks.compression.trade_off import (
+    PAPER,
+    PAPER_TASKS,
+    TASKS,
+    Claim,
+    Point,
+    claims,
+    formatted,
+)
 from benchmarks.compression.word_tasks import PAPER_FLOATS, WordTasks, facts, scores_of, shown
-from benchmarks.records import RESULTS
+from benchmarks.records import RESULTS, Record
+from benchmarks.tables import NONE, FilledTable
 from yakusu.vectors import read_vectors
 from yakusu.vectors.controls import centred
 
@@ -58,6 +67,61 @@ benchmark.option(
     help="files that benchmarks.compression.shu_codes wrote",
 )
 benchmark.option("--note", default="", help="remark for the record")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 2: the claims and their final count, and the uncompressed vectors, of each record."""
+    for record in records:
+        found: dict[str, dict[str, Any]] = {}
+        for claim in record["claims"]:
+            curve = f"{claim['system']} {claim['curve']}".strip()
+            found.setdefault(curve, {})[claim["task"]] = claim
+        tasks = [task for task in TASKS if task in record["tasks"]]
+        capitals = [task.capitalize() for task in tasks]
+        rows = [
+            [
+                curve,
+                each[tasks[0]]["reference"],
+                *(_counted(each[task]) for task in tasks),
+                PAPER.get(each[tasks[0]]["system"], NONE),
+            ]
+            for curve, each in found.items()
+        ]
+        name, head = record["name"], ["System", "Against", *capitals, "Paper, similarity"]
+        yield FilledTable(head, rows, [record], f"{name}: ratios without loss")
+        scored = [task for task in tasks if task in PAPER_TASKS]
+        rows = [
+            [curve, against, *(_ratio(each[task]["others"][against]) for task in scored)]
+            for curve, each in found.items()
+            for against in each[scored[0]]["others"]
+        ]
+        head = ["System", "Against", *(f"{task.capitalize()}, ratio" for task in scored)]
+        yield FilledTable(head, rows, [record], f"{name}: against other floats, not counted")
+        rows = [
+            [point["system"], *(formatted(task, point["scores"][task]) for task in tasks)]
+            for point in record["points"]
+            if not point["kind"]
+        ]
+        head = ["Vectors", *capitals]
+        yield FilledTable(head, rows, [record], f"{name}: uncompressed vectors")
+
+
+def _counted(claim: dict[str, Any]) -> str:
+    """The ratio of a claim, and the difference, interval and verdict of each of its counts."""
+    counts = [
+        f"{_signed(name, count['difference'])} ({_signed(name, count['low'])} to "
+        f"{_signed(name, count['high'])}) {count['verdict']}"
+        for name, count in claim["counts"].items()
+    ]
+    return f"{_ratio(claim['ratio'])}: {'; unused sets '.join(counts)}" if counts else NONE
+
+
+def _signed(task: str, difference: float) -> str:
+    return ("+" if difference > 0 else "") + formatted(task, difference)
+
+
+def _ratio(ratio: float | None) -> str:
+    return NONE if ratio is None else f"x{ratio:.1f}"
 
 
 def measure(made: Compressed, floats: np.ndarray, choice: WordTasks, reserved: WordTasks) -> Point:

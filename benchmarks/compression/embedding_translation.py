@@ -34,9 +34,10 @@ from benchmarks.compression.translators import (
     tokens_per_second,
     translated,
 )
-from benchmarks.records import RESULTS
+from benchmarks.records import RESULTS, Record
 from benchmarks.runs import slug
 from benchmarks.speed.systems import cpu_flags
+from benchmarks.tables import FilledTable, Row, Table, fill, fixed, score_of, times
 from benchmarks.workers import in_turns, speedup
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError
@@ -77,6 +78,84 @@ benchmark.option("--rounds", type=int, default=3, help="of the comparison of spe
 benchmark.option("--shu", type=int, metavar="STEPS", help="training steps of the baseline")
 benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(default)s)")
 benchmark.option("--loss", type=float, default=0.5, help="BLEU that counts as no loss (0.5)")
+
+
+_COSTS = (
+    ("Tables", "{side}"),
+    ("Method", "{method}"),
+    ("Size", "{size}"),
+    ("Table ratio", "{ratio:,.1f}"),
+    ("Model, MB", times("model_bytes", 1e-6, 2)),
+    ("Memory, MiB", times("memory", 2**-20, 1)),
+    ("Tokens per second", "{tokens_per_second:,.0f}"),
+)
+_IN_TORCH = Table(
+    (
+        ("Table", "{side}"),
+        ("Method", "{method}"),
+        ("Ratio", "{ours.ratio:,.1f}"),
+        ("Size", "{ours.size}"),
+        ("BLEU before", "{before:,.2f}"),
+        ("BLEU after", "{ours.bleu:,.2f}"),
+    ),
+    rows=lambda record: _sides(record),
+    title="{name}: translated and chosen with torch",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 3: what each size costs, and the sizes that are chosen, two tables per translator.
+
+    Older records have one size per method, translated by torch.
+    """
+    for record in records:
+        if record.get("choices") is None:
+            yield from _IN_TORCH([record])
+        else:
+            yield _choices(record)
+            yield _sizes(record)
+
+
+def _choices(record: Record) -> FilledTable:
+    before = fixed(bleu(record["test"]))
+    columns = (
+        *_COSTS[:4],
+        ("BLEU before", lambda _: before),
+        ("BLEU after", score_of("test")),
+        ("Difference", "{difference.value:+.2f}"),
+        ("95% interval", "{difference.low:+.2f} to {difference.high:+.2f}"),
+    )
+    title = f"{record['name']}: largest ratio within {record['loss']} BLEU on the development set"
+    title += f"; test set, {record['sentences']['test']:,} sentences"
+    return fill(columns, record["choices"], [record], title)
+
+
+def _sizes(record: Record) -> FilledTable:
+    """Costs of all sizes; the speed-up compares with the uncompressed model in one precision."""
+    same = "float32" if record["precision"] == "float32" else "int8"
+    base = record["references"][f"uncompressed, {same}"]["tokens_per_second"]
+    references: list[Row] = [
+        {**own, "method": name, "times as fast": {"value": own["tokens_per_second"] / base}}
+        for name, own in record["references"].items()
+    ]
+    columns = (
+        *_COSTS,
+        (f"Speed-up over uncompressed, {same}", "{times as fast.value:,.2f}"),
+        ("Dev BLEU", score_of("dev")),
+    )
+    title = f"{record['name']}: development set, {record['sentences']['dev']:,} sentences"
+    return fill(columns, [*references, *record["points"]], [record], title)
+
+
+def _sides(record: Record) -> Iterator[Row]:
+    for key, found in record["table 3"].items():
+        side, method = key.split(", ", 1)
+        yield {
+            "side": side,
+            "method": method.replace("whole numbers", "integers"),
+            "before": bleu(record["score"]),
+            "ours": found["ours"],
+        }
 
 
 def sets(args: argparse.Namespace) -> dict[str, ParallelLines]:

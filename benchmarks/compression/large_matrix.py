@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,8 @@ import numpy as np
 from benchmarks.common import Benchmark
 from benchmarks.compression.api import variance_lost
 from benchmarks.compression.spectrum import parts
+from benchmarks.records import Record
+from benchmarks.tables import NONE, FilledTable, Table, entries, fixed, times
 from yakusu.compress import CodebookCompressor, LatticeCompressor
 from yakusu.errors import DataError
 from yakusu.vectors import open_matrix
@@ -39,6 +42,38 @@ benchmark = Benchmark(
 )
 benchmark.option("--matrix", type=Path, help="a .npy file, such as spectrum.py writes")
 benchmark.option("--rows", type=int, default=100_000, help="rows for the cost of sampling")
+
+
+_COSTS = Table(
+    (
+        ("Method", "{name}"),
+        ("Seconds", "{seconds:,.0f}"),
+        ("Peak GiB", "{peak_gib:,.2f}"),
+        ("File, MiB", times("file_bytes", 2**-20)),
+        ("Ratio", "{report.facts.ratio:,.1f}"),
+        ("Variance lost", "{report.share_lost:.2%}"),
+        ("Rows fitted", "{report.n_fitted:,.0f}"),
+        ("Rows measured", "{report.n_measured:,.0f}"),
+    ),
+    rows=entries("commands"),
+    title="{name}",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Cost of the command, and the share of variance lost by size of the sample."""
+    for record in records:
+        yield from _COSTS([record])
+        lost = {(p["method"], p["sample"]): p["lost"] for p in record["sampling"]}
+        methods = list(dict.fromkeys(method for method, _ in lost))
+        samples = list(dict.fromkeys(sample for _, sample in lost))
+        rows = []
+        for sample in samples:
+            more = (lost[m, sample] / lost[m, samples[-1]] - 1 for m in methods)
+            cells = [NONE if sample == samples[-1] else f"{each:+.2%}" for each in more]
+            rows.append([fixed(sample, 0), *(f"{lost[m, sample]:.4%}" for m in methods), *cells])
+        head = ["Rows fitted", *(f"Lost, {m}" for m in methods), *(f"More, {m}" for m in methods)]
+        yield FilledTable(head, rows, [record], f"The first {record['rows']:,} rows")
 
 
 def command(matrix: Path, method: str, folder: Path) -> dict[str, Any]:
@@ -90,9 +125,9 @@ def main(args: argparse.Namespace) -> None:
             raise DataError("--matrix is missing: write one with benchmarks.compression.spectrum")
         matrix = open_matrix(args.matrix)
         commands = {method: command(args.matrix, method, folder) for method in METHODS}
+        points = sampling(matrix[: args.rows].astype(np.float32))
     for method, cost in commands.items():
         print(f"{method}: {cost['seconds']} s, at most {cost['peak_gib']} GiB (limits: {TARGET})")
-    points = sampling(matrix[: args.rows].astype(np.float32))
     name = f"{len(matrix):,} x {matrix.shape[1]}, {matrix.dtype}"
     benchmark.record({"name": name, "commands": commands, "rows": args.rows, "sampling": points})
 

@@ -7,6 +7,7 @@ on captions choose the checkpoints. The parent is a model of recipes/tatoeba-tin
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.interop.small import first_pairs
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, bleu, curve, slug
+from benchmarks.records import Record
+from benchmarks.runs import CURVES, RECIPES, Remarks, bleu, curve, slug
+from benchmarks.tables import FilledTable, Table, score_of
 
 LANGUAGES = "en", "de"
 CAPTIONS, TEST = "multi30k/train", "multi30k/test2016"
@@ -54,6 +57,21 @@ benchmark.option(
     help="test set of the parent's domain, below the folder with the corpora (%(default)s)",
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+_BLEU = Table(
+    (
+        ("Model", "{name}"),
+        ("BLEU, captions", score_of("captions")),
+        ("BLEU, Tatoeba", score_of("old")),
+    )
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """BLEU on captions and on the parent's test set, and the dev scores of each run."""
+    yield from _BLEU(records)
+    yield from CURVES([record for record in records if record.get("curve")])
 
 
 def train(system: str, n: int, args: argparse.Namespace) -> Path:

@@ -5,13 +5,16 @@ training of both takes as many steps as that of the one model.
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, bleu, curve, slug
+from benchmarks.records import Record
+from benchmarks.runs import CURVES, RECIPES, Remarks, bleu, curve, slug
+from benchmarks.tables import FilledTable, fill, score_of
 from yakusu.recipe import Recipe
 
 BOTH = "en-de and en-fr"
@@ -32,6 +35,14 @@ benchmark = Benchmark(
 benchmark.option("--systems", nargs="+", default=[BOTH, *PAIRS], help="of %(default)s")
 benchmark.option("--tests", nargs="+", default=TESTS, help="test sets of Multi30k (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """BLEU of each model on each test set."""
+    tests = dict.fromkeys(test for record in records for test in record["scores"])
+    columns = [("Model", "{name}"), *((test, score_of(f"scores.{test}")) for test in tests)]
+    yield fill(columns, records, records)
+    yield from CURVES(records)
 
 
 def recipe_of(system: str, args: argparse.Namespace) -> Recipe:

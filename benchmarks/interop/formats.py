@@ -9,6 +9,7 @@ library of the original in the same way.
 """
 
 import argparse
+from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 from benchmarks.common import Benchmark
 from benchmarks.interop import exports, imports, models
+from benchmarks.records import Record
+from benchmarks.tables import NONE, FilledTable, fixed, text, times
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 
@@ -38,6 +41,48 @@ benchmark.option(
 benchmark.option("--model", nargs="*", default=[], metavar="NAME=PATH", help="trained models")
 benchmark.option("--src", type=Path, help="source sentences of --model (default: a phrasebook)")
 benchmark.option("--sentences", type=int, default=100, help="%(default)s; at most 200")
+
+
+_COMPARED = (
+    ("Model", "{model}"),
+    ("Largest difference", "{difference:.1e}"),
+    ("Identical, greedy", "{greedy.identical} of {sentences}"),
+    ("Identical, beam 4", "{beam.identical} of {sentences}"),
+)
+_EXPORTED = (
+    ("Model folder, kB", times("model_bytes", 1e-3)),
+    ("Written, kB", times("bytes", 1e-3)),
+    (
+        "Same tensors after import",
+        lambda row: f"{row['tensors'][0]} of {row['tensors'][1]}" if row["tensors"] else NONE,
+    ),
+)
+_IMPORTED = (("Original, kB", times("bytes", 1e-3)),)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """One table for each format of exports, and one for each format of imports."""
+    for record in records:
+        exported = record["name"] == "exports"
+        seconds = f"Seconds, at a load of {fixed(record.load_before, 1)}"
+        columns = (*_COMPARED, *(_EXPORTED if exported else _IMPORTED), (seconds, "{seconds:,.1f}"))
+        for name in dict.fromkeys(row["format"] for row in record["rows"]):
+            rows = [
+                [row["model"], refusal(row), *[NONE] * (len(columns) - 2)]
+                if "refused" in row
+                else [text(cell, row) for _, cell in columns]
+                for row in record["rows"]
+                if row["format"] == name
+            ]
+            title = f"{'Export to' if exported else 'Import from'} {name}"
+            yield FilledTable([heading for heading, _ in columns], rows, [record], title)
+
+
+def refusal(row: dict[str, Any]) -> str:
+    """What the format does not support, or the error, without what to do instead."""
+    reason: str = row["refused"].partition(": ")[0]
+    kind = "not supported" if reason.startswith("the format") else "error"
+    return f"{kind}: {reason}"
 
 
 def export_rows(args: argparse.Namespace, libraries: list[str]) -> list[dict[str, Any]]:

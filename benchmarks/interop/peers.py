@@ -17,6 +17,8 @@ from typing import Any
 
 from benchmarks.common import Benchmark
 from benchmarks.interop.environments import ROOT, environment, pinned
+from benchmarks.records import Record
+from benchmarks.tables import Table, fixed
 from yakusu.errors import RunError
 
 _CTRANSLATE2 = ("export/test_ctranslate2_export.py", "export/test_ctranslate2_import.py")
@@ -41,6 +43,25 @@ benchmark = Benchmark(
     "peers", __doc__, example="python -m benchmarks.interop.peers --peers transformers-4"
 )
 benchmark.option("--peers", nargs="+", default=list(TESTS), choices=TESTS, help="all")
+
+
+def _libraries(record: Record) -> str:
+    if error := record.get("error"):
+        return f"error: {error}"
+    return ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+
+
+tables = Table(
+    (
+        ("Environment", "{name}"),
+        ("Libraries", _libraries),
+        ("Passed", "{passed}"),
+        ("Skipped", "{skipped}"),
+        ("Failed", "{failed}"),
+        ("Seconds", "{seconds:,.0f}"),
+        ("Load", lambda record: fixed(record.load_before, 1)),
+    )
+)
 
 
 def counts(report: str) -> dict[str, int]:

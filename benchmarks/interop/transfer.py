@@ -7,13 +7,16 @@ with the best dev score is chosen.
 """
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.interop.small import first_pairs
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, bleu, curve, slug
+from benchmarks.records import Record
+from benchmarks.runs import CURVES, RECIPES, Remarks, bleu, curve, slug
+from benchmarks.tables import FilledTable, Table, fixed, score_of
 
 N_PAIRS = 5000
 LANGUAGES = "en", "ja"
@@ -45,6 +48,21 @@ benchmark.option(
     "--rates", nargs="+", type=float, default=[0.4, 1.2], help="training.lr_scale (%(default)s)"
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+_BLEU = Table(
+    (
+        ("Model", "{name}"),
+        ("BLEU, dev set", lambda r: fixed(max(point["dev_bleu"] for point in r["curve"]))),
+        ("BLEU, test set", score_of("test")),
+    )
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """The best dev score of each run, and BLEU on the test set of the chosen ones."""
+    yield from _BLEU(records)
+    yield from CURVES(records)
 
 
 def train(system: str, rate: float, args: argparse.Namespace) -> dict[str, Any]:

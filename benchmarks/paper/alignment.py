@@ -9,7 +9,7 @@ punctuation around words.
 import argparse
 import re
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, Table, fixed, scores
 from yakusu.alignment import (
     Link,
     Weights,
@@ -29,6 +31,7 @@ from yakusu.alignment import (
     word_weights,
 )
 from yakusu.data.files.text import read_lines
+from yakusu.data.tokenizer import Tokenizer
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.translator import Translator
 
@@ -43,6 +46,29 @@ benchmark = Benchmark(
     quick={"rounds": 1},
 )
 benchmark.option("--rounds", type=int, default=3, help="runs of eflomal (%(default)s)")
+
+
+_WEIGHTS = Table(
+    (
+        ("Weights", "{weights}"),
+        ("AER, %", "{aer:,.1f}"),
+        ("AER, %, next position", "{shifted:,.1f}"),
+    ),
+    rows=lambda record: record["rows"],
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Alignment error rates of methods, of other aligners, and of each layer and head."""
+    for record in records:
+        bleu = fixed(scores(record["score"])["BLEU"])
+        trained = f"{record['name']}, {record['steps']:,} steps, dev BLEU {bleu}"
+        rows = [[f"attention: {name}", fixed(aer, 1)] for name, aer in record["methods"].items()]
+        rows += [
+            [name, fixed(statistics.mean(rounds), 1)] for name, rounds in record["others"].items()
+        ]
+        yield FilledTable(["Links", "AER, %"], rows, [record], trained)
+        yield from _WEIGHTS([record])
 
 
 @dataclass(frozen=True)
@@ -85,7 +111,7 @@ class Aligned:
         self.words = [
             (
                 content_words(tokenizer.source_words(src), tokenizer.source_surfaces(src)),
-                content_words(tokenizer.target_words(tgt), tokenizer.target_surfaces(tgt)),
+                content_words(target_words(tokenizer, tgt), tokenizer.target_surfaces(tgt)),
             )
             for src, tgt in zip(gold.src, gold.tgt, strict=True)
         ]
@@ -110,6 +136,15 @@ class Aligned:
             )
             rows.append({"weights": name, "aer": self.aer(here), "shifted": self.aer(there)})
         return rows
+
+
+def target_words(tokenizer: Tokenizer, sentence: str) -> list[int]:
+    """Return the word of each piece; a piece without text belongs to the next word."""
+    last = len(sentence.split()) - 1
+    return [
+        min(len(sentence[:end].split()) - bool(sentence[begin:end].strip()), last)
+        for begin, end in tokenizer.tgt.offsets(sentence)
+    ]
 
 
 def parts(n_layers: int, n_heads: int) -> Iterable[tuple[str, slice, slice]]:

@@ -22,6 +22,7 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import Remarks, curve, slug
+from benchmarks.tables import Table, score_of
 from yakusu.data import config
 from yakusu.data.corpus import read_pairs
 from yakusu.data.files.text import read_lines
@@ -111,6 +112,20 @@ benchmark.option(
     "--rows", nargs="+", default=list(CORPORA), choices=CORPORA, help="in quotes (default: all)"
 )
 benchmark.option("--set", nargs="+", default=[], help="further settings of all runs, key=value")
+
+
+tables = Table(
+    (
+        ("Corpus", "{name}"),
+        ("Pairs", "{pairs:,.0f}"),
+        ("Recipe", "`{chosen}`"),
+        ("Steps", "{steps:,.0f}"),
+        ("Minutes", "{minutes:,.0f}"),
+        ("Dev BLEU", score_of("dev_score")),
+        ("Test BLEU", score_of("score")),
+        ("Other settings", lambda record: ", ".join(record["settings"])),
+    )
+)
 
 
 def pairs_of(part: Part, data: Path, languages: tuple[str, str]) -> list[tuple[str, str]]:

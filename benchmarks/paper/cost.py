@@ -13,6 +13,8 @@ import torch
 
 import yakusu
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import NONE, Table
 from yakusu.data.batches import Batch
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
@@ -27,6 +29,28 @@ benchmark = Benchmark(
 benchmark.option("what", nargs="?", default="base", help="recipe by name or path, or model folder")
 benchmark.option(
     "--length", type=int, default=28, help="tokens per sentence, with eos (%(default)s)"
+)
+
+
+def _paper(record: Record) -> float | None:
+    return float(record["paper"].split()[0]) if record.get("paper") else None
+
+
+tables = Table(
+    (
+        ("Recipe", "{name}"),
+        ("Parameters", "{parameters:,.0f}"),
+        ("Steps", "{steps:,.0f}"),
+        ("FLOPs per target token", "{FLOPs a target token:.3g}"),
+        ("FLOPs per step", "{FLOPs a step:.3g}"),
+        ("FLOPs counted", "{counted:.2e}"),
+        ("Paper, by its formula", lambda r: f"{paper:.1e}" if (paper := _paper(r)) else NONE),
+        (
+            "Counted / paper",
+            lambda r: f"{r['counted'] / paper:.0%}" if (paper := _paper(r)) else NONE,
+        ),
+        ("Hours on 8 P100, at least", "{hours on 8 P100, at least:,.1f}"),
+    )
 )
 
 

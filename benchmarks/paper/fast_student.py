@@ -11,6 +11,7 @@ that of the medians over the rounds.
 import argparse
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from typing import Any
 import yakusu
 from benchmarks.bleu import ParallelLines, Scorer
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, fill, score_of
 from benchmarks.workers import in_turns, speedup
 from yakusu.errors import DataError
 from yakusu.folder import read_json
@@ -47,6 +50,31 @@ benchmark.option("--beams", type=int, nargs="*", default=[], help="further beams
 benchmark.option("--set", default="multi30k/val", help="set in --data, en-de (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
 benchmark.option("--precision", default="float32", choices=("float32", "int8"), help="%(default)s")
+
+
+_COLUMNS = (
+    ("Model", "{name}"),
+    ("Beam", "{beam}"),
+    ("Parameters", "{parameters:,.0f}"),
+    ("BLEU", score_of("score")),
+    (
+        "Difference, 95% interval",
+        lambda record: "{:+.2f}, {:+.2f} to {:+.2f}".format(*record["difference"]),
+    ),
+    ("Sentences per second", "{sentences_per_second:,.1f}"),
+    ("Relative speed", "{ratio.value:,.2f}"),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """BLEU and speed of students: a table for each set and model they are compared with."""
+    groups: dict[tuple[str | None, str | None], list[Record]] = {}
+    for record in records:
+        key = record.get("compared_with"), record.get("test_set")
+        groups.setdefault(key, []).append(record)
+    for (name, test_set), same in groups.items():
+        title = f"Compared with the {name}" if name else "A student with d_model 128"
+        yield fill(_COLUMNS, same, same, title + (f", {test_set}" if test_set else ""))
 
 
 @cache

@@ -37,6 +37,7 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import Remarks, curve, open_translator
+from benchmarks.tables import Table, score_of
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json, write_json, write_text
@@ -66,6 +67,19 @@ benchmark.option("--peer-python", help="Python of an environment with JoeyNMT")
 benchmark.option("--set", nargs="+", default=[], help="settings of yakusu's run, key=value")
 benchmark.option("--pieces", type=int, default=PIECES, help=argparse.SUPPRESS)
 benchmark.option("--width", type=int, default=256, help=argparse.SUPPRESS)
+
+
+tables = Table(
+    (
+        ("System", "{name}"),
+        ("Parameters", "{parameters:,.0f}"),
+        ("Epochs", "{epochs:,.0f}"),
+        ("Steps", "{steps:,.0f}"),
+        ("Minutes", "{minutes:,.0f}"),
+        ("Dev BLEU", score_of("dev")),
+        ("Test BLEU", score_of("test")),
+    )
+)
 
 
 # ---- JoeyNMT -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ encoder layers read the source from right to left (Sutskever et al. 2014).
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ import yakusu
 from benchmarks import runs
 from benchmarks.common import Benchmark
 from benchmarks.paper.table2_grid import Setting, choose, recipe_of, within
-from benchmarks.paper.table2_rows import SYSTEMS, System, comparable
+from benchmarks.paper.table2_rows import SYSTEMS, System, comparable, tried
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
+from benchmarks.tables import FilledTable, fixed
 from yakusu.data.corpus import Corpus
 from yakusu.data.files.text import read_lines
 from yakusu.folder import write_text
@@ -59,6 +60,19 @@ benchmark.option(
 benchmark.option("--flops", type=float, default=4e13, help="budget per model (%(default)g)")
 benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """BLEU by sentence length, a column for each system and budget; and the settings tried."""
+    records = comparable(records)
+    rows = [
+        [fixed(points[0]["words"], 1), str(points[0]["sentences"])]
+        + [f"{fixed(point['bleu'])} ({fixed(point['length_ratio'])})" for point in points]
+        for points in zip(*(record["points"] for record in records), strict=True)
+    ]
+    names = [f"{record['name']}, {record['budget']:.1e} FLOPs" for record in records]
+    yield FilledTable(["Source words, mean", "Sentences", *names], rows, records)
+    yield from tried({record["name"]: record for record in records})
 
 
 def joined(lines: Sequence[str], size: int) -> Lines:

@@ -16,7 +16,7 @@ Each system is a run below --runs; rerun the same command to resume. A finished 
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +24,19 @@ from matplotlib.figure import Figure
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, title
+from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, TREES, title
 from benchmarks.paper.parsing_trees import (
     Scored,
     Trees,
     baseline,
     best_label,
-    interval,
     parsed,
     write_parses,
 )
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import Remarks, curve, slug, with_supported_engine
+from benchmarks.tables import NONE, FilledTable, Table, fill, score_of
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.train import Trained
 from yakusu.recipe import Recipe
@@ -72,6 +72,55 @@ benchmark.option(
     "--weight", type=float, default=0.5, help="weight of an automatically parsed tree (%(default)s)"
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+_RESULTS = (
+    ("System", "{model}"),
+    ("Trained on", lambda record: TREES.get(record.get("kind", ""), NONE)),
+    ("F1, choosing", score_of("choosing", "F1")),
+    ("F1", "{f1:,.2f}"),
+    ("95% interval", lambda record: "{:.2f} to {:.2f}".format(*record["interval"])),
+    ("Precision", score_of("score", "precision")),
+    ("Recall", score_of("score", "recall")),
+    ("Exact match", score_of("score", "exact match")),
+    ("F1, GUM", score_of("gum", "F1")),
+    ("Training pairs", "{pairs:,.0f}"),
+    ("Steps", "{steps:,.0f}"),
+    ("Minutes", "{training_minutes:,.0f}"),
+    ("Device", lambda record: record.machine.device if record.get("steps") else NONE),
+    ("Paper's F1, WSJ 23", "{paper:,.1f}"),
+)
+_DIFFERENCES = (
+    ("Effect", "{effect}"),
+    ("From", lambda row: title(row["before"])),
+    ("To", lambda row: title(row["after"])),
+    ("Difference in F1", "{difference:+.2f}"),
+    ("95% interval", lambda row: "{:+.2f} to {:+.2f}".format(*row["interval"])),
+)
+_TRIALS = Table(
+    (
+        ("System", "{model}"),
+        ("Trained on", lambda record: TREES[record["kind"]]),
+        ("Settings", lambda record: ", ".join(record["overrides"])),
+        ("F1, choosing", score_of("choosing", "F1")),
+        ("Steps", "{steps:,.0f}"),
+    ),
+    title="Settings that were compared",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 4, the newest comparison of each two systems, and the settings that were compared.
+
+    Earlier records, without intervals, chose and reported on the same trees and are not shown.
+    """
+    found = [record for record in records if record.get("interval")]
+    yield fill(_RESULTS, sorted(found, key=lambda record: float(record["f1"])), found)
+    if compared := [record for record in records if record.get("rows")]:
+        rows = {(row["before"], row["after"]): row for record in compared for row in record["rows"]}
+        yield fill(_DIFFERENCES, rows.values(), compared, "Differences between systems")
+    if trials := [record for record in records if record.get("trial")]:
+        yield from _TRIALS(trials)
 
 
 def own_trees(runs: Path, model: str) -> Path:
@@ -152,7 +201,7 @@ def differences(found: dict[str, Scored]) -> list[dict[str, Any]]:
             "after": after,
             "effect": effect,
             "difference": round(found[after].f1 - found[before].f1, 2),
-            "interval": interval(found[after].resamples - found[before].resamples),
+            "interval": found[after].over(found[before]),
         }
         for before, after, effect in COMPARISONS
         if {before, after} <= found.keys()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from nltk.tree import Tree
 
 import yakusu
+from benchmarks.bootstrap import Floats, interval, resampled
 from yakusu.data.brackets import UNTAGGED, delinearise
 from yakusu.data.files.text import windows
 from yakusu.data.files.tree_files import tree_files
@@ -21,7 +21,6 @@ from yakusu.translator.folder.folder import model_hash
 
 BLOCK = 500  # sentences in a file of parses, which is written completely or not at all
 LABELS = ("NP", "VP", "S", "PP", "SBAR")  # of right-branching trees
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class Scored:
     """Parses compared with the true trees.
 
     scores: Labelled F1, precision, recall and exact match.
-    resamples: F1 of resamples of the sentences (paired bootstrap, as in `yakusu.metrics`), (B,).
+    resamples: F1 of resamples of the sentences (`benchmarks.bootstrap`), (B,).
     """
 
     scores: list[Score]
@@ -113,7 +112,8 @@ class Scored:
         made, truth = (list(read_trees(tree_files(place))) for place in (parses, trees))
         matches = compare(made, truth)
         counts = np.array([(2 * m.matched, m.predicted + m.true) for m in matches])
-        return cls(total(matches).scores(), resampled(counts))
+        part, whole = resampled(counts).T  # (B,), (B,)
+        return cls(total(matches).scores(), np.asarray(100 * part / np.maximum(whole, 1)))
 
     @property
     def f1(self) -> float:
@@ -123,28 +123,18 @@ class Scored:
     @property
     def interval(self) -> list[float]:
         """The 95% bootstrap interval of F1."""
-        return interval(self.resamples)
+        return _rounded(self.resamples)
+
+    def over(self, other: "Scored") -> list[float]:
+        """The 95% bootstrap interval of the difference from another system's F1."""
+        return _rounded(self.resamples - other.resamples)
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.scores))
 
 
-def resampled(counts: npt.NDArray[np.int64], *, n_samples: int = 1000, seed: int = 12345) -> Floats:
-    """Return the F1 of resamples of sentences, (B,).
-
-    Args:
-        counts: Numerator and denominator of F1 of each sentence, (N, 2).
-        n_samples: Number of resamples B.
-        seed: Seed; with the same seed, all systems are scored on the same resamples.
-    """
-    picked = np.random.default_rng(seed).integers(len(counts), size=(n_samples, len(counts)))
-    part, whole = counts[picked].sum(axis=1).T  # (B,), (B,)
-    return np.asarray(100 * part / np.maximum(whole, 1))
-
-
-def interval(resamples: Floats) -> list[float]:
-    """Return the 2.5th and the 97.5th percentile."""
-    return [round(float(bound), 2) for bound in np.percentile(resamples, [2.5, 97.5])]
+def _rounded(resamples: Floats) -> list[float]:
+    return [round(bound, 2) for bound in interval(resamples)]
 
 
 # ---- the baseline --------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from torch import Tensor
 
 from benchmarks.bleu import ParallelLines
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, Table
 from yakusu.data.batches import pad
 from yakusu.data.files.text import windows
 from yakusu.data.vocabulary import EOS
@@ -58,6 +60,37 @@ benchmark.option("--lowercase", action="store_true", help="ignore case")
 benchmark.option("--rounds", type=int, default=3, help="%(default)s")
 benchmark.option("--limit", type=int, help="number of sentences")
 benchmark.option("--beam", type=int, default=4, help="%(default)s")
+
+
+_SETTINGS = Table(
+    (
+        ("Search", "{name}"),
+        ("BLEU", "{bleu:,.2f}"),
+        ("Mean score", "{score:,.4f}"),
+        ("Better", "{better}"),
+        ("Worse", "{worse}"),
+        ("Identical", "{identical:.1%}"),
+        ("Rows per token", "{rows_per_token:,.2f}"),
+        ("Speed", "{speed:,.2f}"),
+    ),
+    rows=lambda record: record["settings"],
+    title="{name}, {sentences:,} sentences, beam {beam}",
+)
+_RANDOM = Table(
+    (
+        ("Sentences", "{sentences}"),
+        ("2K candidates better", "{better}"),
+        ("Worse", "{worse}"),
+    ),
+    rows=lambda record: [record["random_models"]],
+    title="Untrained models",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """The search and its settings, one table per dev set, and the newest untrained models."""
+    yield from _SETTINGS(records)
+    yield from _RANDOM(records[-1:])
 
 
 class ShrinkingBeam(Search):

@@ -26,7 +26,8 @@ from torch import Tensor, nn
 
 from benchmarks.common import Benchmark
 from benchmarks.paper.layers import BY_N, LAYERS, Layer, Size
-from benchmarks.records import RESULTS, read
+from benchmarks.records import RESULTS, Record, read
+from benchmarks.tables import NONE, Table
 from yakusu.training.flops import counting
 
 # Rows that are not, or not completely, in the paper's table.
@@ -46,6 +47,36 @@ benchmark = Benchmark(
 benchmark.option("--layers", nargs="+", default=list(LAYERS), choices=LAYERS, help="default: all")
 benchmark.option("--lengths", nargs="+", type=int, default=[8, 16, 32, 64], help="n of the chains")
 benchmark.option("--seed", type=int, default=1, help="seed of weights and inputs (%(default)s)")
+
+
+def _stated(record: Record, i: int) -> str:
+    """Complexity, operations or path as the paper states it, if it states all three."""
+    parts = record["paper"].partition(";")[0].split(", ")
+    found = [part if part.startswith("O") else part.split(" ", 1)[-1] for part in parts]
+    return found[i] if len(found) == 3 else NONE
+
+
+def _growth(record: Record) -> str:
+    return " ".join(f"{size}^{own['flops']:.2f}" for size, own in record["exponents"].items())
+
+
+tables = Table(
+    (
+        ("Layer", "{name}"),
+        ("Complexity", lambda record: _stated(record, 0)),
+        ("Sequential operations", lambda record: _stated(record, 1)),
+        ("Maximum path length", lambda record: _stated(record, 2)),
+        ("FLOPs grow with", _growth),
+        ("Time, exponent of n", "{exponents.n.seconds:,.2f}"),
+        ("Memory, exponent of n", "{exponents.n.bytes:,.2f}"),
+        ("Longest chain, n = 64", lambda r: str(r["dependence"][-1]["chain"])),
+        (
+            "Layers to connect the ends, n = 64",
+            lambda r: str(r["dependence"][-1]["layers"] or "never"),
+        ),
+    )
+)
+
 
 # ---- costs ---------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ processes train systems of the same recipe.
 
 import argparse
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -34,12 +34,15 @@ from benchmarks.paper.table2_rows import (
     NOT_REPRODUCED,
     SYSTEMS,
     System,
+    batch_tokens,
     budgets_of,
     newest,
+    tried,
 )
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
+from benchmarks.tables import NONE, FilledTable, fixed
 from yakusu.data.files.text import read_lines
 from yakusu.metrics import paired_bootstrap
 
@@ -71,6 +74,48 @@ benchmark.option("--grid-flops", type=float, default=2e13, help="budget of the g
 benchmark.option("--seeds", type=int, default=1, help="seeds of single models (%(default)s)")
 benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 2: a row for each system, columns for each budget; and the settings tried."""
+    found = newest(records)
+    budgets = budgets_of(found)
+    by_name = {
+        name: [found.get((name, budget)) for budget in budgets]
+        for name in dict.fromkeys(name for name, _ in found)
+    }
+    falling = sorted(by_name.items(), key=lambda item: -item[1][0]["bleu"] if item[1][0] else 0)
+    rows = [_system(name, results) for name, results in falling]
+    head = ["System"]
+    for budget in budgets:
+        named = budget if budget == CONVERGED else f"{budget:g} FLOPs"
+        head += [f"BLEU, {named}", "p"]
+    head += ["Parameters", "Paper, WMT 2014 en-de"]
+    title = f"Batches of {batch_tokens(list(found.values())[-1]):,} tokens"
+    yield FilledTable(head, rows, list(found.values()), title)
+    yield from tried(
+        {
+            name: record
+            for (name, budget), record in found.items()
+            if not name.startswith("ensemble")
+            and (record.get("grid") or {}).get("budget") == budget
+        }
+    )
+
+
+def _system(name: str, results: list[Record | None]) -> list[str]:
+    """Return the row of a system: the mean and the spread of its seeds for each budget."""
+    cells = []
+    for result in results:
+        if result is None:
+            cells += [NONE, NONE]
+            continue
+        seeds, p_values = result.get("bleus", []), result.get("p_values")
+        spread = f" (spread {fixed(result['spread'])}, n = {len(seeds)})" if seeds[1:] else ""
+        p = fixed(max(p_values), 4) if p_values else NONE
+        cells += [fixed(result["bleu"]) + spread, p]
+    (parameters, *_) = (fixed(result["parameters"], 0) for result in results if result)
+    return [name, *cells, parameters, SYSTEMS[name].paper if name in SYSTEMS else NONE]
 
 
 # ---- training ------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """The systems of Table 2, those that are not reproduced, and which records can be compared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.records import Record
+from benchmarks.tables import FilledTable, Row, fill
 
 CONVERGED = "until convergence"  # the budget of a run that ends by patience
 MIN_BATCHES = 4  # of a step: with fewer, nearly every update sees sentences of only one length
@@ -94,3 +95,23 @@ def _settings(record: Record) -> tuple[Any, ...]:
     training = recipe["training"]
     averaging = training["keep_last"], bool(training.get("ema_decay"))
     return recipe["batches"]["step_tokens"], batch_tokens(record), averaging, training["precision"]
+
+
+def tried(records: Mapping[str, Record]) -> Iterator[FilledTable]:
+    """The dev scores of the settings that were tried for each system, where there are several."""
+    grids = {name: record.get("grid") or {"tries": []} for name, record in records.items()}
+    shown = {name: grid for name, grid in grids.items() if len(grid["tries"]) > 1}
+    rows: list[Row] = [
+        {"name": name, **setting} for name, grid in shown.items() for setting in grid["tries"]
+    ]
+    columns = (
+        ("System", "{name}"),
+        ("Peak rate", "{rate:g}"),
+        ("Dropout", "{dropout:g}"),
+        ("Dev perplexity", "{dev_perplexity:,.2f}"),
+        ("Dev BLEU", "{dev_bleu:,.2f}"),
+    )
+    if rows:
+        budgets = sorted({f"{grid['budget']:g}" for grid in shown.values()})
+        title = f"Settings tried within {', '.join(budgets)} FLOPs"
+        yield fill(columns, rows, [records[name] for name in shown], title)

@@ -24,7 +24,7 @@ an effect exceeds the spread of three seeds in 24% of cases, and the best of thr
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,13 @@ from benchmarks.paper.table3_rows import (
     best,
     comparable,
     row_of,
+    trained_as,
     verdict,
 )
 from benchmarks.quick import SETTINGS
-from benchmarks.records import RESULTS, read
+from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import RECIPES, prepare, slug
+from benchmarks.tables import NONE, FilledTable, Table, fixed
 from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.recipe import Recipe
@@ -70,6 +72,41 @@ benchmark = Benchmark(
 benchmark.option("--rows", nargs="+", default=list(CHOICES), choices=CHOICES, help="default: all")
 benchmark.option("--seeds", type=int, default=3, help="seeds of the base model (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+_RUNS = Table(
+    (
+        ("Model", "{name}"),
+        ("Perplexity", "{perplexity:,.2f}"),
+        ("BLEU", "{bleu:,.2f}"),
+        ("Best at step", "{best_step:,.0f}"),
+        ("Steps", "{steps:,.0f}"),
+        ("Ended by", lambda record: record["limit"].partition(" ")[0]),
+        ("Minutes", "{minutes:,.0f}"),
+        ("FLOPs counted", "{flops.counted:.1e}"),
+    ),
+    title="Training runs",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Table 3, and the models that were trained for it, with those at rates not chosen."""
+    found = comparable(records)
+    results = best(record.model_extra or {} for record in found)
+    bases = {measure: Base.of(results, measure) for measure in NOISE}
+    rows = []
+    for name, result in results.items():
+        paper, cells = ROWS[row_of(name)], [trained_as(result, results["base"]) or NONE]
+        for measure, digits in (("perplexity", 2), ("bleu", 1)):
+            effect = verdict(name, measure, result[measure], bases[measure]) or NONE
+            cells += [fixed(result[measure]), fixed(getattr(paper, measure), digits), effect]
+        rows.append([name, *cells, fixed(result["parameters"], 0)])
+    head = ["Row", "Trained as", "Perplexity", "Paper", "Effect", "BLEU", "Paper", "Effect"]
+    base = results["base"]["recipe"]["model"]
+    title = "Effects; base has N = {n_layers}, d_model = {d_model}, d_ff = {d_ff}, h = {n_heads}"
+    yield FilledTable([*head, "Parameters"], rows, found, title.format_map(base))
+    if runs := [record for record in found if record.get("curve")]:
+        yield from _RUNS(runs)
 
 
 # ---- training ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ settings are fixed.
 """
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,15 +20,17 @@ from matplotlib.figure import Figure
 import yakusu
 from benchmarks.bleu import Scorer
 from benchmarks.common import Benchmark
-from benchmarks.paper.quality_sections import FIRST, TESTED
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import RECIPES, Remarks, curve, open_translator, slug
+from benchmarks.tables import NONE, FilledTable, fill, fixed, score_of
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.recipe import Recipe
 
+FIRST = "6,000 steps, 10 checkpoints averaged"  # the row that the others are compared with
+TESTED = "test sets"  # the record of the scores on the test sets
 KEPT = 10  # checkpoints of a run
 # The settings of the first row; the others differ from it.
 BASE = {
@@ -140,6 +142,37 @@ benchmark.option(
     "--test", action="store_true", help="also translate the test sets; only with a single row"
 )
 benchmark.option("--set", nargs="+", default=[], help="further settings of all rows, key=value")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """What each technique gains, and its cost: one table for each run of the first row."""
+    groups: dict[float | None, dict[str, Record]] = {}
+    for record in records:
+        groups.setdefault(record.get("first_bleu"), {})[record["name"]] = record
+    tested = groups.get(None, {}).pop(TESTED, None)
+    yield from map(_gains, filter(None, groups.values()))
+    if tested:
+        scored = [(test, score_of(f"tests.{test}")) for test in tested["tests"]]
+        yield fill([("Model", "{model}"), *scored], [tested], [tested], "Test sets, BLEU")
+
+
+def _gains(by_name: dict[str, Record]) -> FilledTable:
+    """The rows that are compared with the same run of the first row."""
+    first = by_name.get(FIRST)
+    columns = (
+        ("Model", "{name}"),
+        ("Dev BLEU", "{dev_bleu:,.2f}"),
+        ("Gain", lambda record: f"{record['gain'][0]:+.2f}"),
+        ("95% interval", lambda record: "{:+.2f} to {:+.2f}".format(*record["gain"][1:])),
+        ("Trained on", lambda record: record.get("device") or record.machine.cpu),
+        ("Minutes", "{minutes:,.0f}"),
+        (
+            "FLOPs of training, relative",
+            lambda record: fixed(record["flops"] / first["flops"]) if first else NONE,
+        ),
+    )
+    title = f"Compared with the run of {fixed(first['dev_bleu'])} BLEU" if first else ""
+    return fill(columns, by_name.values(), [*by_name.values()], title)
 
 
 @dataclass(frozen=True)

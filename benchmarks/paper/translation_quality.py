@@ -11,6 +11,7 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import RECIPES, Remarks, curve
+from benchmarks.tables import Cell, Table, fixed, scores
 
 QUICK = (
     *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
@@ -67,6 +68,28 @@ benchmark = Benchmark(
 )
 benchmark.option("--recipes", nargs="+", default=list(CORPORA), choices=CORPORA, help="all")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def _score(metric: str) -> Cell:
+    return lambda record: fixed(scores("; ".join(record["scores"]))[metric])
+
+
+def _last(key: str, digits: int) -> Cell:
+    return lambda record: fixed(record["curve"][-1][key], digits)
+
+
+tables = Table(
+    (
+        ("Test set", "{name}"),
+        ("BLEU", _score("BLEU")),
+        ("chrF2", _score("chrF2")),
+        ("TER", _score("TER")),
+        ("Steps", _last("step", 0)),
+        ("Minutes", _last("minutes", 0)),
+        ("Dev BLEU at the end", _last("dev_bleu", 2)),
+        ("Published BLEU", "{paper}"),
+    )
+)
 
 
 def show(points: list[dict[str, float]]) -> None:

@@ -13,6 +13,7 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from os import environ
 from pathlib import Path
 from statistics import median
@@ -21,6 +22,8 @@ from typing import Any
 import torch
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, Table, entries
 from yakusu.data.batches import pad
 from yakusu.data.vocabulary import EOS
 from yakusu.model.architectures import build
@@ -84,6 +87,32 @@ benchmark.option(
 )
 benchmark.option("--baseline", type=Path, help="folder src of another version of yakusu")
 benchmark.option("--rounds", type=int, default=3, help="%(default)s")
+
+
+_DIFFERENCES = Table(
+    (
+        ("Model", "{name}"),
+        ("Lengths, 1 to 1,024 tokens", "{lengths}"),
+        ("Different results", lambda row: ", ".join(map(str, row["different"])) or "none"),
+    ),
+    rows=lambda record: record["models"],
+)
+_SPEED = Table(
+    (
+        ("Sentences per batch", "{batch}"),
+        ("Tokens per second", "{this version:,.2f}"),
+        ("Previous version", "{baseline:,.2f}"),
+        ("Ratio", "{ratio:,.2f}"),
+    ),
+    rows=entries("speed", "batch"),
+    title="Speed",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """The differences of each architecture, and the speed, of the newest record."""
+    yield from _DIFFERENCES(records[-1:])
+    yield from _SPEED(records[-1:])
 
 
 def differences(model: Seq2Seq, lengths: list[int], beam: int) -> list[int]:

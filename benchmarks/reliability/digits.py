@@ -10,14 +10,16 @@ out which settings matter.
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.runs import Remarks, curve, slug
+from benchmarks.tables import NONE, FilledTable, fill, times
 from yakusu.data.files.text import read_lines
 from yakusu.pipeline.demo.demo import Digits
 from yakusu.pipeline.demo.phrasebook import phrasebook
@@ -37,6 +39,27 @@ benchmark.option("--targets", nargs="+", default=["de", "fr", "ja", "ko"], help=
 benchmark.option("--seeds", nargs="+", type=int, default=[1, 2, 3], help="of the training")
 benchmark.option("--books", type=int, default=10, help="other phrasebooks (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="settings to change, key=value")
+
+
+_COLUMNS = (
+    ("Settings", lambda r: ", ".join(f"`{change}`" for change in r["changes"]) or NONE),
+    ("Target", "{target}"),
+    ("Seed", "{demo_seed}"),
+    ("Digits right, test set", "{right} of {with_digits}"),
+    ("Other test sets", "{further_right:,} of {further_with_digits:,}"),
+    ("Share", lambda r: f"{r['further_right'] / r['further_with_digits']:.1%}"),
+    ("Of which with new numbers", "{new_right:,} of {new_with_digits:,}"),
+    ("BLEU", "{bleu:,.2f}"),
+    ("Threads", lambda record: str(record.machine.threads)),
+    ("Minutes", times("training_seconds", 1 / 60, 1)),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Share of sentences with the right digits, by settings, target language and seed."""
+    found = [record for record in records if record.get("further_right")]
+    rows = sorted(found, key=lambda r: (r["changes"], r["target"], r["demo_seed"]))
+    yield fill(_COLUMNS, rows, records)
 
 
 @cache

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table
 from yakusu.data.lines.private_use import MARKS
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.registry import SUFFIXES, read_document
@@ -35,6 +36,19 @@ benchmark = Benchmark(
 benchmark.option("--folders", type=Path, nargs="*", default=[], help="additional folders")
 benchmark.option("--formats", nargs="*", default=FORMATS, help="only these formats (%(default)s)")
 benchmark.option("--files", type=int, default=1000, help="at most this many per row (%(default)s)")
+
+
+tables = Table(
+    (
+        ("Format", "{format}"),
+        ("Files of", lambda r: f"{r['where']}, `{r['pattern'].removeprefix('**/')}`"),
+        ("Files", "{files:,.0f}"),
+        ("Texts", "{texts:,.0f}"),
+        ("Same bytes", "{same:,.0f}"),
+        ("Same texts", "{read_again:,.0f}"),
+        ("Refused", "{refused:,.0f}"),
+    )
+)
 
 
 class Row(NamedTuple):

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.metrics import score
@@ -32,6 +33,20 @@ benchmark = Benchmark(
 benchmark.option("--src", type=Path, help="source sentences (default: tatoeba/en-de/dev.en)")
 benchmark.option("--tgt", type=Path, help="references (default: tatoeba/en-de/dev.de)")
 benchmark.option("--sentences", type=int, default=2000, help="at most this many (%(default)s)")
+
+
+tables = Table(
+    (
+        ("Sentences", "{name}"),
+        ("Terms", "{terms:,.0f}"),
+        ("Occurrences", "{occurrences:,.0f}"),
+        ("Honoured without", "{without.honoured:.1%}"),
+        ("Honoured with", "{with.honoured:.1%}"),
+        ("BLEU without", "{without.bleu:,.2f}"),
+        ("BLEU with", "{with.bleu:,.2f}"),
+    )
+)
+
 _LETTERS, _MOST = 4, 3
 
 

@@ -20,6 +20,7 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ import regex
 
 from benchmarks.common import Benchmark
 from benchmarks.quick import train_model, write_data
+from benchmarks.records import Record
+from benchmarks.tables import NONE, Row, Table
 from yakusu.data.files.text import windows
 from yakusu.data.lines.sentences import split
 from yakusu.data.lines.spans import SpanFinder
@@ -74,6 +77,47 @@ benchmark.option(
 )
 benchmark.option("--lines-per-category", type=int, help="only the first ones of each category")
 benchmark.option("--show", action="store_true", help="print all translations, not only failures")
+
+
+_SHARES = {
+    "spans": "Spans kept",
+    "numbers": "Numbers kept",
+    "tags": "Tags nested",
+    "sentences": "Same number of sentences",
+    "layout": "Same layout",
+}
+_FAULTS = {"unknown": "Unknown tokens", "loops": "Loops", "empty": "Empty outputs"}
+
+
+def _categories(record: Record) -> list[Row]:
+    counts = record["counts"]
+    return [
+        {"category": category, "modes": [counts[mode][category] for mode in MODES]}
+        for category in counts["with"]
+    ]
+
+
+def _share(row: dict[str, Any], name: str) -> str:
+    """What is kept in both modes, in percent of what could be."""
+    found = [mode.get(name, (0, 0)) for mode in row["modes"]]
+    shares = [f"{100 * kept / of:.0f} %" if of else str(kept) for kept, of in found]
+    return ", ".join(shares) if found[-1][1] else NONE
+
+
+def _faults(row: dict[str, Any], name: str) -> str:
+    """The number of outputs with a fault, in both modes."""
+    return ", ".join(str(mode.get(name, (0, 0))[0]) for mode in row["modes"])
+
+
+tables = Table(
+    (
+        ("Category", "{category}"),
+        *((title, partial(_share, name=name)) for name, title in _SHARES.items()),
+        *((title, partial(_faults, name=name)) for name, title in _FAULTS.items()),
+    ),
+    rows=_categories,
+    title="{name}",
+)
 
 
 class Line(NamedTuple):

@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable
 from yakusu.errors import RunError
 from yakusu.folder import sha256
 from yakusu.training.checkpoint import checkpoints
@@ -51,6 +53,26 @@ benchmark = Benchmark(
 benchmark.option("--kills", type=int, default=50, help="kills at random moments (%(default)s)")
 benchmark.option("--processes", type=int, default=1, help="more than one: by torchrun")
 benchmark.option("--seed", type=int, default=1, help="seed of corpus and moments (%(default)s)")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Kills by number of processes, and by system call."""
+    names = [record["name"].rsplit(", ", 1)[1] for record in records]
+    calls = [
+        Counter(kill["at"] for kill in record["kills"] if not kill["at"].endswith(" s"))
+        for record in records
+    ]
+    rows = []
+    for name, record, own in zip(names, records, calls, strict=True):
+        n, n_calls = len(record["kills"]), own.total()
+        same = sum(kill["same"] for kill in record["kills"])
+        rows.append([name, str(n - n_calls), str(n_calls), f"{same} of {n}"])
+    head = ["Run", "Kills at random moments", "Kills in system calls of two saves", "Same bytes"]
+    yield FilledTable(head, rows, records)
+    rows = [
+        [f"`{call}`", *(str(own[call]) for own in calls)] for call in sorted(set().union(*calls))
+    ]
+    yield FilledTable(["System call", *names], rows, records, "Kills by system call")
 
 
 # ---- runs ----------------------------------------------------------------------------------------

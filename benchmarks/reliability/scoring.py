@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.config import EngineConfig
@@ -33,6 +34,21 @@ benchmark.option("--src", type=Path, help="source sentences (default: multi30k/v
 benchmark.option("--sentences", type=int, default=2000, help="at most this many (%(default)s)")
 benchmark.option("--beam", type=int, default=4, help="beam size (%(default)s)")
 benchmark.option("--batch", type=int, default=64, help="sentences per batch (%(default)s)")
+
+
+tables = Table(
+    (
+        ("Model and sentences", "{model}, {name}"),
+        ("Translations", "{sentences:,.0f}"),
+        ("log P(Y given X), largest difference", "{log_prob.largest:.1e}"),
+        ("Median", "{log_prob.median:.1e}"),
+        ("Score, largest difference", "{score.largest:.1e}"),
+        ("Median", "{score.median:.1e}"),
+        ("Split into other tokens", "{split_otherwise:,.0f}"),
+        ("Search, us per token", "{search_us_per_token:,.0f}"),
+        ("Scoring, us per token", "{scoring_us_per_token:,.0f}"),
+    )
+)
 
 
 def search(

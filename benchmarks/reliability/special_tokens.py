@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
@@ -19,10 +20,21 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.reliability.special_tokens --sizes 1500 6000",
     needs=["data"],
-    quick={"sizes": [700]},
+    quick={"sizes": [700], "corpus": "letters"},
 )
 benchmark.option("--sizes", type=int, nargs="*", default=[1500, 6000, 16_000], help="vocabularies")
 benchmark.option("--corpus", default="multi30k", help="folder of --data (%(default)s)")
+
+
+tables = Table(
+    (
+        ("Vocabulary", "{name}"),
+        ("Neither", "{tokens.neither:,.2f}"),
+        ("Placeholders", "{tokens.placeholders:,.2f}"),
+        ("Bytes", "{tokens.bytes:,.2f}"),
+        ("Bytes and placeholders", "{tokens.bytes and placeholders:,.2f}"),
+    )
+)
 
 
 def tokens_per_sentence(tokenizer: Tokenizer, dev: Sequence[list[str]]) -> float:

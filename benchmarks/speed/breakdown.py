@@ -18,15 +18,18 @@ with one thread in the same run; the products are those of the fastest round.
 import argparse
 import statistics
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.speed import engine_side
 from benchmarks.speed.plain import SHAPES, SOURCE_LENGTHS, Shape, random_sources, write_random
 from benchmarks.speed.profiled import Profiled, Stage, timed_calls
 from benchmarks.speed.systems import cpu_flags
+from benchmarks.tables import FilledTable, fixed
 from yakusu.errors import RunError
 from yakusu.model.config import TransformerConfig
 from yakusu.recipe import load_recipe
@@ -48,6 +51,29 @@ benchmark.option(
 benchmark.option("--length", type=int, default=32, help="tokens per translation (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="of the weights and sources (%(default)s)")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Microseconds per token of each part, and the bounds."""
+    for record in records:
+        cells = record["cells"]
+        parts = dict.fromkeys(part for cell in cells.values() for part in cell["microseconds"])
+        rows = [
+            [part, *(fixed(cell["microseconds"].get(part), 1) for cell in cells.values())]
+            for part in parts
+        ]
+        rows.append(["without timers", *(fixed(cell["whole"], 1) for cell in cells.values())])
+        rows.append(["with timers / without", *(fixed(cell["timers"]) for cell in cells.values())])
+        title = f"{record['name']}; {record['instruction set']}"
+        yield FilledTable(["Microseconds per token", *cells], rows, [record], title)
+        rows = [
+            [cell, stage, *(fixed(value, 2 if "bound" in key else 1) for key, value in own.items())]
+            for cell, found in cells.items()
+            for stage, own in found["bounds"].items()
+        ]
+        names = next(iter(next(iter(cells.values()))["bounds"].values()))
+        head = ["Batch x beam", "Products of the", *names]
+        yield FilledTable(head, rows, [record], f"{title}, bounds")
 
 
 def weights(config: TransformerConfig, vocab_size: int) -> dict[str, int]:

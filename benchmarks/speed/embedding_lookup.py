@@ -12,7 +12,7 @@ import gc
 import re
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import FilledTable, fill, times
 from benchmarks.workers import in_turns
 from yakusu.compress import CodebookCompressor, LatticeCompressor
 from yakusu.vectors import CompressedVectors, open_compressed, read_vectors, write_compressed
@@ -45,6 +47,31 @@ benchmark.option("--words", type=int, default=400_000, help="rows, repeated if t
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
 benchmark.option("--lookups", type=int, default=20_000, help="words per round (%(default)s)")
 benchmark.option("--note", default="", help="remark for the record")
+
+
+_COLUMNS = (
+    ("System", "{name}"),
+    ("Opening, ms", times("opening", 1e3, 1)),
+    ("Read, KiB", times("read", 2**-10)),
+    ("Mapped, KiB", times("mapped", 2**-10)),
+    ("First word, ms", times("first", 1e3)),
+    ("Random word, µs", "{random:,.1f}"),
+    ("Repeated word, µs", "{repeated:,.1f}"),
+    ("Goal", "{goal.random:,.0f}"),
+    ("Million numbers per second, random rows", times("batch", 1e-6, 1)),
+    ("Consecutive rows", times("consecutive", 1e-6, 1)),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Opening, words and batches."""
+    for record in records:
+        goals = record["goals"]
+        rows = [
+            {"name": name, "goal": goals.get(name), **cost}
+            for name, cost in record["medians"].items()
+        ]
+        yield fill(_COLUMNS, rows, [record], record["name"])
 
 
 class Opened(NamedTuple):

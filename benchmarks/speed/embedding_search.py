@@ -9,7 +9,6 @@ spread evenly over the ranks. Memory is the growth of the process's own memory (
 """
 
 import argparse
-import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import NONE, FilledTable, fill
 from benchmarks.workers import Worker, in_turns
 from yakusu.compress import CodebookCompressor, Index, LatticeCompressor
 from yakusu.compress.search import largest
@@ -54,6 +56,35 @@ benchmark.option("--calls", type=int, default=50, help="single queries per round
 benchmark.option("--note", default="", help="remark for the record")
 
 
+_COLUMNS = (
+    ("System", "{name}"),
+    ("One query, ms", "{one:,.2f}"),
+    ("Dense / this", lambda row: f"{row['dense']['one'] / row['one']:,.2f}"),
+    ("Query of a batch of 100, ms", "{batch:,.2f}"),
+    ("Dense / this", lambda row: f"{row['dense']['batch'] / row['batch']:,.2f}"),
+    ("Memory, MiB", "{mib:,.0f}"),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Milliseconds per query, and recall."""
+    for record in records:
+        medians = record["medians"]
+        rows = [
+            {"name": name, "dense": medians[f"dense float32, {name.rpartition(', ')[2]}"], **cost}
+            for name, cost in medians.items()
+        ]
+        yield fill(_COLUMNS, rows, [record], record["name"])
+        shares = record["recall"]
+        kinds = dict.fromkeys(kind for own in shares.values() for kind in own)
+        recalls = [
+            [name, *(f"{own[kind]:.1%}" if kind in own else NONE for kind in kinds)]
+            for name, own in shares.items()
+        ]
+        title = f"{record['name']}; recall of the ten nearest words, {record['queries']:,} queries"
+        yield FilledTable(["System", *kinds], recalls, [record], title)
+
+
 class Searcher(NamedTuple):
     """A side in its process.
 
@@ -72,9 +103,9 @@ def searcher(folder: Path, kind: str, threads: int) -> Searcher:
 
     threadpool_limits(threads)
     make = {DENSE: _dense, "faiss IndexFlatIP": _faiss}.get(kind, _codes)
-    before = _memory()
+    before = memory.mib(memory.ANONYMOUS)
     find = make(folder, kind, threads)
-    return Searcher(find, (_memory() - before) / 2**20)
+    return Searcher(find, memory.mib(memory.ANONYMOUS) - before)
 
 
 def _dense(folder: Path, kind: str, threads: int) -> Find:
@@ -100,11 +131,6 @@ def _faiss(folder: Path, kind: str, threads: int) -> Find:
 def _codes(folder: Path, kind: str, threads: int) -> Find:
     index = Index.of(open_compressed(folder / f"{kind}.ykv"))
     return lambda queries: index.search(queries, _N, n_jobs=threads)
-
-
-def _memory() -> int:
-    found = re.findall(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return 1024 * int(found[0])
 
 
 def measured(folder: Path, queries: np.ndarray, calls: int, *, kind: str, threads: int) -> Cost:

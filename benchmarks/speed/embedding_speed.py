@@ -8,7 +8,6 @@ starts; peak memory is a multiple of the size of the vectors and includes them (
 """
 
 import argparse
-import re
 import statistics
 import sys
 import time
@@ -20,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table, entries
 from benchmarks.workers import Worker
 from yakusu.vectors import read_vectors
 
@@ -42,6 +43,18 @@ benchmark.option("--rounds", type=int, default=3, help="measured rounds (%(defau
 benchmark.option("--columns", type=int, default=2, help="components measured for kmeans1d")
 benchmark.option("--shu-steps", type=int, default=4000, help="steps measured of the baseline")
 benchmark.option("--note", default="", help="remark for the record")
+
+
+tables = Table(
+    (
+        ("System", "{name}"),
+        ("Seconds", "{seconds:,.2f}"),
+        ("Peak memory / size of the vectors", "{peak:,.2f}"),
+        ("Variance lost", "{share_lost:.2%}"),
+    ),
+    rows=entries("medians"),
+    title="{name}",
+)
 
 
 def compressed(path: Path, threads: int) -> Cost:
@@ -74,23 +87,18 @@ def measured(
     from benchmarks.compression.api import variance_lost
 
     run(np.load(path, mmap_mode="r")[:10_000].copy())  # loads and compiles what is needed
-    before = _memory("VmRSS")
+    before = memory.mib(memory.RESIDENT)
     vectors = np.load(path)
-    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    memory.reset_peak()
     start = time.perf_counter()
     found = run(vectors)
     seconds = time.perf_counter() - start
-    peak = (_memory("VmHWM") - before) / vectors.nbytes
+    peak = (memory.mib(memory.PEAK) - before) * 2**20 / vectors.nbytes
     return {
         "seconds": seconds,
         "peak": peak,
         "share_lost": variance_lost(vectors, rebuilt(found)),
     }
-
-
-def _memory(what: str) -> int:
-    found = re.search(rf"{what}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(found[1]) * 1024 if found else 0
 
 
 def clustered(path: Path, columns: int) -> Cost:

@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.speed.evaluation_sets import add_named_paths, add_set_options, read_sets
 from benchmarks.speed.plain import (
     SHAPES,
@@ -45,7 +46,9 @@ from benchmarks.speed.systems import (
     searching,
     started,
     summary,
+    title_of,
 )
+from benchmarks.tables import FilledTable, fill, score_of, spread_of
 
 CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
 OTHERS = {"Marian": "Marian", "generate": "Hugging Face"}  # slow: measured in a run of their own
@@ -65,6 +68,31 @@ benchmark.option("--cells", nargs="+", default=CELLS, metavar="BATCHxBEAM", help
 benchmark.option("--length", type=int, default=32, help="tokens per translation (%(default)s)")
 benchmark.option("--sentences", type=int, default=1000, help="at most (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="of the weights and sources (%(default)s)")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Speed of each system by batch and beam."""
+    for record in records:
+        rows = [
+            {
+                "cell": name,
+                "system": system,
+                "speed": speed,
+                "ratio": (cell["ratios"] or {}).get(system),
+                "bleu": cell.get("bleu", {}).get(system),
+            }
+            for name, cell in record["cells"].items()
+            for system, speed in cell["speeds"].items()
+        ]
+        columns = [
+            ("Batch x beam", "{cell}"),
+            ("System", "{system}"),
+            (f"{record['unit'].capitalize()} per second", spread_of("speed")),
+            ("Ratio", "{ratio.value:,.2f}"),
+            ("Worst round", "{ratio.worst:,.2f}"),
+            *([("BLEU", score_of("bleu"))] if any(row["bleu"] for row in rows) else []),
+        ]
+        yield fill(columns, rows, [record], title_of(record))
 
 
 def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, int]]:

@@ -6,11 +6,14 @@ Both run on one thread. Times are CPU time, which other load influences less tha
 import argparse
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import numpy as np
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import NONE, FilledTable, Table, fixed
 from benchmarks.workers import in_turns, speedup
 
 OURS, PEER = "yakusu", "kmeans1d (PyPI)"
@@ -25,6 +28,31 @@ benchmark.option("--values", type=int, default=400_000, help="number of values (
 benchmark.option("--codes", type=int, nargs="+", default=[16, 64, 256], help="K, one or more")
 benchmark.option("--rounds", type=int, default=3, help="measured rounds (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="seed of the values (%(default)s)")
+
+
+def _k(record: Record) -> int:
+    return int(record["name"].partition(",")[0].removeprefix("K = "))
+
+
+def _peer_seconds(record: Record) -> str:
+    seconds = list(record["seconds"].values())
+    return fixed(seconds[1]) if len(seconds) > 1 else NONE
+
+
+_COLUMNS = Table(
+    (
+        ("K", lambda record: str(_k(record))),
+        ("Values", lambda r: r["name"].split(", ", 1)[1].removesuffix(" values")),
+        ("yakusu, seconds", lambda r: f"{next(iter(r['seconds'].values())):.3f}"),
+        ("kmeans1d, seconds", _peer_seconds),
+        ("Speed-up", "{ratio.value:,.0f}"),
+    )
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """The seconds of each K."""
+    yield from _COLUMNS(sorted(records, key=_k))
 
 
 def values(n: int, seed: int) -> np.ndarray:

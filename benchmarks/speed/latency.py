@@ -21,14 +21,16 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.services import ROOT
 from benchmarks.speed.plain import write_trained
 from benchmarks.speed.systems import (
@@ -41,6 +43,7 @@ from benchmarks.speed.systems import (
     cpu_flags,
     summary,
 )
+from benchmarks.tables import FilledTable, Table, entries, spread_of
 from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
 from yakusu.translator.folder.folder import ModelFolder
@@ -60,6 +63,34 @@ benchmark.option("--beam", type=int, default=4, help="%(default)s")
 benchmark.option(
     "--install", nargs="+", default=[], metavar="NAME=REQUIREMENTS", help="measure their size"
 )
+
+
+_LATENCY = Table(
+    (
+        ("System", "{name}"),
+        ("First, ms", spread_of("first", 1)),
+        ("Later, p50, ms", spread_of("p50", 1)),
+        ("Later, p99, ms", spread_of("p99", 1)),
+        ("Peak MiB", spread_of("peak_mib", 1)),
+    ),
+    rows=entries("systems"),
+    title="{name}",
+)
+_INSTALLED = Table(
+    (
+        ("Installed", "{name}"),
+        ("MiB on disk", "{mib:,.0f}"),
+        ("Packages", lambda row: str(len(row["packages"]))),
+    ),
+    rows=entries("sizes"),
+    title="{name}",
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Latency and memory, or the size of the installation."""
+    for record in records:
+        yield from (_INSTALLED if record.get("sizes") else _LATENCY)([record])
 
 
 @dataclass(frozen=True)
@@ -104,20 +135,9 @@ def run(command: Sequence[str], lines: Sequence[str]) -> Session:
                 raise RunError(f"{shlex.join(command)} failed: {errors.read().decode()[-500:]}")
             seconds.append(time.perf_counter() - start)
             start = time.perf_counter()
-        peak = peak_mib(process.pid)
+        peak = memory.mib(memory.PEAK, process.pid)
         process.communicate()
     return Session(seconds[0], seconds[1:], peak)
-
-
-def peak_mib(pid: int) -> float:
-    """Peak resident memory of a running process.
-
-    Not ru_maxrss, which on Linux is at least the memory of the process that started it.
-    """
-    status = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    assert found
-    return int(found[1]) / 1024
 
 
 def quantile(values: Sequence[float], share: float) -> float:

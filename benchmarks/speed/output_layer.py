@@ -13,20 +13,22 @@ output layer in a beam search of a model with one layer: a quarter of the rows a
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.speed.plain import SOURCE_LENGTHS, UNLIKELY, Shape, random_sources
 from benchmarks.speed.profiled import Profiled
 from benchmarks.speed.systems import cpu_flags, limits
+from benchmarks.tables import FilledTable, fill, times
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.decoder import NativeDecoder
@@ -62,6 +64,34 @@ benchmark.option("--vocab", type=int, default=32_000, help="V, rows of the table
 benchmark.option("--width", type=int, default=512, help="D, width of the table (%(default)s)")
 benchmark.option("--rows", type=int, default=256, help="hypotheses per call (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
+
+
+INTEGER_FLAGS = ("avx2", "avx512f", "avx_vnni", "avx512_vnni")
+
+_COLUMNS = (
+    ("Engine and table", "{name}"),
+    ("Milliseconds", times("seconds", 1e3, 2)),
+    ("Speed-up over torch, dense", "{gain.value:,.2f}"),
+    ("Lowest", "{gain.low:,.2f}"),
+    ("Highest", "{gain.high:,.2f}"),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Time of the output layer by engine and kind of table."""
+    for record in records:
+        gains = record["times as fast"]
+        rows: list[dict[str, Any]] = [
+            {
+                "name": kind.replace("whole numbers", "integers"),
+                "seconds": seconds,
+                "gain": gains.get(kind),
+            }
+            for kind, seconds in record["seconds"].items()
+        ]
+        flags = [flag for flag in record.get("cpu flags", ()) if flag in INTEGER_FLAGS]
+        suffix = f"; processor with {', '.join(flags)}" if flags else ""
+        yield fill(_COLUMNS, rows, [record], record["name"] + suffix)
 
 
 def vectors(vocab_size: int, width: int) -> Tensor:

@@ -9,11 +9,13 @@ set (--sources NAME=PATH --references NAME=PATH) only to report them.
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.speed.evaluation_sets import EvaluationSet, add_set_options, read_sets
 from benchmarks.speed.plain import write_trained
 from benchmarks.speed.systems import (
@@ -24,7 +26,9 @@ from benchmarks.speed.systems import (
     chosen,
     conditions,
     started,
+    title_of,
 )
+from benchmarks.tables import FilledTable, entries, fill, score_of
 from yakusu.errors import DataError
 
 REFERENCE = "torch float32"
@@ -43,6 +47,22 @@ add_set_options(benchmark)
 benchmark.option("--beam", type=int, default=4, help="%(default)s")
 benchmark.option("--batch", type=int, default=64, help="sentences per batch (%(default)s)")
 benchmark.option("--sentences", type=int, default=None, help="of each set, at most (default: all)")
+
+
+_COLUMNS = (
+    ("System", "{name}"),
+    ("BLEU", score_of("bleu")),
+    ("chrF", score_of("chrf", "chrF2")),
+    ("Identical", "{identical:.1%}"),
+    ("Better", "{better}"),
+    ("Worse", "{worse}"),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """BLEU, chrF, and how many translations changed."""
+    for record in records:
+        yield fill(_COLUMNS, entries("systems")(record), [record], title_of(record))
 
 
 def translations(

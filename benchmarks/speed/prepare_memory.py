@@ -8,7 +8,6 @@ workers.
 
 import argparse
 import os
-import re
 import resource
 import tempfile
 import time
@@ -17,7 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
+from benchmarks.tables import Table, fixed
 from benchmarks.workers import Worker
 from yakusu.progress import Silent, Tracker
 
@@ -38,6 +40,23 @@ benchmark.option("--seed", type=int, default=1, help="seed of the corpus (%(defa
 benchmark.option(
     "--set", nargs="+", default=["tokenizer.vocab_size=8000"], help="recipe settings, key=value"
 )
+
+
+tables = Table(
+    (
+        ("Pairs", "{pairs:,.0f}"),
+        ("Sentences for the vocabulary", lambda record: _sample(record)),
+        ("Peak MiB", "{peak_mib:,.0f}"),
+        ("Peak MiB per worker", lambda r: fixed(max(r["peak_mib_of_workers"], default=0), 0)),
+        ("Seconds", "{seconds:,.0f}"),
+        ("Pairs per second", "{pairs_per_second:,.0f}"),
+    )
+)
+
+
+def _sample(record: Record) -> str:
+    found = [each for each in record["overrides"] if "sample_sentences" in each]
+    return fixed(int(found[0].partition("=")[2]), 0) if found else "200,000"  # the default
 
 
 # ---- the corpus ----------------------------------------------------------------------------------
@@ -89,7 +108,7 @@ class Stages(Silent):
         self.peaks: dict[str, float] = {}
         self.seconds: dict[str, float] = {}
         self._stage, self._start = "start", time.perf_counter()
-        _reset_peak()
+        memory.reset_peak()
 
     def say(self, text: str) -> None:
         """Open a stage at a remark such as "learning a vocabulary"."""
@@ -106,21 +125,10 @@ class Stages(Silent):
     def enter(self, stage: str) -> None:
         """Close the current stage and open another."""
         now = time.perf_counter()
-        self.peaks[self._stage] = max(peak(os.getpid()), self.peaks.get(self._stage, 0.0))
+        self.peaks[self._stage] = max(memory.mib(memory.PEAK), self.peaks.get(self._stage, 0.0))
         self.seconds[self._stage] = now - self._start + self.seconds.get(self._stage, 0.0)
         self._stage, self._start = stage, now
-        _reset_peak()
-
-
-def peak(process: int) -> float:
-    """Return the peak memory of a process since the last reset, in MiB."""
-    status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) / 1024 if found else 0.0
-
-
-def _reset_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
+        memory.reset_peak()
 
 
 def measure(folder: Path, n_pairs: int, overrides: list[str], workers: int) -> dict[str, Any]:
@@ -136,7 +144,7 @@ def measure(folder: Path, n_pairs: int, overrides: list[str], workers: int) -> d
     made = yakusu.prepare(recipe, progress=stages, workers=workers)
     seconds = time.perf_counter() - start
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    peaks = [round(peak(int(child))) for child in children]
+    peaks = [round(memory.mib(memory.PEAK, child)) for child in children]
     get_reusable_executor().shutdown()  # otherwise joblib's workers stay until they time out
     stages.enter("end")
     return {

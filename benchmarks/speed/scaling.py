@@ -9,11 +9,13 @@ source.
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.speed.plain import SHAPES, SOURCE_LENGTHS, random_sources, write_random
 from benchmarks.speed.systems import (
     OURS,
@@ -30,7 +32,9 @@ from benchmarks.speed.systems import (
     searching,
     started,
     summary,
+    title_of,
 )
+from benchmarks.tables import Columns, FilledTable, Row, entries, fill, spread_of
 
 benchmark = Benchmark(
     "scaling",
@@ -59,6 +63,31 @@ benchmark.option(
     "--tokens", type=int, default=1000, help="per length and round, at least (%(default)s)"
 )
 benchmark.option("--seed", type=int, default=1, help="of the weights and sources (%(default)s)")
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Speed by threads, or time by length."""
+    for record in records:
+        columns: Columns
+        rows: list[Row]
+        if lengths := record.get("lengths"):
+            systems = next(iter(lengths.values()))["milliseconds"]
+            columns = [("Tokens", "{tokens}")] + [
+                (f"{system}, ms per sentence", spread_of(f"milliseconds.{system}", 1))
+                for system in systems
+            ]
+            rows = list(entries("lengths", "tokens")(record))
+        else:
+            columns = (
+                ("System", "{name}"),
+                ("Tokens per second", spread_of("speed")),
+                ("Speed-up over one thread", "{gain:,.2f}"),
+            )
+            rows = [
+                {"name": system, "speed": speed, "gain": record["speed-up"][system]}
+                for system, speed in record["speeds"].items()
+            ]
+        yield fill(columns, rows, [record], title_of(record))
 
 
 def with_threads(args: argparse.Namespace) -> list[System]:

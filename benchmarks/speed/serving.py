@@ -21,7 +21,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -30,6 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.records import Record
 from benchmarks.services import Service
 from benchmarks.speed.latency import quantile
 from benchmarks.speed.plain import SHAPES
@@ -42,6 +43,7 @@ from benchmarks.speed.serving_processes import (
     write_random,
 )
 from benchmarks.speed.systems import PEER, SETTLED, add_options, compared, cpu_flags, summary
+from benchmarks.tables import NONE, FilledTable, fill, fixed, spread_of, text
 from yakusu.data.files.text import read_lines
 from yakusu.errors import RunError
 from yakusu.translator.folder.folder import ModelFolder
@@ -89,6 +91,71 @@ benchmark.option("--shape", choices=SHAPES, help="random weights of this size")
 benchmark.option("--length", type=int, default=32, help="tokens per translation with --shape")
 benchmark.option("--port", type=int, default=5070, help="the first of several (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="of the weights of --shape (%(default)s)")
+
+
+_OURS = "yakusu serve"
+_SHARE, _OVERHEAD, _FIRST = "0.90", "5.0", "2.0"  # goals: of translate; ms; s
+_COLUMNS = (
+    ("Clients", "{clients}"),
+    ("Service", "{service}"),
+    ("Sentences per second", spread_of("throughput")),
+    ("Ratio", "{gains.throughput.value:,.2f}"),
+    ("Worst round", "{gains.throughput.worst:,.2f}"),
+    ("p50, ms", spread_of("p50", 1)),
+    ("p95, ms", spread_of("p95", 1)),
+    ("Ratio", "{gains.p95.value:,.2f}"),
+    ("Worst round", "{gains.p95.worst:,.2f}"),
+    ("p99, ms", spread_of("p99", 1)),
+)
+
+
+def tables(records: list[Record]) -> Iterator[FilledTable]:
+    """Throughput and latency by number of clients, and what depends on no other service."""
+    for record in records:
+        rows = [
+            {
+                "clients": n,
+                "service": service,
+                "gains": {key: gain.get(service) for key, gain in cell["gains"].items()},
+                **own,
+            }
+            for n, cell in record["cells"].items()
+            for service, own in cell["services"].items()
+        ]
+        title = f"{record['name']}; {record['sentences']:,} sentences"
+        yield fill(_COLUMNS, rows, [record], title)
+        head = ["Measure", "Value", "Goal"]
+        yield FilledTable(head, _others(record), [record], f"{title}; the rest")
+
+
+def _others(record: Record) -> list[list[str]]:
+    translate, most = record["translate"], max(record["cells"], key=int)
+    share, alone = translate["share"][_OURS], record["clients alone"][most]
+    named = f"throughput with {most} clients / {translate['share']['best']}"
+    overhead = text(spread_of("overhead", 2), record)
+    return [
+        [named, f"{share['value']:.2f}, worst {share['worst']:.2f}", _SHARE],
+        ["overhead with one client, ms", overhead, _OVERHEAD],
+        *(
+            [
+                f"first answer of {name}, s",
+                text(spread_of("own", 2), {"own": own}),
+                _FIRST if name == _OURS else NONE,
+            ]
+            for name, own in record["first"].items()
+        ),
+        *([f"peak memory of {name}, MiB", fixed(own, 0), NONE] for name, own in _memory(record)),
+        [f"requests per second that {most} clients can send", fixed(alone, 0), NONE],
+    ]
+
+
+def _memory(record: Record) -> Iterable[tuple[str, float]]:
+    """The peak memory of ours, and the lowest of the peer's settings."""
+    found: dict[str, float] = {}
+    for name, own in record["peak_mib"].items():
+        kind = name.partition(",")[0]
+        found[kind] = min(own, found.get(kind, own))
+    return found.items()
 
 
 @dataclass(frozen=True)

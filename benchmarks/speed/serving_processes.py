@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from benchmarks import memory
 from benchmarks.services import ROOT
-from benchmarks.speed.latency import peak_mib
 from benchmarks.speed.plain import SHAPES, UNLIKELY, write_trained
 from benchmarks.speed.systems import Model, chosen
 from yakusu.data.vocabulary import EOS
@@ -140,7 +140,7 @@ class Running:
 
     def peak_mib(self) -> float:
         """Peak resident memory until now."""
-        return peak_mib(self._process.pid)
+        return memory.mib(memory.PEAK, self._process.pid)
 
     def _wait(self, body: bytes) -> None:
         request = urllib.request.Request(

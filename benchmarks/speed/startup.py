@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table, entries, fixed
 from yakusu.errors import RunError
 
 MODEL = Path(__file__).parents[2] / "tests" / "fixtures" / "format-1" / "transformer"
@@ -33,6 +34,21 @@ benchmark = Benchmark(
 benchmark.option("--rounds", type=int, default=15, help="fresh processes of each (%(default)s)")
 benchmark.option(
     "--model", type=Path, default=MODEL, help="model folder (default: a small one of the tests)"
+)
+
+
+_GOALS = {"yakusu --help": 0.3, "yakusu translate --help": 0.3, "yakusu translate": 0.5}  # seconds
+
+tables = Table(
+    (
+        ("Command", "{name}"),
+        ("Seconds", "{seconds:,.2f}"),
+        ("Lowest", "{low:,.2f}"),
+        ("Highest", "{high:,.2f}"),
+        ("CPU seconds", "{cpu_seconds:,.2f}"),
+        ("Goal", lambda row: fixed(_GOALS.get(row["name"]))),
+    ),
+    rows=entries("costs"),
 )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import INSTALL, Benchmark
+from benchmarks.records import Record
 from benchmarks.services import Service
 from yakusu.errors import DataError, RunError
 from yakusu.export.formats import refuse
@@ -302,3 +303,13 @@ def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> list[str]:
     named = [line for line in lines if line.lower().startswith(("flags", "features"))]
     flags = named[0].partition(":")[2].split() if named else []
     return [flag for flag in flags if flag.startswith(_FLAGS)]
+
+
+def title_of(record: Record) -> str:
+    """The title of a table: model, number of sentences, the peer and our instruction set."""
+    versions = record.get("versions", {}).values()
+    peers = {f"CTranslate2 {each['ctranslate2']}" for each in versions if "ctranslate2" in each}
+    sets = {each["instruction set"] for each in versions if "instruction set" in each}
+    n_sentences = record.get("sentences")
+    size = [f"{n_sentences:,} sentences"] if n_sentences else []
+    return "; ".join([str(record["name"]), *size, *sorted(peers), *sorted(sets)])

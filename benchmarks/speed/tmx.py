@@ -6,16 +6,16 @@ before reading begins: Python and its libraries.
 """
 
 import argparse
-import os
 import random
-import resource
 import tempfile
 import time
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks import memory
 from benchmarks.common import Benchmark
+from benchmarks.tables import Table
 from benchmarks.workers import Worker
 
 N_WORDS = 20_000
@@ -32,6 +32,21 @@ benchmark.option(
     "--megabytes", type=int, nargs="+", default=[100, 1000], help="sizes of the files (%(default)s)"
 )
 benchmark.option("--seed", type=int, default=1, help="seed of the texts (%(default)s)")
+
+
+tables = Table(
+    (
+        ("MB", "{megabytes:,.0f}"),
+        ("Pairs", "{pairs_read:,.0f}"),
+        ("Seconds", "{seconds:,.1f}"),
+        ("CPU seconds", "{cpu_seconds:,.1f}"),
+        ("Pairs per second", "{pairs_per_second:,.0f}"),
+        ("Pairs per CPU second", "{pairs_per_cpu_second:,.0f}"),
+        ("MiB before reading", "{before_mib:,.0f}"),
+        ("Peak MiB", "{peak_mib:,.0f}"),
+    )
+)
+
 
 HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -73,7 +88,7 @@ def measure(path: Path) -> dict[str, Any]:
     """Read the pairs of a file; called in its own process."""
     from yakusu.data.corpus import Corpus, read_pairs
 
-    before = _peak()
+    before = int(memory.mib(memory.PEAK))
     pairs = read_pairs(Corpus(pairs=str(path), src_column="en", tgt_column="de"))
     start, cpu = time.perf_counter(), time.process_time()
     n_pairs = sum(1 for _ in pairs)
@@ -81,18 +96,9 @@ def measure(path: Path) -> dict[str, Any]:
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu,
         "pairs_read": n_pairs,
-        "peak_mib": _peak(),
+        "peak_mib": int(memory.mib(memory.PEAK)),
         "before_mib": before,
     }
-
-
-def _peak() -> int:
-    """Return the peak resident memory of this process, in MiB."""
-    status = Path(f"/proc/{os.getpid()}/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) // 1024
 
 
 def main(args: argparse.Namespace) -> None:

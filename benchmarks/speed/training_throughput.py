@@ -25,6 +25,7 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.peers.common import Pair, Sizes, Throughput
 from benchmarks.speed.yakusu_loop import Job, train
+from benchmarks.tables import Table, entries
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.batches import cut_by_length
 from yakusu.recipe import Recipe
@@ -61,6 +62,21 @@ benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(defau
 benchmark.option("--seconds", type=float, default=12.0, help="per side and round (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="seed of the batches (%(default)s)")
 benchmark.option("--skip", nargs="+", default=[], choices=PEERS, help="leave out a peer")
+
+
+tables = Table(
+    (
+        ("System", "{name}"),
+        ("Target tokens per second", "{tokens_per_second:,.0f}"),
+        ("Padding", "{padding:.0%}"),
+        ("Speed-up of yakusu", "{ratio.value:,.2f}"),
+        ("Lowest", "{ratio.low:,.2f}"),
+        ("Highest", "{ratio.high:,.2f}"),
+        ("Goal", "{target:,.2f}"),
+    ),
+    rows=entries("sides"),
+    title="Recipe {size}",
+)
 
 
 @cache

@@ -19,6 +19,7 @@ from torch import Tensor
 import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.peers.common import Sizes
+from benchmarks.speed import training_throughput
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.batches import pad
 from yakusu.data.files.text import read_lines
@@ -53,6 +54,9 @@ benchmark.option("--beam", type=int, default=4, help="beam size (%(default)s)")
 benchmark.option("--batch", type=int, default=64, help="sentences per batch (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="seed of the weights (%(default)s)")
+
+
+tables = training_throughput.tables
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ layers: Any = pytest.importorskip("benchmarks.paper.layers")
 pages: Any = pytest.importorskip("benchmarks.pages")
 records: Any = pytest.importorskip("benchmarks.records")
 runs: Any = pytest.importorskip("benchmarks.runs")
+tables: Any = pytest.importorskip("benchmarks.tables")
 table1: Any = pytest.importorskip("benchmarks.paper.table1")
 workers: Any = pytest.importorskip("benchmarks.workers")
 
@@ -95,31 +96,16 @@ def test_joined_captions_are_translated_as_one_sentence() -> None:
 # ---- scripts -------------------------------------------------------------------------------------
 
 
-def test_all_scripts_are_found() -> None:
-    assert len(SCRIPTS) == 48
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_each_script_has_quick_and_record(name: str) -> None:
-    benchmark = importlib.import_module(name).benchmark
-    assert {"--quick", "--record", "--threads"} <= set(benchmark.parser._option_string_actions)
-    assert benchmark.parser.get_default("record") is False
-    assert f"python -m {name}" in benchmark.parser.epilog
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_each_script_is_on_a_page(name: str) -> None:
-    sections = importlib.import_module(f"{name.rpartition('.')[0]}.sections").SECTIONS
-    results = importlib.import_module(name).benchmark.name
-    (section,) = (section for section in sections if section.results == results)
-    assert section.command.startswith(f"python -m {name}")
+def test_each_script_gives_an_example_of_its_command(name: str) -> None:
+    assert f"python -m {name}" in importlib.import_module(name).benchmark.parser.epilog
 
 
 @pytest.fixture
 def benchmark_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """A benchmark that writes its records to an empty folder."""
     monkeypatch.setattr(records, "RESULTS", tmp_path)
-    monkeypatch.setattr(common.pages, "write", lambda: None)
+    monkeypatch.setattr(common.pages, "write", lambda script: None)
     monkeypatch.setenv("YAKUSU_DATA", "")
     return lambda **more: common.Benchmark("made", "", example="", **more)
 
@@ -209,44 +195,76 @@ def test_an_error_ends_a_script_with_one_sentence(
 # ---- pages ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", pages.FOLDERS)
-def test_pages_on_disk_match_the_records(folder: str) -> None:
-    page = (ROOT / "benchmarks" / folder / "README.md").read_text(encoding="utf-8")
-    assert page == pages.page(folder), "run python -m benchmarks.pages"
+def page(folder: str) -> str:
+    text: str = (ROOT / "benchmarks" / folder / "README.md").read_text(encoding="utf-8")
+    return text
 
 
-def sections() -> list[Any]:
-    return [
-        section
-        for folder in pages.FOLDERS
-        for section in importlib.import_module(f"benchmarks.{folder}.sections").SECTIONS
-    ]
+def sections() -> dict[str, str]:
+    """The text of each section with tables, by the script that declares them."""
+    parts = [part for folder in pages.FOLDERS for part in page(folder).split("\n## ")]
+    found = [(pages.BLOCK.findall(part), part) for part in parts]
+    return {script: part for blocks, part in found for _, script, _ in blocks}
 
 
-@pytest.mark.parametrize("section", sections(), ids=lambda section: section.results)
-def test_conclusions_quote_only_numbers_of_their_section(section: Any) -> None:
-    rest = pages.markdown(section).replace(section.conclusion, "")
-    quoted = re.findall(r"\d[\d,.]*\d", section.conclusion)
+def test_each_script_and_each_file_of_records_is_in_one_section() -> None:
+    blocks = [each for folder in pages.FOLDERS for each in pages.BLOCK.findall(page(folder))]
+    assert sorted(script for _, script, _ in blocks) == sorted(SCRIPTS)
+    recorded = {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.json")}
+    assert recorded == {importlib.import_module(name).benchmark.name for name in SCRIPTS}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_section_has_its_tables_its_command_and_its_records(name: str) -> None:
+    section = sections()[name]
+    assert pages.renewed(section) == section, "run python -m benchmarks.pages"
+    results = importlib.import_module(name).benchmark.name
+    written = " ".join(section.split())
+    assert f"`python -m {name}" in written and f"(../results/{results}.json)" in written
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_conclusions_quote_only_numbers_of_their_section(name: str) -> None:
+    before, _, rest = sections()[name].partition(f"<!-- {name} -->")
+    conclusion = [line for line in before.splitlines()[1:] if not line.startswith("![")]
+    quoted = re.findall(r"\d[\d,.]*\d", "\n".join(conclusion))
     assert quoted and [number for number in quoted if number not in rest] == []
 
 
-@pytest.mark.parametrize("section", sections(), ids=lambda section: section.results)
-def test_cells_hold_no_dictionaries_and_no_signatures(section: Any) -> None:
-    for table in section.of(records.read(section.results)):
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_cells_hold_no_dictionaries_and_no_signatures(name: str) -> None:
+    for table in pages.tables(name):
         assert table.rows and {len(row) for row in table.rows} == {len(table.head)}
         cells = [cell for row in table.rows for cell in row]
         assert [cell for cell in cells if re.search(r"[{}|]|version:", cell)] == []
 
 
-def test_every_record_is_on_a_page() -> None:
-    shown = {section.results for section in sections()}
-    recorded = {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.json")}
-    assert recorded == shown
+def test_only_the_tables_of_one_script_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "markdown", lambda script: f"tables of {script}")
+    text = "".join(f"<!-- benchmarks.{name} -->\nold\n<!-- end -->\n" for name in ("a", "b"))
+    changed, kept = pages.renewed(text, "benchmarks.a").split("<!-- end -->\n")[:2]
+    assert changed == "<!-- benchmarks.a -->\n\ntables of benchmarks.a\n\n"
+    assert kept == "<!-- benchmarks.b -->\nold\n"
 
 
-def test_a_section_without_records_links_no_file(benchmark_of: Any) -> None:
-    section = pages.Section("made", "Title", "99 of 99.", "python -m made", lambda records: ())
-    assert pages.markdown(section).endswith("Run `python -m made`; no records yet.")
+def test_a_cell_lacks_what_the_row_lacks() -> None:
+    row = {"ratio": {"value": 1234.5, "low": None}, "score": "BLEU = 39.66 (a:b)"}
+    cells = ("{ratio.value:,.1f} at most", "{ratio.low}", "{other.value:.1f}")
+    assert [tables.text(cell, row) for cell in cells] == ["1,234.5 at most", "-", "-"]
+    scores = (tables.score_of("score"), tables.score_of("other"), tables.times("ratio.value", 0.1))
+    assert [tables.text(cell, row) for cell in scores] == ["39.66", "-", "123"]
+
+
+def test_conditions_are_stated_once_for_tables_of_the_same_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = [tables.FilledTable(["a"], [["1"]], [name]) for name in ("x", "x", "y")]
+    monkeypatch.setattr(pages, "tables", lambda script: made)
+    monkeypatch.setattr(pages, "circumstances", lambda records: f"({records[0]})")
+    rows = "| a |\n| --- |\n| 1 |"
+    assert pages.markdown("made").split("\n\n") == [rows, rows, "(x)", rows, "(y)"]
+    made.clear()
+    assert pages.markdown("made") == "No records yet."
 
 
 def test_the_index_links_every_page_and_is_short() -> None:

@@ -70,19 +70,19 @@ def test_the_loss_is_the_squared_error_per_word() -> None:
 def test_codes_distinguish_eight_kinds_of_words() -> None:
     """Each word is the sum of one of 4 vectors, one of 2, and a little noise."""
     rng = np.random.default_rng(5)
-    kinds = rng.integers(0, 8, 1500)
+    kinds = rng.integers(0, 8, 300)
     first, second = 0.6 * rng.standard_normal((4, 10)), 0.6 * rng.standard_normal((2, 10))
-    vectors = first[kinds // 2] + second[kinds % 2] + 0.01 * rng.standard_normal((1500, 10))
+    vectors = first[kinds // 2] + second[kinds % 2] + 0.01 * rng.standard_normal((300, 10))
     watch = Recorder()
     learned = learn(
-        vectors, n_codebooks=8, n_codes=4, seed=0, steps=800, learning_rate=5e-3, progress=watch
+        vectors, n_codebooks=8, n_codes=4, seed=0, steps=600, learning_rate=1e-2, progress=watch
     )
-    assert learned.codes.shape == (1500, 8) and learned.codes.dtype == np.uint8
+    assert learned.codes.shape == (300, 8) and learned.codes.dtype == np.uint8
     words = [tuple(codes) for codes in learned.codes.tolist()]
     assert len(set(words)) == len(set(zip(words, kinds.tolist(), strict=True)))
     loss = learned.loss(vectors, learned.codes).per_vector
     assert loss < np.square(vectors - vectors.mean(axis=0)).sum(axis=1).mean() / 200
-    assert watch.done == 800 and watch.losses[-1] == pytest.approx(loss, abs=1e-5)
+    assert watch.done == 600 and watch.losses[-1] == pytest.approx(loss, abs=1e-5)
 
 
 def learned_by(seed: int, vectors: Floats) -> bytes:

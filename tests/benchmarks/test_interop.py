@@ -20,7 +20,6 @@ exports: Any = pytest.importorskip("benchmarks.interop.exports")
 formats: Any = pytest.importorskip("benchmarks.interop.formats")
 imports: Any = pytest.importorskip("benchmarks.interop.imports")
 peers: Any = pytest.importorskip("benchmarks.interop.peers")
-sections: Any = pytest.importorskip("benchmarks.interop.sections")
 
 REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites name="pytest tests">
@@ -50,7 +49,7 @@ def test_an_export_to_hugging_face_keeps_all_tensors(name: str, tmp_path: Path) 
 def test_a_format_that_cannot_hold_a_model_gives_the_reason(tmp_path: Path) -> None:
     model = models.write_model("convolutions", tmp_path)
     row = exports.export_row("a", model, "ONNX", tmp_path / "out", models.sentences(2))
-    assert sections._exported(row)[1] == (
+    assert formats.refusal(row) == (
         "not supported: the format onnx has no convolution or recurrence in place of self-attention"
     )
 

@@ -13,7 +13,6 @@ fast_student: Any = pytest.importorskip("benchmarks.paper.fast_student")
 quick: Any = pytest.importorskip("benchmarks.quick")
 records: Any = pytest.importorskip("benchmarks.records")
 techniques: Any = pytest.importorskip("benchmarks.paper.techniques")
-sections: Any = pytest.importorskip("benchmarks.paper.quality_sections")
 
 
 def test_the_vocabulary_has_all_pieces_except_the_symbols_that_joeynmt_adds(tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_an_epoch_continues_from_the_one_before(tmp_path: Path) -> None:
 def test_the_table_has_no_test_score_of_a_run_that_did_not_translate_the_test_set() -> None:
     facts = {"name": "a", "parameters": 5, "epochs": 1, "steps": 2, "minutes": 3.0}
     dev, both = facts | {"dev": "BLEU = 1.25"}, facts | {"dev": "BLEU = 1.25", "test": "BLEU = 2.5"}
-    (table,) = sections.rivals([dev, both])
+    (table,) = joeynmt.tables([dev, both])
     assert [row[-2:] for row in table.rows] == [["1.25", "-"], ["1.25", "2.50"]]
 
 
@@ -67,15 +66,15 @@ def test_students_have_a_table_for_each_model_they_are_compared_with() -> None:
     row = {"name": "a", "beam": 1, "parameters": 5, "score": "BLEU = 1.25", "ratio": {"value": 2.0}}
     row |= {"difference": [0.0, -1.0, 1.0], "sentences_per_second": 3.0}
     with_model, with_ensemble = (row | {"compared_with": name} for name in ("model", "ensemble"))
-    tables = list(sections.students([row, with_model, with_ensemble, with_model]))
+    tables = list(fast_student.tables([row, with_model, with_ensemble, with_model]))
     assert [len(table.rows) for table in tables] == [1, 2, 1]
 
 
 def test_the_scores_on_the_test_sets_are_not_a_row_of_the_techniques() -> None:
     row = {"name": "a", "dev_bleu": 3.0, "gain": [0.0, 0.0, 0.0], "minutes": 1.0}
     row |= {"flops": 1.0, "device": "made"}
-    tests = {"name": sections.TESTED, "model": "a", "tests": {"test2016": "BLEU = 2.5"}}
-    first, second = sections.techniques([row, tests])
+    tests = {"name": techniques.TESTED, "model": "a", "tests": {"test2016": "BLEU = 2.5"}}
+    first, second = techniques.tables([row, tests])
     assert [each[0] for each in first.rows] == ["a"]
     assert (second.head, second.rows) == (["Model", "test2016"], [["a", "2.50"]])
 
@@ -89,10 +88,10 @@ def test_the_figure_of_the_techniques_has_a_row_for_each_except_runs_with_equal_
     made = [
         records.Record.model_validate(circumstances | {"name": name, "dev_bleu": bleu} | more)
         for name, bleu, more in (
-            (sections.FIRST, 40.0, {"gain": [0.0, 0.0, 0.0]}),
+            (techniques.FIRST, 40.0, {"gain": [0.0, 0.0, 0.0]}),
             ("seed 2", 39.0, {"gain": [-1.0, -2.0, 0.0]}),
             ("a", 41.0, {"gain": [1.0, 0.5, 1.5]}),
-            (sections.TESTED, 0.0, {}),
+            (techniques.TESTED, 0.0, {}),
         )
     ]
     techniques.draw(tmp_path / "a.png", made)
@@ -106,14 +105,12 @@ def test_each_run_of_the_first_row_has_a_table_of_its_own() -> None:
     row = {"dev_bleu": 3.0, "gain": [0.0, 0.0, 0.0], "minutes": 1.0, "device": "made"}
     again = row | {"first_bleu": 2.0}
     records = [
-        row | {"name": sections.FIRST, "flops": 1.0},
+        row | {"name": techniques.FIRST, "flops": 1.0},
         row | {"name": "a", "flops": 2.0},
-        again | {"name": sections.FIRST, "flops": 4.0},
+        again | {"name": techniques.FIRST, "flops": 4.0},
         again | {"name": "b", "flops": 2.0},
     ]
-    first, second = sections.techniques(records)
-    assert [(each[0], each[-1]) for each in first.rows] == [(sections.FIRST, "1.00"), ("a", "2.00")]
-    assert [(each[0], each[-1]) for each in second.rows] == [
-        (sections.FIRST, "1.00"),
-        ("b", "0.50"),
-    ]
+    for table, other in zip(
+        techniques.tables(records), (("a", "2.00"), ("b", "0.50")), strict=True
+    ):
+        assert [(row[0], row[-1]) for row in table.rows] == [(techniques.FIRST, "1.00"), other]

@@ -20,7 +20,6 @@ services: Any = pytest.importorskip("benchmarks.services", reason="only a checko
 load: Any = pytest.importorskip("benchmarks.speed.serving_load")
 processes: Any = pytest.importorskip("benchmarks.speed.serving_processes")
 records: Any = pytest.importorskip("benchmarks.records")
-sections: Any = pytest.importorskip("benchmarks.speed.serving_sections")
 serving: Any = pytest.importorskip("benchmarks.speed.serving")
 
 ROOT = Path(services.__file__).parents[1]
@@ -91,7 +90,11 @@ def test_translations_with_random_weights_have_the_same_length(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("peer", [False, True])
-def test_a_quick_run_compares_the_service_and_its_peer(peer: bool, port: int) -> None:
+def test_a_quick_run_compares_the_service_and_its_peer(
+    peer: bool, port: int, thorough: bool
+) -> None:
+    if not thorough:
+        pytest.skip("needs YAKUSU_TESTS=thorough")
     missing = [name for name in ("ctranslate2", "fastapi", "uvicorn") if not find_spec(name)]
     if peer and missing:
         pytest.skip(f"{', '.join(missing)}: not installed")
@@ -176,7 +179,7 @@ def test_records_of_the_service_become_rows() -> None:
     own = {"first": {"yakusu serve": spread}, "clients alone": {"1": 9000, "16": 9000}}
     own |= {"peak_mib": {"yakusu serve": 90, PEER: 80}, "name": "tiny", "sentences": 500}
     record = records.Record.model_validate({**stated, **own, **serving.results(_rounds())})
-    services_table, others = sections.serving([record])
+    services_table, others = serving.tables([record])
     assert services_table.rows[2] == [
         *("16", "yakusu serve", "90 (90 to 90)", "3.00", "3.00", "4.0 (4.0 to 4.0)"),
         *("5.0 (5.0 to 5.0)", "2.00", "2.00", "9.0 (9.0 to 9.0)"),

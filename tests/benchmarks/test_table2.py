@@ -12,8 +12,8 @@ from yakusu.training.schedule import lrate
 table2: Any = pytest.importorskip("benchmarks.paper.table2", reason="only a checkout has it")
 grid: Any = pytest.importorskip("benchmarks.paper.table2_grid")
 length: Any = pytest.importorskip("benchmarks.paper.length")
+pages: Any = pytest.importorskip("benchmarks.pages")
 rows: Any = pytest.importorskip("benchmarks.paper.table2_rows")
-sections: Any = pytest.importorskip("benchmarks.paper.table2_sections")
 records: Any = pytest.importorskip("benchmarks.records")
 
 ARGS = argparse.Namespace(step_tokens=2000, set=[])
@@ -150,12 +150,18 @@ def test_budgets_are_columns_with_the_mean_and_the_spread_of_seeds() -> None:
         record("ConvS2S", day=2, budget=rows.CONVERGED, **SEEDS),
         record("ConvS2S", day=3, bleu=31.5, bleus=[31.5], spread=0.0, p_values=[0.001]),
     ]
-    (table,) = sections.systems(made)
+    (table,) = table2.tables(made)
     assert table.head[1::2][:2] == ["BLEU, 2e+13 FLOPs", "BLEU, until convergence"]
     assert [row[:5] for row in table.rows] == [
         ["ConvS2S", "31.50", "0.0010", "31.00 (spread 2.00, n = 3)", "0.3000"],
         ["Transformer", "30.50", "-", "-", "-"],
     ]
+
+
+def test_the_page_says_why_systems_are_not_reproduced() -> None:
+    page = " ".join((pages.HERE / "paper" / "README.md").read_text(encoding="utf-8").split())
+    reasons = [f"{name}, because {reason}" for name, reason in rows.NOT_REPRODUCED.items()]
+    assert reasons and [reason for reason in reasons if reason not in page] == []
 
 
 def test_all_settings_tried_are_shown_once_per_system() -> None:
@@ -168,7 +174,7 @@ def test_all_settings_tried_are_shown_once_per_system() -> None:
         for name in ("ByteNet", "ensemble of two GNMT")
         for budget in (2e13, 8e13)
     ]
-    _, table = sections.systems(made)
+    _, table = table2.tables(made)
     assert table.title == "Settings tried within 2e+13 FLOPs"
     assert table.rows == [
         ["ByteNet", "0.003", "0.1", "9.50", "28.00"],

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks import runs
 from benchmarks.paper import table3
-from benchmarks.paper.sections import variations
 from benchmarks.paper.table3_rows import (
     BIG,
     NOT_RUN,
@@ -255,7 +254,7 @@ def test_earlier_records_are_shown_only_if_there_are_no_newer_ones() -> None:
 def test_the_page_lists_each_row_once_and_each_rate_that_was_tried() -> None:
     tried = [recent(f"C, N = 2, rate x {rate:g}", 8 + rate) for rate in RATES]
     seeds = [recent("base", 7.5), recent("base, seed 2", 7.6)]
-    effects, training = variations([record("A, h = 1", 9.98), *tried, *seeds])
+    effects, training = table3.tables([record("A, h = 1", 9.98), *tried, *seeds])
     assert [row[0] for row in effects.rows] == ["base", "base, seed 2", "C, N = 2"]
     assert effects.rows[-1][2:5] == ["8.50", "6.11", "same direction"]
     assert [row[0] for row in training.rows] == [each["name"] for each in (*tried, *seeds)]

@@ -16,7 +16,6 @@ from yakusu.translator import Translator
 bleu: Any = pytest.importorskip("benchmarks.bleu")
 measured: Any = pytest.importorskip("benchmarks.compression.embedding_translation")
 records: Any = pytest.importorskip("benchmarks.records")
-sections: Any = pytest.importorskip("benchmarks.compression.translation_sections")
 translators: Any = pytest.importorskip("benchmarks.compression.translators")
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
@@ -106,7 +105,7 @@ _RECORD = {
 
 
 def tables(**measurements: Any) -> list[Any]:
-    return list(sections.translation([records.Record.model_validate(_RECORD | measurements)]))
+    return list(measured.tables([records.Record.model_validate(_RECORD | measurements)]))
 
 
 def test_records_become_a_table_of_choices_and_one_of_sizes() -> None:

@@ -14,7 +14,6 @@ lookup: Any = pytest.importorskip(
     "benchmarks.speed.embedding_lookup", reason="only a checkout has benchmarks"
 )
 search: Any = importlib.import_module("benchmarks.speed.embedding_search")
-sections: Any = importlib.import_module("benchmarks.speed.vector_sections")
 records: Any = importlib.import_module("benchmarks.records")
 
 VECTORS = np.random.default_rng(0).standard_normal((300, 8)).astype(np.float32)
@@ -86,7 +85,7 @@ def test_ratios_of_search_compare_equal_numbers_of_threads() -> None:
     costs |= {"yakusu, integers, 1 thread": (2, 2), "yakusu, integers, 2 threads": (2, 1)}
     medians = {name: {"one": a, "batch": b, "mib": 1} for name, (a, b) in costs.items()}
     made = record(name="a", medians=medians, recall={"integers": {"x": 0.9}}, queries=1000)
-    speed, recall = sections.search([made])
+    speed, recall = search.tables([made])
     assert [(row[2], row[4]) for row in speed.rows[2:]] == [("4.00", "2.00"), ("3.00", "2.00")]
     assert recall.rows == [["integers", "90.0%"]]
 
@@ -95,5 +94,5 @@ def test_lookup_has_goals_for_yakusu_only() -> None:
     keys = ("opening", "read", "mapped", "first", "random", "repeated", "batch", "consecutive")
     medians = {name: dict.fromkeys(keys, 1.0) for name in ("yakusu, integers", "gensim")}
     made = record(name="a", medians=medians, goals=lookup.GOALS)
-    (table,) = sections.lookup([made])
+    (table,) = lookup.tables([made])
     assert [row[table.head.index("Goal")] for row in table.rows] == ["30", "-"]

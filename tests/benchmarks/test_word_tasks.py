@@ -16,7 +16,6 @@ trade_off: Any = pytest.importorskip(
     "benchmarks.compression.trade_off", reason="only a checkout has benchmarks"
 )
 word_tasks: Any = pytest.importorskip("benchmarks.compression.word_tasks")
-sections: Any = pytest.importorskip("benchmarks.compression.sections")
 embedding_tasks: Any = pytest.importorskip("benchmarks.compression.embedding_tasks")
 
 
@@ -193,7 +192,7 @@ def test_the_page_shows_ratios_and_verdicts_of_a_record() -> None:
         "points": [embedding_tasks.recorded(each) for each in points],
         "claims": [asdict(claim) for claim in trade_off.claims(points)],
     }
-    first, second, third = sections.word_tasks([record])
+    first, second, third = embedding_tasks.tables([record])
     assert first.head == ["System", "Against", "Analogy", "Paper, similarity"]
     count = trade_off.claims(points)[0].counts["analogy"]
     cell = f"x4.0: -6.00 ({count.low:.2f} to {count.high:.2f}) fails"
