@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from tests.work import growth
 from yakusu.data.lines.layout import Layout
-from yakusu.data.lines.placeholders import SLOTS
-from yakusu.data.lines.private_use import closing, empty, line_break, opening
+from yakusu.data.lines.private_use import PLACE, SLOTS, closing, empty, line_break, opening
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.output import Output, lines_of, slots_of, to_places, to_slots
-from yakusu.translator.passage import PLACE, Passage, PassageReader, TextConfig
+from yakusu.translator.passage import Passage, PassageReader, TextConfig
 from yakusu.translator.placement import units
 
 SEEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöü0123456789.,:;!?-'()*# ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.translator.details import Details
 from yakusu.translator.output import Output, lines_of

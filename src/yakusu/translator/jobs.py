@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, starmap, tee
 
 from yakusu.alignment import Link
-from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
+from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.lines.terms import Term
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK

@@ -10,11 +10,11 @@ from operator import itemgetter
 import regex
 
 from yakusu.alignment import Link
-from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
+from yakusu.data.lines.private_use import IS_SLOT, PLACE, SLOTS, firm_place
 from yakusu.data.lines.sentences import continued, join, without_stop
 from yakusu.data.lines.spans import has_end_of_pair
 from yakusu.translator.details import Details
-from yakusu.translator.passage import FIRST_PLACE, PLACE, Passage, Segment
+from yakusu.translator.passage import Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units
 
 
@@ -126,7 +126,7 @@ class Line:
     @cached_property
     def tags(self) -> list[str]:
         """A private-use character for each tag."""
-        unused = (c for c in map(chr, count(FIRST_PLACE)) if c not in self.passage.spans)
+        unused = (c for c in map(firm_place, count()) if c not in self.passage.spans)
         return list(islice(unused, len(self.passage.tags)))
 
     @cached_property

@@ -9,12 +9,13 @@ from threading import Event
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.private_use import RESERVED
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.terms import Glossary
 from yakusu.errors import DataError
 from yakusu.translator.jobs import JobTranslator
 from yakusu.translator.output import places, slots_of, to_slots
-from yakusu.translator.passage import RESERVED, Passage, PassageReader, Segment, TextConfig
+from yakusu.translator.passage import Passage, PassageReader, Segment, TextConfig
 from yakusu.translator.placement import restore
 from yakusu.translator.request import Job, Request
 from yakusu.translator.requested import KeptText, check_kept
