@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from yakusu.data.files.text import extends_ascii
-from yakusu.data.lines.private_use import is_mark
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
 from yakusu.documents.html.tokens import TEMPLATES, Attribute, Kind, tokens
@@ -111,12 +110,12 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
         pieces.extend(_text(source, token.start, token.end, _ENTITY))
     elif token.kind is Kind.TEMPLATE:
         pieces.append(_template(source, token.start, token.end))
-    elif token.kind is Kind.OTHER or each.is_void:
-        name = token.name if token.name == "br" else ""
-        pieces.append(Piece(PieceKind.EMPTY, token.start, token.end, name=name))
     else:
         kind = PieceKind.START if token.kind is Kind.START else PieceKind.END
-        pieces.append(Piece(kind, token.start, token.end, name=token.name))
+        if token.kind is Kind.OTHER or each.is_void:
+            kind = PieceKind.EMPTY
+        breaks = token.name == "br"  # also as an end tag
+        pieces.append(Piece(kind, token.start, token.end, name=token.name, breaks=breaks))
 
 
 def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
@@ -162,12 +161,12 @@ def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
 
 
 def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy) -> str:
-    """The source of a translation; each mark is copied."""
+    """The source of a translation; the pieces of its marks are copied."""
     return "".join(
-        copy(content.marks[character].start, content.marks[character].end)
-        if is_mark(character)
-        else entities.get(character, character)
-        for character in translation
+        "".join(entities.get(character, character) for character in piece.text)
+        if piece.kind is PieceKind.TEXT
+        else copy(piece.start, piece.end)
+        for piece in content.compose(translation)
     )
 
 

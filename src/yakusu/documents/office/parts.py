@@ -2,13 +2,13 @@
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
+from yakusu.documents.inline import Inline, Kind, Piece, Run, formatted_inline
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.office.formatted import Formatted, build
-from yakusu.documents.office.items import Item, Run, write
 from yakusu.documents.xmltree import Element, XmlFile
 from yakusu.errors import DataError
 
@@ -32,7 +32,7 @@ class Dialect(Protocol):
     def is_skipped(self, element: Element) -> bool:
         """Whether the paragraphs in an element are not translated."""
 
-    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
+    def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
 
     def encode(self, text: str, run: Run) -> str:
@@ -44,7 +44,7 @@ class _Paragraph:
     start: int
     inner: int
     inner_end: int
-    formatted: Formatted
+    inline: Inline
     index: int  # of its text
 
 
@@ -78,7 +78,7 @@ class Part:
 
     def render(self, translations: Sequence[str]) -> bytes | None:
         """Return the part with these translations of `texts`, None if none is different."""
-        if all(translations[one.index] == one.formatted.text for one in self._paragraphs):
+        if all(translations[one.index] == one.inline.text for one in self._paragraphs):
             return None
         return self._encoded(self._copied(0, len(self._content), translations))
 
@@ -89,13 +89,12 @@ class Part:
         if self._dialect.is_skipped(element):
             return
         if self._dialect.is_paragraph(element):
-            formatted = build(self._dialect.items(element, xml))
-            if formatted is not None:
-                index = self._index(formatted.text, alternatives)
-                paragraph = _Paragraph(
-                    element.start, element.inner, element.inner_end, formatted, index
+            inline = formatted_inline(self._dialect.pieces(element, xml))
+            if inline is not None:
+                index = self._index(inline.text, alternatives)
+                self._paragraphs.append(
+                    _Paragraph(element.start, element.inner, element.inner_end, inline, index)
                 )
-                self._paragraphs.append(paragraph)
         texts: defaultdict[str, deque[int]] = defaultdict(deque)
         for child in element.elements:
             is_copy = self._dialect.is_copy(child)
@@ -127,13 +126,39 @@ class Part:
 
     def _paragraph(self, paragraph: _Paragraph, translations: Sequence[str]) -> bytes:
         translation = translations[paragraph.index]
-        if translation == paragraph.formatted.text:  # paragraphs in it may have changed
+        if translation == paragraph.inline.text:  # paragraphs in it may have changed
             return self._copied(paragraph.inner, paragraph.inner_end, translations)
-        return write(
-            paragraph.formatted.compose(translation),
+        return _written(
+            paragraph.inline.paragraph(translation),
             lambda start, end: self._copied(start, end, translations),
             lambda text, run: self._dialect.encode(text, run).encode(),
         )
+
+
+def _written(
+    pieces: Iterable[Piece],
+    copy: Callable[[int, int], bytes],
+    encode: Callable[[str, Run], bytes],
+) -> bytes:
+    """Write the pieces of a paragraph; adjacent pieces of one run share its markup.
+
+    Args:
+        pieces: The pieces.
+        copy: Returns the bytes for a piece of the source.
+        encode: Returns the bytes for a text in a run.
+    """
+    out = bytearray()
+    for _, in_run in groupby(pieces, key=lambda piece: id(piece.run)):
+        first, *others = in_run
+        run = first.run
+        out += run.before if run else b""
+        for is_text, adjacent in groupby([first, *others], key=lambda p: p.kind is Kind.TEXT):
+            if is_text and run:
+                out += encode("".join(piece.text for piece in adjacent), run)
+            else:
+                out += b"".join(copy(piece.start, piece.end) for piece in adjacent)
+        out += run.after if run else b""
+    return bytes(out)
 
 
 class OfficeDocument:
