@@ -231,7 +231,7 @@ def matched(pieces: Sequence[Piece]) -> list[Piece]:
                 found[i] = replace(piece, pair=start)
                 del waiting[place:]
                 names.subtract(pieces[other].name for other in (start, *inner))
-            else:
+            elif pieces[start].firm:  # without an end, it must not separate others
                 del waiting[place]
                 names[piece.name] -= 1
     return [
