@@ -75,7 +75,7 @@ def _decode(data: bytes) -> Source:
     return decode(data, codec, errors="xmlcharrefreplace")
 
 
-def _segments(source: str) -> Iterator[Segment]:
+def _segments(source: str) -> Iterator[Segment[str]]:
     """Find the texts of a page."""
     pieces: list[Piece] = []
     for each in placed(tokens(source)):
@@ -145,7 +145,7 @@ def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Itera
     yield from text_pieces(at, source[at:end])
 
 
-def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
+def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment[str]]:
     """The text of a block, if it can be translated."""
     if pieces and pieces[-1].name == _KEPT_OPEN:  # text after it would belong to it
         pieces = [*pieces[:-1], replace(pieces[-1], speaks=False)]
@@ -154,13 +154,13 @@ def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
         return
     entities = _entities(source, content)
 
-    def write(translation: str, copy: Copy) -> str:
+    def write(translation: str, copy: Copy[str]) -> str:
         return _written(translation, content, entities, copy)
 
     yield Segment(content.start, content.end, content.text, write)
 
 
-def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy) -> str:
+def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy[str]) -> str:
     """The source of a translation; the pieces of its marks are copied."""
     return "".join(
         "".join(entities.get(character, character) for character in piece.text)
@@ -200,7 +200,7 @@ def _translated_attributes(each: Placed) -> Iterator[Attribute]:
         seen.add(attribute.name)
 
 
-def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment]:
+def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment[str]]:
     """The text of an attribute, if it can be translated."""
     pieces: list[Piece] = []
     at = attribute.start
@@ -214,7 +214,7 @@ def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment]:
         return
     entities = _entities(source, content) | {attribute.quote: html.escape(attribute.quote)}
 
-    def write(translation: str, copy: Copy) -> str:
+    def write(translation: str, copy: Copy[str]) -> str:
         value = _written(translation, content, entities, copy)
         return value if attribute.quote else '"' + value.replace('"', "&quot;") + '"'
 

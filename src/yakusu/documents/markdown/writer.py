@@ -45,7 +45,7 @@ class Writer:
         self._after = [piece for piece in pieces if piece.start >= inline.end]
         self._own = dict(self._own_characters())
 
-    def write(self, translation: str, copy: Copy) -> str:
+    def write(self, translation: str, copy: Copy[str]) -> str:
         """Return the source of a translation."""
         translation = tidy(translation)
         links = self._explicit(translation)
@@ -176,7 +176,7 @@ class Writer:
         """What the parser makes of the source of a part of the block."""
         return source.replace("\\|", "|") if self._block.is_row else source
 
-    def _copied(self, start: int, end: int, copy: Copy) -> str:
+    def _copied(self, start: int, end: int, copy: Copy[str]) -> str:
         """The source of a part of the content, on one line."""
         lines = []
         for line in self._block.content[start:end].split("\n"):
