@@ -11,7 +11,7 @@ import pytest
 import yakusu
 from tests.system.runs import recipe_for, result, write_corpus
 from yakusu.data.bpe_dropout import BpeDropout, Merges
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.pairs import Pairs, Part, Sentences
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer

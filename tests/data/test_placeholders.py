@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.lines.placeholders import IS_SLOT, PER_INSERTION, SLOTS, Placeholders, mask_pair
+from yakusu.data.lines.placeholders import PER_INSERTION, Placeholders, mask_pair
+from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.lines.spans import Span, SpanFinder, merged
 
 ALWAYS = Placeholders(1.0, ignore_case=False)

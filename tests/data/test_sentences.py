@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.lines.private_use import closing, empty, opening
-from yakusu.data.lines.sentences import BREAKS, clauses, continued, join, split
+from yakusu.data.lines.private_use import BREAKS, closing, empty, opening
+from yakusu.data.lines.sentences import clauses, continued, join, split
 
 # "|" marks the places where a line is divided.
 DIVIDED = [

@@ -171,10 +171,10 @@ def test_an_error_while_sentences_are_prepared_is_raised(
 
 def test_threads_share_few_sentences_equally() -> None:
     waiting: _Waiting[int] = _Waiting(n_threads=3, batch=64)
-    for sentence in range(8):
-        waiting.add(sentence)
+    for number in range(8):
+        waiting.add(number)
     waiting.close()
-    taken = [[sentence for _, sentence in waiting.take(0)] for _ in range(4)]
+    taken = [[number for _, number in waiting.take(0)] for _ in range(4)]
     assert taken == [[0, 1, 2], [3, 4, 5], [6, 7], []]
 
 

@@ -11,7 +11,7 @@ import torch
 
 from yakusu.data.batches import pad
 from yakusu.data.coverage import Coverage
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.model.base import Seq2Seq

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.translator.naive import naively_moved
 from tests.work import growth
-from yakusu.data.lines.sentences import BREAKS
+from yakusu.data.lines.private_use import BREAKS
 from yakusu.data.lines.spans import Span, SpanFinder
 from yakusu.translator.reading.slots import restore
 from yakusu.translator.writing.placement import adjust_spaces, place_tags, units

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 from yakusu.translator.config import TextConfig

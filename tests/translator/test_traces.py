@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from tests.translators import ENGINES, Engine, untrained
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.search.trace import Step
 from yakusu.translator import Translation
 from yakusu.translator.request import Request

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.translator.written import lines_of, printed
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.translator.config import TextConfig
 from yakusu.translator.reading.passage import PassageReader

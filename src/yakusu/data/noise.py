@@ -11,6 +11,7 @@ from types import MappingProxyType
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.private_use import PRIVATE_USE
 
 LONG_LINE = 1_000  # characters
 _NOT_WORDS = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
@@ -37,7 +38,7 @@ PATTERNS: Mapping[str, "regex.Pattern[str]"] = MappingProxyType(
     {
         "control characters": regex.compile(r"[\p{Cc}\u2028\u2029]"),
         "invisible characters": regex.compile(
-            r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\p{Co}]"
+            rf"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff{PRIVATE_USE}]"
         ),
         "replacement characters (U+FFFD)": regex.compile("\ufffd"),
         "mojibake": regex.compile(_MOJIBAKE),
@@ -49,7 +50,7 @@ PATTERNS: Mapping[str, "regex.Pattern[str]"] = MappingProxyType(
     }
 )
 _SUSPECT = regex.compile(  # every line with one of the short patterns has one of these characters
-    rf"[\p{{Cc}}\p{{Cf}}\p{{Co}}\u2028\u2029\ufffd&<{_NEXT}]"
+    rf"[\p{{Cc}}\p{{Cf}}{PRIVATE_USE}\u2028\u2029\ufffd&<{_NEXT}]"
 )
 
 

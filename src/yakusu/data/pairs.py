@@ -23,7 +23,8 @@ from pydantic import ConfigDict, Field, ValidationError
 from yakusu.config import Config
 from yakusu.data.files.text import windows
 from yakusu.data.filters import FilterConfig, FilterReport, NumberedPair, length_filter
-from yakusu.data.lines.placeholders import SLOTS, Placeholders
+from yakusu.data.lines.placeholders import Placeholders
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import RunError
 from yakusu.folder import write_json

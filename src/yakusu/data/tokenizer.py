@@ -4,7 +4,7 @@
 
 Both sides share one vocabulary (section 5.1) unless `joint = false`. See docs/decisions/0003. A
 character without a piece is spelled with the pieces of its UTF-8 bytes, and the placeholder tokens
-of `placeholders.SLOTS` are separate pieces.
+of `private_use.SLOTS` are separate pieces.
 """
 
 import re
@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
 from yakusu.data.languages import closest, shown
-from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
+from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError

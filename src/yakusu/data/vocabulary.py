@@ -15,7 +15,7 @@ import sentencepiece as spm
 from pydantic import Field, field_validator, model_validator
 
 from yakusu.config import Config
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.errors import DataError
 
 EOS, UNK = 0, 1

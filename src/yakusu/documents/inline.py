@@ -1,27 +1,43 @@
-"""The inline content of a block: pieces of its source become a text with marks.
+"""The inline content of a paragraph: pieces of its source become a text with marks, and back.
 
     Press <b>Start</b>. <br>   ->   text, START b, text, END b, text, EMPTY br
                                ->   Press OPEN(0) Start CLOSE(0) .
 
-White space is collapsed. Markup around the whole text, and markup at its ends that is not part of
-the sentence, stay outside. A start without an end, or an end without a start, is an empty mark.
+A format says what the pieces of a paragraph are, and how text and other pieces are written. The
+steps between are the same for all formats:
+
+    matched      each END gets its START; what is left alone is EMPTY
+    merged       a pair without text is one EMPTY piece
+    trimmed      what is not part of the sentence at both ends, and pairs around all of it, go
+    formatted    text in another formatting than most is enclosed in a pair; only `formatted_inline`
+    numbered     each pair and each EMPTY piece gets the next number
+    compose      the marks of a translation are pieces again, and pairs are nested
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-from yakusu.data.lines.private_use import MARKS, MAX_MARKS, closing, empty, line_break, opening
+from yakusu.data.lines.private_use import (
+    CLOSING_RANGE,
+    MARKS,
+    MAX_MARKS,
+    OPENING_RANGE,
+    closing,
+    empty,
+    is_mark,
+    line_break,
+    opening,
+)
 from yakusu.data.lines.words import has_letter
 
 _SPACES = re.compile("[ \t\n\v\f\r]+")  # a no-break space is kept
-_OPENINGS = re.compile(f" ?(?:[{opening(0)}-{opening(MAX_MARKS - 1)}] ?)+")
-_CLOSINGS = re.compile(f" ?(?:[{closing(0)}-{closing(MAX_MARKS - 1)}] ?)+")
-_MARK = re.compile(MARKS)
-_LINE_BREAK = re.compile(r"br|<br[\s/]*>|hardbreak", re.IGNORECASE)  # names of pieces
+_OPENINGS = re.compile(f" ?(?:[{OPENING_RANGE}] ?)+")
+_CLOSINGS = re.compile(f" ?(?:[{CLOSING_RANGE}] ?)+")
+_MARK = re.compile(f"({MARKS})")
 
 
 class Kind(Enum):
@@ -31,6 +47,23 @@ class Kind(Enum):
     START = 1  # begins markup that encloses text
     END = 2
     EMPTY = 3  # markup that encloses nothing
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a stretch of text is written in a word processor's file.
+
+    Attributes:
+        key: Its formatting; runs of the same formatting are equal.
+        before: Markup before its contents.
+        after: Markup after its contents.
+        prefix: Prefix of the names of elements in its contents.
+    """
+
+    key: Hashable
+    before: bytes = field(default=b"", compare=False)
+    after: bytes = field(default=b"", compare=False)
+    prefix: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -45,16 +78,22 @@ class Piece:
         name: The same for a start and its end.
         speaks: An empty piece is a part of the sentence, such as code; or an end and its start must
             stay in the text.
+        breaks: An empty piece is a line break.
+        firm: An end that is not firm has no start if a firm start follows that start.
+        run: The formatting of a text, or the run that contains a piece.
         parts: The pieces that this piece replaces.
         pair: The number of a start and of its end; None until they are matched.
     """
 
     kind: Kind
-    start: int
-    end: int
+    start: int = 0
+    end: int = 0
     text: str = ""
     name: str = ""
     speaks: bool = False
+    breaks: bool = False
+    firm: bool = True
+    run: Run | None = None
     parts: tuple["Piece", ...] = ()
     pair: int | None = None
 
@@ -67,11 +106,17 @@ class Inline:
         text: The text.
         marks: The piece of each mark.
         pieces: All pieces of the text, in order.
+        before: The pieces before the text.
+        after: The pieces after it.
+        runs: How text is written in each pair, and outside of pairs (None).
     """
 
     text: str
-    marks: dict[str, Piece]
+    marks: Mapping[str, Piece]
     pieces: Sequence[Piece]
+    before: Sequence[Piece]
+    after: Sequence[Piece]
+    runs: Mapping[int | None, Run | None]
 
     @property
     def start(self) -> int:
@@ -82,6 +127,28 @@ class Inline:
     def end(self) -> int:
         """Position after its last character in the source."""
         return self.pieces[-1].end
+
+    def compose(self, translation: str) -> Iterator[Piece]:
+        """Yield the pieces of another text with the same marks; a pair ends after those in it."""
+        inside: list[int | None] = [None]  # open pairs
+        ends: dict[int | None, Piece] = {}  # of pairs that are closed
+        for part in filter(None, _MARK.split(translation)):
+            if not is_mark(part[0]):
+                yield Piece(Kind.TEXT, text=part, run=self.runs.get(inside[-1]))
+                continue
+            piece = self.marks[part]
+            if piece.kind is Kind.END:
+                ends[piece.pair] = piece
+                while inside[-1] in ends:
+                    yield ends[inside.pop()]
+                continue
+            if piece.kind is Kind.START:
+                inside.append(piece.pair)
+            yield piece
+
+    def paragraph(self, translation: str) -> Iterator[Piece]:
+        """Yield all texts and other pieces of the paragraph with another text, one by one."""
+        return _flat([*self.before, *self.compose(translation), *self.after])
 
 
 def text_pieces(start: int, source: str, decoded: str | None = None) -> Iterable[Piece]:
@@ -103,94 +170,121 @@ def text_pieces(start: int, source: str, decoded: str | None = None) -> Iterable
 
 
 def inline(pieces: Sequence[Piece]) -> Inline | None:
-    """Return the text of the pieces of one block, or None if it cannot be translated.
+    """Return the text of a paragraph in which white space collapses, as in HTML.
 
-    It can be translated if it has a letter and no character that stands for markup.
+    None: it cannot be translated, because it has no letter, a character that stands for markup, or
+    too many marks.
     """
-    texts = [piece.text for piece in pieces]
+    texts = [piece.text for piece in pieces if piece.kind is Kind.TEXT]
     if not any(map(has_letter, texts)) or any(map(_MARK.search, texts)):
         return None
-    kept = _trimmed(_merged(_matched(pieces)))
-    marks: dict[str, Piece] = {}
-    numbers: dict[int | None, int] = {}  # pair -> number of its marks
-    text, number = [], 0
-    for piece in kept:
-        if piece.kind is Kind.END:
-            mark = closing(numbers[piece.pair])
-        elif piece.kind is not Kind.TEXT:
-            if number == MAX_MARKS:
-                return None
-            mark = opening(number) if piece.kind is Kind.START else _alone(piece, number)
-            numbers[piece.pair] = number
-            number += 1
-        if piece.kind is not Kind.TEXT:
-            marks[mark] = piece
-            text.append(mark)
-        text.append(_SPACES.sub(" ", piece.text))
-    return Inline(tidy("".join(text)), marks, kept)
+    before, kept, after = _trimmed(_merged(matched(pieces), flows=True))
+    shown, marks = numbered(kept)
+    text = tidy("".join(_SPACES.sub(" ", each) for each in shown))
+    return Inline(text, marks, kept, before, after, {}) if text else None
 
 
-def _alone(piece: Piece, number: int) -> str:
-    """The mark of a piece that encloses nothing."""
-    inner = piece.parts or (piece,)
-    breaks = any(_LINE_BREAK.fullmatch(p.name) for p in inner if p.kind is Kind.EMPTY)
-    return line_break(number) if breaks else empty(number)
+def formatted_inline(pieces: Sequence[Piece]) -> Inline | None:
+    """Return the text of a paragraph of formatted text; its white space is kept.
+
+    The most common formatting between the ends of a pair, or of the paragraph, has no marks, and
+    adjacent pieces of markup share one:
+
+        Press [bold: Start][picture][tab] now   ->   Press OPEN(0) Start CLOSE(0) BREAK(1) now
+
+    None: it cannot be translated, because it has no letter or too many marks.
+    """
+    texts = [piece for piece in pieces if piece.kind is Kind.TEXT]
+    if not any(has_letter(piece.text) for piece in texts):
+        return None
+    clean = list(_without_marks(pieces))
+    before, core, after = _trimmed(_merged(matched(clean), flows=False))
+    runs = _runs(core, texts[0].run)
+    kept = list(_formatted(core, runs))
+    shown, marks = numbered(kept)
+    return Inline("".join(shown), marks, kept, before, after, runs) if shown else None
 
 
-def _matched(pieces: Sequence[Piece]) -> list[Piece]:
-    """Give each start and its end the same number; make the others empty."""
-    matched = list(pieces)
-    names: Counter[str] = Counter()
+# ---- starts and ends -----------------------------------------------------------------------------
+
+
+def matched(pieces: Sequence[Piece]) -> list[Piece]:
+    """Give each start and its end the same number; make the others empty.
+
+    An end belongs to the last open start of its name; the starts after that one have no ends.
+    """
+    found = list(pieces)
+    ends = {piece.name for piece in pieces if piece.kind is Kind.END}
+    names: Counter[str] = Counter()  # of `waiting`
     waiting: list[int] = []  # starts without an end so far
     for i, piece in enumerate(pieces):
-        if piece.kind is Kind.START:
+        if piece.kind is Kind.START and piece.name in ends:
             waiting.append(i)
             names[piece.name] += 1
         elif piece.kind is Kind.END and names[piece.name]:
-            while True:
-                start = waiting.pop()
-                names[pieces[start].name] -= 1
-                if pieces[start].name == piece.name:
-                    break
-            matched[start] = replace(pieces[start], pair=start)
-            matched[i] = replace(piece, pair=start)
+            place = len(waiting) - 1
+            while pieces[waiting[place]].name != piece.name:
+                place -= 1
+            start, *inner = waiting[place:]
+            if piece.firm or not any(pieces[other].firm for other in inner):
+                found[start] = replace(pieces[start], pair=start)
+                found[i] = replace(piece, pair=start)
+                del waiting[place:]
+                names.subtract(pieces[other].name for other in (start, *inner))
+            elif pieces[start].firm:  # without an end, it must not separate others
+                del waiting[place]
+                names[piece.name] -= 1
     return [
         replace(piece, kind=Kind.EMPTY)
         if piece.kind in (Kind.START, Kind.END) and piece.pair is None
         else piece
-        for piece in matched
+        for piece in found
     ]
 
 
-def _merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """Make each pair without text one empty piece."""
+def _merged(pieces: Sequence[Piece], *, flows: bool) -> list[Piece]:
+    """Make each pair without text one empty piece.
+
+    Args:
+        pieces: The pieces.
+        flows: White space alone is not text; a pair around a line break is a line break.
+    """
     ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.kind is Kind.END}
     n_texts = [0]  # before each piece
     for piece in pieces:
-        n_texts.append(n_texts[-1] + bool(piece.text.strip()))
+        n_texts.append(
+            n_texts[-1] + (bool(piece.text.strip()) if flows else piece.kind is Kind.TEXT)
+        )
     merged, i = [], 0
     while i < len(pieces):
         end = ends[pieces[i].pair] + 1 if pieces[i].kind is Kind.START else i + 1
-        if end > i + 1 and n_texts[i] == n_texts[end]:
-            merged.append(_together(pieces[i:end]))
-            i = end
-        else:
-            merged.append(pieces[i])
-            i += 1
+        is_empty = end > i + 1 and n_texts[i] == n_texts[end]
+        merged.append(_together(pieces[i:end], may_break=flows) if is_empty else pieces[i])
+        i = end if is_empty else i + 1
     return merged
 
 
-def _together(pieces: Sequence[Piece]) -> Piece:
-    """One empty piece for a pair; if the pair is nothing but space, it separates words."""
+def _together(pieces: Sequence[Piece], *, may_break: bool = True) -> Piece:
+    """One empty piece for several; if they are nothing but space, it separates words."""
     inner = [piece for piece in pieces if piece.kind is Kind.EMPTY]
-    speaks = any(piece.speaks for piece in inner)
     is_space = not inner and any(piece.text for piece in pieces)
-    start, end = pieces[0].start, pieces[-1].end
-    return Piece(Kind.EMPTY, start, end, " " * is_space, speaks=speaks, parts=tuple(pieces))
+    return Piece(
+        Kind.EMPTY,
+        pieces[0].start,
+        pieces[-1].end,
+        " " * is_space,
+        speaks=any(piece.speaks for piece in inner),
+        breaks=may_break and any(piece.breaks for piece in inner),
+        parts=tuple(pieces),
+    )
 
 
-def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Remove pieces at the ends that are not part of the sentence, and pairs around all of it."""
+def _trimmed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]:
+    """Take off what is not part of the sentence at both ends, and pairs around all of it.
+
+    Returns:
+        The pieces before the text, those of the text, and those after it.
+    """
     first, last = 0, len(pieces) - 1
     while True:
         while _is_silent(pieces[first]):
@@ -199,14 +293,56 @@ def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
             last -= 1
         pair = pieces[first].pair
         if pair is None or pair != pieces[last].pair or pieces[last].speaks:
-            return pieces[first : last + 1]
+            break
         first, last = first + 1, last - 1
+    before, core, after = [*pieces[:first]], [*pieces[first : last + 1]], [*pieces[last + 1 :]]
+    if core[0].kind is Kind.TEXT:
+        text = core[0].text.lstrip()
+        before.append(replace(core[0], text=core[0].text.removesuffix(text)))
+        core[0] = replace(core[0], text=text)
+    if core[-1].kind is Kind.TEXT:
+        text = core[-1].text.rstrip()
+        after.insert(0, replace(core[-1], text=core[-1].text.removeprefix(text)))
+        core[-1] = replace(core[-1], text=text)
+    return before, core, after
 
 
 def _is_silent(piece: Piece) -> bool:
     if piece.kind is Kind.TEXT:
         return not piece.text.strip()
     return piece.kind is Kind.EMPTY and not piece.speaks
+
+
+# ---- marks ---------------------------------------------------------------------------------------
+
+
+def numbered(pieces: Iterable[Piece]) -> tuple[list[str], dict[str, Piece]]:
+    """Give each pair and each empty piece the next number, of fewer than `MAX_MARKS`.
+
+    Returns:
+        What stands for each piece in the text, and the piece of each mark; nothing if there are not
+        enough numbers.
+    """
+    shown: list[str] = []
+    marks: dict[str, Piece] = {}
+    numbers: dict[int | None, int] = {}  # of pairs
+    number = 0
+    for piece in pieces:
+        if piece.kind is Kind.TEXT:
+            shown.append(piece.text)
+            continue
+        if piece.kind is Kind.END:
+            mark = closing(numbers[piece.pair])
+        elif number == MAX_MARKS - 1:
+            return [], {}
+        else:
+            alone = line_break if piece.breaks else empty
+            mark = opening(number) if piece.kind is Kind.START else alone(number)
+            numbers[piece.pair] = number
+            number += 1
+        marks[mark] = piece
+        shown.append(mark + piece.text)
+    return shown, marks
 
 
 def tidy(text: str) -> str:
@@ -218,3 +354,97 @@ def tidy(text: str) -> str:
 
 def _without_spaces(marks: str) -> str:
     return marks.replace(" ", "")
+
+
+def _flat(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The texts and other pieces of the source in pieces, without empty ones."""
+    for piece in pieces:
+        if piece.parts:
+            yield from _flat(piece.parts)
+        elif piece.text or piece.start < piece.end:
+            yield piece
+
+
+# ---- formatted text ------------------------------------------------------------------------------
+
+
+def _without_marks(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Make empty pieces of characters that happen to be marks."""
+    for piece in pieces:
+        if piece.kind is not Kind.TEXT:
+            yield piece
+            continue
+        for part in filter(None, _MARK.split(piece.text)):
+            text = piece if part == piece.text else replace(piece, text=part)
+            yield Piece(Kind.EMPTY, parts=(text,)) if is_mark(part[0]) else text
+
+
+def _runs(pieces: Iterable[Piece], default: Run | None) -> dict[int | None, Run | None]:
+    """The first run of the most common formatting directly in each pair (None: in none)."""
+    inside: list[int | None] = [None]
+    counts: dict[int | None, dict[Run | None, int]] = {None: {}}
+    for piece in pieces:
+        if piece.kind is Kind.START:
+            inside.append(piece.pair)
+            counts[piece.pair] = {}
+        elif piece.kind is Kind.END:
+            inside.pop()
+        elif piece.kind is Kind.TEXT:
+            count = counts[inside[-1]]
+            count[piece.run] = count.get(piece.run, 0) + len("".join(piece.text.split()))
+    return {
+        pair: max(count, key=lambda run: count[run]) if count else default
+        for pair, count in counts.items()
+    }
+
+
+def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> Iterator[Piece]:
+    """Enclose text in another formatting than most in pairs.
+
+    Args:
+        pieces: The pieces of a text.
+        runs: The formatting that has no marks, by pair; that of the new pairs is added.
+    """
+    inside: list[int | None] = [None]
+    own: Piece | None = None  # the start of a formatting that has not ended
+    waiting: list[Piece] = []  # after its last word: what follows decides where it ends
+    for piece in pieces:
+        if piece.kind is Kind.EMPTY:
+            waiting.append(piece)
+            continue
+        if own and (piece.kind is not Kind.TEXT or piece.run != own.run):
+            yield replace(own, kind=Kind.END)
+            own = None
+        yield from _joined(waiting)
+        waiting = []
+        if piece.kind is Kind.START:
+            inside.append(piece.pair)
+        elif piece.kind is Kind.END:
+            inside.pop()
+        word = piece.text.strip()
+        if piece.kind is not Kind.TEXT or piece.run == runs[inside[-1]]:
+            yield piece
+        elif word:
+            before, _, after = piece.text.partition(word)
+            yield replace(piece, text=before)
+            if own is None:
+                own = Piece(Kind.START, run=piece.run, pair=-len(runs))
+                runs[own.pair] = piece.run
+                yield own
+            yield replace(piece, text=word)
+            waiting = [replace(piece, text=after)]  # spaces stay out of the pair
+        elif own is None and len(piece.text) > 1:  # to fill in, for example underlined
+            waiting = [Piece(Kind.EMPTY, parts=(piece,))]
+        elif own:
+            waiting = [piece]
+        else:
+            yield piece
+    if own:
+        yield replace(own, kind=Kind.END)
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Make adjacent empty pieces one."""
+    for is_empty, group in groupby(pieces, key=lambda piece: piece.kind is Kind.EMPTY):
+        adjacent = list(group)
+        yield from [_together(adjacent)] if is_empty else adjacent

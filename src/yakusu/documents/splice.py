@@ -3,10 +3,12 @@
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import AnyStr, Generic
 
 from yakusu.errors import DataError
 
-Copy = Callable[[int, int], str]  # the source between two positions, with its own texts replaced
+# The source between two positions, with the texts in it replaced.
+Copy = Callable[[int, int], AnyStr]
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -56,8 +58,8 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A text and its place in the source.
+class Segment(Generic[AnyStr]):
+    """A text and its place in a source of characters or bytes.
 
     Attributes:
         start: Position of its first character.
@@ -69,7 +71,56 @@ class Segment:
     start: int
     end: int
     text: str
-    write: Callable[[str, Copy], str]
+    write: Callable[[str, Copy[AnyStr]], AnyStr]
+
+
+class Splicer(Generic[AnyStr]):
+    """Replaces texts in a source.
+
+    Args:
+        source: The source.
+        segments: Its texts in any order; two segments are disjoint, or one contains the other.
+
+    Attributes:
+        texts: The texts, in the order of the source.
+    """
+
+    def __init__(self, source: AnyStr, segments: Sequence[Segment[AnyStr]]) -> None:
+        self._source: AnyStr = source
+        self._segments: list[Segment[AnyStr]] = sorted(
+            segments, key=lambda each: (each.start, -each.end)
+        )
+        self._starts: list[int] = [segment.start for segment in self._segments]
+        self.texts: list[str] = [segment.text for segment in self._segments]
+
+    def spliced(self, translations: Sequence[str]) -> AnyStr:
+        """The source with these translations, one for each text."""
+        return self._copy(0, len(self._source), 0, translations)
+
+    def _copy(self, start: int, end: int, first: int, translations: Sequence[str]) -> AnyStr:
+        """The source between two positions; the segments from `first` within it are replaced."""
+        written: list[AnyStr] = []
+        at = start
+        for i in range(first, len(self._segments)):
+            segment = self._segments[i]
+            if segment.start >= end:
+                break
+            if segment.start >= at and segment.end <= end:
+                written += [self._source[at : segment.start], self._write(i, translations)]
+                at = segment.end
+        written.append(self._source[at:end])
+        return self._source[:0].join(written)
+
+    def _write(self, i: int, translations: Sequence[str]) -> AnyStr:
+        segment = self._segments[i]
+        if translations[i] == segment.text:  # texts in it may have changed
+            return self._copy(segment.start, segment.end, i + 1, translations)
+
+        def copy(start: int, end: int) -> AnyStr:
+            first = max(bisect_left(self._starts, start), i + 1)
+            return self._copy(start, end, first, translations)
+
+        return segment.write(translations[i], copy)
 
 
 class Spliced:
@@ -77,46 +128,21 @@ class Spliced:
 
     Args:
         source: The file.
-        segments: Its texts in any order; two segments are disjoint, or one contains the other.
+        segments: Its texts, as for `Splicer`.
+
+    Attributes:
+        texts: The texts to translate, in reading order.
     """
 
     skipped: Sequence[str] = ()
     reports_blank = False
 
-    def __init__(self, source: Source, segments: Sequence[Segment]) -> None:
+    def __init__(self, source: Source, segments: Sequence[Segment[str]]) -> None:
         self._source = source
-        self._segments = sorted(segments, key=lambda each: (each.start, -each.end))
-        self._starts = [segment.start for segment in self._segments]
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to translate, in reading order."""
-        return [segment.text for segment in self._segments]
+        self._splicer = Splicer(source.text, segments)
+        self.texts = self._splicer.texts
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        text = self._copy(0, len(self._source.text), 0, translations)
+        text = self._splicer.spliced(translations)
         return text.encode(self._source.encoding, self._source.errors)
-
-    def _copy(self, start: int, end: int, first: int, translations: Sequence[str]) -> str:
-        """The source between two positions; the segments from `first` within it are replaced."""
-        written, at = [], start
-        for i in range(first, len(self._segments)):
-            segment = self._segments[i]
-            if segment.start >= end:
-                break
-            if segment.start >= at and segment.end <= end:
-                written += [self._source.text[at : segment.start], self._write(i, translations)]
-                at = segment.end
-        return "".join([*written, self._source.text[at:end]])
-
-    def _write(self, i: int, translations: Sequence[str]) -> str:
-        segment = self._segments[i]
-        if translations[i] == segment.text:
-            return self._copy(segment.start, segment.end, i + 1, translations)
-
-        def copy(start: int, end: int) -> str:
-            first = max(bisect_left(self._starts, start), i + 1)
-            return self._copy(start, end, first, translations)
-
-        return segment.write(translations[i], copy)

@@ -7,15 +7,13 @@ continues in the next cue is two texts. Tags are marks.
 
 import html
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.office.formatted import Formatted, build
-from yakusu.documents.office.items import Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.inline import Inline, Kind, Piece, formatted_inline
 from yakusu.documents.splice import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 
@@ -37,7 +35,6 @@ _NAME = re.compile(r"</?([A-Za-z]+)")
 _DASH = re.compile(rf"(?:\s|<[^<>]*>|{_OVERRIDE})*([-‐‑–—―])(?![-\d])\s*(?=\S)")
 _LEAD = re.compile(rf"(?:\s|{_OVERRIDE})*")
 _SPEAKER = re.compile(r"\s*<v[\s.]")
-_RUN = Run("")
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -62,7 +59,7 @@ class _Unit:
         lead: What stays at the beginning, such as a dash.
         around: What stays around each line: tags.
         source: The rest of the lines, joined.
-        formatted: The text and its tags.
+        inline: The text and its tags.
     """
 
     first: int
@@ -70,7 +67,7 @@ class _Unit:
     lead: str
     around: tuple[str, str]
     source: str
-    formatted: Formatted
+    inline: Inline
 
 
 class Subtitles:
@@ -93,14 +90,14 @@ class Subtitles:
             for first, last in _blocks(lines, self._is_vtt)
             for unit in self._read_block(first, last)
         ]
-        self.texts = [unit.formatted.text for unit in self._units]
+        self.texts = [unit.inline.text for unit in self._units]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         out: list[str] = []
         done = 0
         for unit, translation in zip(self._units, translations, strict=True):
-            if translation == unit.formatted.text:
+            if translation == unit.inline.text:
                 continue
             out += self._lines[done : unit.first]
             out += self._written(unit, re.sub("[\r\n]+", " ", translation))
@@ -121,17 +118,17 @@ class Subtitles:
                 line.lstrip() if i else line
                 for i, line in enumerate([*(line.rstrip() for line in lines[:-1]), lines[-1]])
             )
-            formatted = build(_items(source, self._is_vtt))
-            if formatted is not None:
-                yield _Unit(start, end, lead, around, source, formatted)
+            inline = formatted_inline(list(_pieces(source, self._is_vtt)))
+            if inline is not None:
+                yield _Unit(start, end, lead, around, source, inline)
 
     def _written(self, unit: _Unit, translation: str) -> Iterator[str]:
         """The lines of a text with its translation."""
         text = "".join(
-            (html.escape(item.text, quote=False) if self._is_vtt else item.text)
-            if isinstance(item, Text)
-            else unit.source[item.start : item.end]
-            for item in unit.formatted.compose(balanced(translation, unit.last - unit.first))
+            (html.escape(piece.text, quote=False) if self._is_vtt else piece.text)
+            if piece.kind is Kind.TEXT
+            else unit.source[piece.start : piece.end]
+            for piece in unit.inline.paragraph(balanced(translation, unit.last - unit.first))
         )
         lines = text.split("\n")
         old = list(self._lines[unit.first : unit.last])
@@ -238,38 +235,20 @@ def _peeled(lines: list[str]) -> tuple[tuple[str, str], list[str]]:
         lines = [line.removeprefix(opener).removesuffix(closer) for line in lines]
 
 
-def _items(source: str, is_vtt: bool) -> list[Item]:
+def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:
     """The text and tags of a source."""
-    items: list[Item] = []
-    opened: list[tuple[str, int]] = []  # names of open tags, with the indexes of their items
-    names: Counter[str] = Counter()  # of `opened`
-    end = 0
+    at = 0
     for tag in (_VTT_TAG if is_vtt else _SRT_TAG).finditer(source):
-        items += _text(source[end : tag.start()], is_vtt)
-        end = tag.end()
-        items.append(Raw(tag.start(), end))
-        match = _NAME.match(tag[0])
-        if match is None:
-            continue
-        name = match[1].lower()
-        if not tag[0].startswith("</"):
-            opened.append((name, len(items) - 1))
-            names[name] += 1
-        elif names[name]:
-            start = _closed(opened, names, name)
-            pair = Pair((items[start],), (items[-1],))
-            items[start], items[-1] = Open(pair), Close(pair)
-    return [*items, *_text(source[end:], is_vtt)]
+        start, end = tag.span()
+        yield _text(source[at:start], is_vtt)
+        at = end
+        if found := _NAME.match(tag[0]):
+            kind = Kind.END if tag[0].startswith("</") else Kind.START
+            yield Piece(kind, start, end, name=found[1].lower())
+        else:
+            yield Piece(Kind.EMPTY, start, end)
+    yield _text(source[at:], is_vtt)
 
 
-def _closed(opened: list[tuple[str, int]], names: Counter[str], name: str) -> int:
-    """Close the last open tag of this name, and drop those after it; return its index."""
-    while True:
-        last, start = opened.pop()
-        names[last] -= 1
-        if last == name:
-            return start
-
-
-def _text(source: str, is_vtt: bool) -> list[Item]:
-    return [Text(html.unescape(source) if is_vtt else source, _RUN)] if source else []
+def _text(source: str, is_vtt: bool) -> Piece:
+    return Piece(Kind.TEXT, text=html.unescape(source) if is_vtt else source)

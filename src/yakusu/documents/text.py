@@ -21,6 +21,6 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     return Spliced(source, [Segment(end - len(text), end, text, _write)] if text else [])
 
 
-def _write(translation: str, copy: Copy) -> str:
+def _write(translation: str, copy: Copy[str]) -> str:
     del copy
     return translation

@@ -16,7 +16,7 @@ from yakusu.errors import DataError
 
 _ATTRIBUTE = re.compile(r"""(?<!\s)\s+([^\s=]++)\s*=\s*("[^"]*"|'[^']*')""")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile("[\0-\x08\v\f\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 XML_SPACE = "http://www.w3.org/XML/1998/namespace space"  # name of the attribute xml:space
 _MAX_DEPTH = 256
 _MAX_ELEMENTS = 1_000_000  # which take up to 1 GB of memory

@@ -11,7 +11,7 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.words import is_joined
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK

@@ -21,21 +21,18 @@ from dataclasses import dataclass, field
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.lines.spans import Span, SpanFinder, merged, texts
-
-SLOTS = tuple(chr(0xE000 + i) for i in range(10))  # private-use characters
-IS_SLOT = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
-
-
-def shown(piece: str) -> str:
-    """A piece of a vocabulary as it is shown: a placeholder token by its number."""
-    return f"<placeholder {SLOTS.index(piece) + 1}>" if IS_SLOT.fullmatch(piece) else piece
-
 
 PER_INSERTION = 4
 _MAX_WORDS = 3  # words of a pair that become placeholders
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:[-'.][\p{L}\p{N}]+)*")
 _END = regex.compile(r"\P{P}(\p{P}*)$")
+
+
+def shown(piece: str) -> str:
+    """A piece of a vocabulary as it is shown: a placeholder token by its number."""
+    return f"<placeholder {SLOTS.index(piece) + 1}>" if IS_SLOT.fullmatch(piece) else piece
 
 
 def mask_pair(

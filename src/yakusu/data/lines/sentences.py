@@ -11,10 +11,8 @@ from math import ceil
 
 import regex
 
+from yakusu.data.lines.private_use import BREAKS, CLOSING_RANGE, FIRM_RANGE, SLOT_RANGE
 from yakusu.data.lines.words import has_letter
-
-# Private-use characters that end a sentence, as line breaks do, in a set of a regular expression.
-BREAKS = "\U0010aa00-\U0010feff"
 
 # ---- where a line must not be divided ------------------------------------------------------------
 
@@ -30,12 +28,11 @@ _WIDE_SPACE = regex.compile(r"[^\S\x00-\x7f]")
 # What belongs to the sentence before: white space, closing brackets, quotation marks and pairs of
 # inline markup, and numbers of footnotes.
 _CLOSING = regex.compile(
-    r"(?:[\p{Pe}\U000F4000-\U000F7FFF⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{P}\U000F4000-\U000F7FFF]|$))*\s*"
+    rf"(?:[\p{{Pe}}{CLOSING_RANGE}⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{{P}}{CLOSING_RANGE}]|$))*\s*"
 )
-# A sentence may begin with a span, such as a name: a placeholder token (U+E000 and the following),
-# or its place in a passage (U+100000 and the following).
+# A sentence may begin with a span, such as a name: a placeholder token, or its place in a passage.
 _CONTINUES = regex.compile(
-    r"[^\p{L}\p{N}\uE000-\uE00F\U00100000-\U001054FF]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]"
+    rf"[^\p{{L}}\p{{N}}{SLOT_RANGE}{FIRM_RANGE}]*\p{{Ll}}|[,;:.!?…、，。．；：！？،؛؟।]"
 )
 _LOWER = regex.compile(r"[\p{P}\p{S}]*\p{Ll}")
 
@@ -45,7 +42,7 @@ _BRACKETS = regex.compile(r"(?:^|(?<=[.!?][\p{Pe}\p{Pf}\"']?\s))\((?!\p{Ll})[^()
 # The end of a sentence that no space follows.
 _ENDS_WITHOUT_SPACE = regex.compile(
     r"(?:[。！？｡…⋯‥॥।۔؟։።፧။។།]|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}][.!?]+)"
-    r"[\p{Pe}\p{Pf}\"'\U000F4000-\U000F7FFF]*$"
+    rf"[\p{{Pe}}\p{{Pf}}\"'{CLOSING_RANGE}]*$"
 )
 _BEGINS_WITHOUT_SPACE = regex.compile(r"[\p{Ps}\p{Pi}]*[\p{Han}\p{Hiragana}\p{Katakana}]")
 
@@ -76,7 +73,7 @@ _STOPPED_ORDINALS = regex.compile("bs|cs|da|de|et|eu|fi|hr|hu|is|lb|lv|nb|nn|no|
 
 # ---- where a sentence may be divided, the best places first --------------------------------------
 
-_CLOSERS = r"[\p{Pe}\p{Pf}\"'\U000F4000-\U000F7FFF]*"
+_CLOSERS = rf"[\p{{Pe}}\p{{Pf}}\"'{CLOSING_RANGE}]*"
 _DIVISIONS = [
     regex.compile(pattern)
     for pattern in (

@@ -20,6 +20,7 @@ from typing import Literal
 import regex
 
 from yakusu.data.lines.private_use import (
+    MARK_RANGE,
     MARKS,
     is_break,
     is_closing,
@@ -32,7 +33,7 @@ from yakusu.errors import DataError
 # What may follow addresses and placeholders without a space: https://example.orgを見て、%s人
 _FOREIGN = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-    rf"、。，．！？；：（）「」『』【】《》“”„«»…{MARKS[1:-1]}"
+    rf"、。，．！？；：（）「」『』【】《》“”„«»…{MARK_RANGE}"
 )
 _LETTER = rf"[^\W{_FOREIGN}]"  # a letter or digit of another script, or an underscore
 _IN_PATH = rf"[^\s<>\"`()\[\]{_FOREIGN}]"
@@ -74,7 +75,7 @@ _PATTERNS = (
     rf"(?<!{_LETTER}|:):(?:[A-Za-z][A-Za-z0-9_+-]*|[+-]1):(?!{_LETTER}|:)",
 )
 # Every text with a match of a built-in pattern has a match of this one, which is faster.
-_HINT = re.compile(rf"[<&`{{$%@:\\{MARKS[1:-1]}]|(?i:www\.|\.(?:{_DOMAINS}))")
+_HINT = re.compile(rf"[<&`{{$%@:\\{MARK_RANGE}]|(?i:www\.|\.(?:{_DOMAINS}))")
 _TAG = regex.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{_QUOTED}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )

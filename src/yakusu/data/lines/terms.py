@@ -21,8 +21,7 @@ import regex
 from yakusu.data.files.tables import looks_like_header
 from yakusu.data.files.text import raw_lines
 from yakusu.data.languages import closeness
-from yakusu.data.lines.placeholders import SLOTS
-from yakusu.data.lines.private_use import MARKS, is_closing, is_opening
+from yakusu.data.lines.private_use import IS_SLOT, MARKS, UPPER_RANGE, is_closing, is_opening
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.words import words_and_characters
 from yakusu.errors import DataError
@@ -30,7 +29,7 @@ from yakusu.errors import DataError
 _log = logging.getLogger(__name__)
 _MARK = re.compile(MARKS)
 _CLUSTER = regex.compile(r"\s+|\X")
-_RESERVED = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}\U000f0000-\U0010ffff]")
+_RESERVED = regex.compile(f"{IS_SLOT.pattern}|[{UPPER_RANGE}]")
 
 
 @dataclass(frozen=True)

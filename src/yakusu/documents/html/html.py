@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from yakusu.data.files.text import extends_ascii
-from yakusu.data.lines.private_use import is_mark
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
 from yakusu.documents.html.tokens import TEMPLATES, Attribute, Kind, tokens
@@ -76,7 +75,7 @@ def _decode(data: bytes) -> Source:
     return decode(data, codec, errors="xmlcharrefreplace")
 
 
-def _segments(source: str) -> Iterator[Segment]:
+def _segments(source: str) -> Iterator[Segment[str]]:
     """Find the texts of a page."""
     pieces: list[Piece] = []
     for each in placed(tokens(source)):
@@ -111,12 +110,12 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
         pieces.extend(_text(source, token.start, token.end, _ENTITY))
     elif token.kind is Kind.TEMPLATE:
         pieces.append(_template(source, token.start, token.end))
-    elif token.kind is Kind.OTHER or each.is_void:
-        name = token.name if token.name == "br" else ""
-        pieces.append(Piece(PieceKind.EMPTY, token.start, token.end, name=name))
     else:
         kind = PieceKind.START if token.kind is Kind.START else PieceKind.END
-        pieces.append(Piece(kind, token.start, token.end, name=token.name))
+        if token.kind is Kind.OTHER or each.is_void:
+            kind = PieceKind.EMPTY
+        breaks = token.name == "br"  # also as an end tag
+        pieces.append(Piece(kind, token.start, token.end, name=token.name, breaks=breaks))
 
 
 def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
@@ -146,7 +145,7 @@ def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Itera
     yield from text_pieces(at, source[at:end])
 
 
-def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
+def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment[str]]:
     """The text of a block, if it can be translated."""
     if pieces and pieces[-1].name == _KEPT_OPEN:  # text after it would belong to it
         pieces = [*pieces[:-1], replace(pieces[-1], speaks=False)]
@@ -155,19 +154,19 @@ def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
         return
     entities = _entities(source, content)
 
-    def write(translation: str, copy: Copy) -> str:
+    def write(translation: str, copy: Copy[str]) -> str:
         return _written(translation, content, entities, copy)
 
     yield Segment(content.start, content.end, content.text, write)
 
 
-def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy) -> str:
-    """The source of a translation; each mark is copied."""
+def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy[str]) -> str:
+    """The source of a translation; the pieces of its marks are copied."""
     return "".join(
-        copy(content.marks[character].start, content.marks[character].end)
-        if is_mark(character)
-        else entities.get(character, character)
-        for character in translation
+        "".join(entities.get(character, character) for character in piece.text)
+        if piece.kind is PieceKind.TEXT
+        else copy(piece.start, piece.end)
+        for piece in content.compose(translation)
     )
 
 
@@ -201,7 +200,7 @@ def _translated_attributes(each: Placed) -> Iterator[Attribute]:
         seen.add(attribute.name)
 
 
-def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment]:
+def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment[str]]:
     """The text of an attribute, if it can be translated."""
     pieces: list[Piece] = []
     at = attribute.start
@@ -215,7 +214,7 @@ def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment]:
         return
     entities = _entities(source, content) | {attribute.quote: html.escape(attribute.quote)}
 
-    def write(translation: str, copy: Copy) -> str:
+    def write(translation: str, copy: Copy[str]) -> str:
         value = _written(translation, content, entities, copy)
         return value if attribute.quote else '"' + value.replace('"', "&quot;") + '"'
 

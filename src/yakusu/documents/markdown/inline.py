@@ -57,7 +57,7 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
     if token.type == "text_special":
         return Piece(Kind.TEXT, start, end, token.content)
     if token.type == "hardbreak":
-        return Piece(Kind.EMPTY, start, end, name="hardbreak")
+        return Piece(Kind.EMPTY, start, end, name="hardbreak", breaks=True)
     if token.markup == "autolink":
         return Piece(Kind.EMPTY, start, end, name=content[start:end], speaks=True)
     if token.type == "html_inline":
@@ -80,7 +80,8 @@ def _tag(source: str, start: int, end: int) -> Piece:
     """The piece of a tag, a comment or a declaration."""
     found = _TAG.fullmatch(source)
     if not found or found["empty"] or found["name"].lower() in _VOID:
-        return Piece(Kind.EMPTY, start, end, name=source)
+        is_break = re.fullmatch(r"<br[\s/]*>", source, re.IGNORECASE) is not None
+        return Piece(Kind.EMPTY, start, end, name=source, breaks=is_break)
     kind = Kind.END if found["slash"] else Kind.START
     return Piece(kind, start, end, name="<" + found["name"].lower())
 
@@ -106,16 +107,13 @@ def _keeping(found: Sequence[Piece], content: str) -> Iterator[Piece]:
             i += 1
 
 
-def signature(found: Iterable[Piece | str]) -> str:
-    """Return what a reader sees of pieces and text: the text, and the markup at each place."""
-    signs = []
-    for piece in found:
-        if isinstance(piece, str):
-            signs.append(piece)
-        elif piece.kind is Kind.TEXT:
-            signs.append(piece.text)
-        else:
-            signs.append(f"\0{piece.kind.value}{_TYPES.get(piece.name, piece.name)}\0")
-    text = "".join(signs)
+def signature(found: Iterable[Piece]) -> str:
+    """Return what a reader sees of pieces: the text, and the markup at each place."""
+    text = "".join(
+        piece.text
+        if piece.kind is Kind.TEXT
+        else f"\0{piece.kind.value}{_TYPES.get(piece.name, piece.name)}\0"
+        for piece in found
+    )
     text = re.sub("[ \t\n]+", " ", text)
     return re.sub(" ?(\0[0-9]hardbreak\0) ?", r"\1", text).strip()

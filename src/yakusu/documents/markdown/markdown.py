@@ -95,7 +95,7 @@ class _Segments:
         self._md = parser()
         self._known: _Environment = {}
 
-    def of(self, body: str) -> Iterator[Segment]:
+    def of(self, body: str) -> Iterator[Segment[str]]:
         """Yield the texts of all blocks."""
         found: _Environment = {}
         # The plugin for admonitions looks for a character after the last "> ".
@@ -112,7 +112,7 @@ class _Segments:
             elif token.type == "inline" and tokens[i - 1].type not in ("th_open", "td_open"):
                 yield from self._block(tokens[i - 1], token, in_list=_begins_item(tokens, i))
 
-    def _block(self, parent: "Token", token: "Token", *, in_list: bool) -> Iterator[Segment]:
+    def _block(self, parent: "Token", token: "Token", *, in_list: bool) -> Iterator[Segment[str]]:
         """The texts of a block that is not a table cell."""
         content, line = token.content, _line(token)
         reader = _Reader(self._md, self._known)
@@ -133,7 +133,7 @@ class _Segments:
 
     def _texts(
         self, token: "Token", block: Block | None, reader: _Reader, *, first: int = 0
-    ) -> Iterator[Segment]:
+    ) -> Iterator[Segment[str]]:
         """The texts in the content of a block, from position `first`."""
         found = pieces(token.children or (), token.content) if block else None
         if not found or not block:

@@ -19,7 +19,9 @@ _ESCAPED = re.compile(r"""([\\"'()&\[\]*_`<>!~$^{}])""")
 _ALWAYS_ESCAPED = re.compile(r"(\\(?=\\*[\[\]`<${])|[\[\]`<${])")
 
 
-def title_segments(md: "MarkdownIt", tokens: "Sequence[Token]", block: Block) -> Iterator[Segment]:
+def title_segments(
+    md: "MarkdownIt", tokens: "Sequence[Token]", block: Block
+) -> Iterator[Segment[str]]:
     """Yield the titles and alternative texts of a block that are on one line of it."""
     for token in tokens:
         if AT not in token.meta:
@@ -33,7 +35,7 @@ def title_segments(md: "MarkdownIt", tokens: "Sequence[Token]", block: Block) ->
             yield from _title(block, start, end)
 
 
-def _title(block: Block, label: int, end: int) -> Iterator[Segment]:
+def _title(block: Block, label: int, end: int) -> Iterator[Segment[str]]:
     """The title in `](destination "title")`."""
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
@@ -59,7 +61,7 @@ def _title(block: Block, label: int, end: int) -> Iterator[Segment]:
 
 def _alternative(
     md: "MarkdownIt", token: "Token", block: Block, *, label: int
-) -> Iterator[Segment]:
+) -> Iterator[Segment[str]]:
     """The alternative text in `![text](source)`, if it has no markup and names no definition."""
     start, end = token.meta[AT]
     rest = block.content[label + 1 : end]
@@ -81,7 +83,7 @@ def _alternative(
 
 def _segment(
     block: Block, start: int, end: int, text: str, read: Callable[[str], str | None]
-) -> Iterator[Segment]:
+) -> Iterator[Segment[str]]:
     """The segment of a text without markup, if it is on one line."""
     source = block.content[start:end]
     if "\n" in source or not has_letter(text):
@@ -89,7 +91,7 @@ def _segment(
     start += len(source) - len(source.lstrip())
     end -= len(source) - len(source.rstrip())
 
-    def write(translation: str, copy: Copy) -> str:
+    def write(translation: str, copy: Copy[str]) -> str:
         del copy
         translation = tidy(translation)
         escaped = _ESCAPED.sub(r"\\\1", translation)

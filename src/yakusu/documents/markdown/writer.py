@@ -45,11 +45,12 @@ class Writer:
         self._after = [piece for piece in pieces if piece.start >= inline.end]
         self._own = dict(self._own_characters())
 
-    def write(self, translation: str, copy: Copy) -> str:
+    def write(self, translation: str, copy: Copy[str]) -> str:
         """Return the source of a translation."""
         translation = tidy(translation)
         links = self._explicit(translation)
-        expected = signature([*self._before, *self._expected(translation), *self._after])
+        new = list(self._inline.compose(translation))
+        expected = signature([*self._before, *self._as_read(new), *self._after])
 
         def in_source(piece: Piece) -> str:
             if piece.name == "hardbreak":
@@ -65,44 +66,47 @@ class Writer:
         after = "".join(map(in_content, self._after))
         escapes: tuple[_Escape, ...] = (self._plain, self._at_line_start, self._everywhere)
         for style, escape in [*product(_STYLES, escapes), *product(_STYLES, [self._with_entities])]:
-            content = self._written(translation, links, style, escape, in_content)
+            content = self._written(new, links, style, escape, in_content)
             found = self._reader(before + content + after)
             if found is not None and signature(found) == expected:
-                return self._written(translation, links, style, self._in_row(escape), in_source)
+                return self._written(new, links, style, self._in_row(escape), in_source)
         last = self._in_row(self._everywhere)
-        return self._written(translation, links, {}, last, in_source)
+        return self._written(new, links, {}, last, in_source)
 
     def _written(
         self,
-        translation: str,
-        links: dict[str, str],
+        pieces: Sequence[Piece],
+        links: dict[int | None, str],
         style: _Style,
         escape: _Escape,
         markup: Callable[[Piece], str],
     ) -> str:
-        written, text, starts_line = [], "", True
-        for character in translation:
-            if not is_mark(character):
-                text += character
-                continue
-            piece = self._inline.marks[character]
-            source = links.get(character) or _styled(piece, style, markup)
-            written += [escape(text, starts_line), source]
-            starts_line, text = piece.name == "hardbreak", ""
-        return "".join([*written, escape(text, starts_line)])
-
-    def _expected(self, translation: str) -> Iterator[Piece | str]:
-        """The text and the pieces that reading the translation must give."""
-        for character in translation:
-            if is_mark(character):
-                piece = self._inline.marks[character]
-                for part in piece.parts or (piece,):
-                    yield self._pieces[part.start, part.end]
+        written, starts_line = [], True
+        for piece in pieces:
+            if piece.kind is Kind.TEXT:
+                written.append(escape(piece.text, starts_line))
+            elif piece.kind is Kind.END and piece.pair in links:
+                written.append(links[piece.pair])
             else:
-                yield character
+                written.append(_styled(piece, style, markup))
+            starts_line = piece.name == "hardbreak"
+        return "".join(written)
 
-    def _explicit(self, translation: str) -> dict[str, str]:
-        """The ends of links that name their definition, because their text, its name, changes."""
+    def _as_read(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
+        """What reading these pieces must give."""
+        for piece in pieces:
+            if piece.kind is Kind.TEXT:
+                yield piece
+                continue
+            for part in piece.parts or (piece,):
+                yield self._pieces[part.start, part.end]
+
+    def _explicit(self, translation: str) -> dict[int | None, str]:
+        """The ends of links that name their definition, because their text, its name, changes.
+
+        Returns:
+            How the end of a pair is written, by its number.
+        """
         links = {}
         texts = (translation, self._inline.text)
         places = [{c: i for i, c in enumerate(text) if is_mark(c)} for text in texts]
@@ -117,7 +121,7 @@ class Writer:
                     text[at[mark] : at[end]] for text, at in zip(texts, places, strict=True)
                 )
                 if new != old:
-                    links[end] = f"][{self._on_one_line(first.end, last.start)}]"
+                    links[last.pair] = f"][{self._on_one_line(first.end, last.start)}]"
         return links
 
     def _own_characters(self) -> Iterator[tuple[str, str]]:
@@ -172,7 +176,7 @@ class Writer:
         """What the parser makes of the source of a part of the block."""
         return source.replace("\\|", "|") if self._block.is_row else source
 
-    def _copied(self, start: int, end: int, copy: Copy) -> str:
+    def _copied(self, start: int, end: int, copy: Copy[str]) -> str:
         """The source of a part of the content, on one line."""
         lines = []
         for line in self._block.content[start:end].split("\n"):

@@ -11,14 +11,15 @@ Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from yakusu.data.lines import private_use as markup
+from yakusu.data.lines.private_use import MARKS, is_closing, is_opening, number_of
 from yakusu.data.lines.spans import breaks
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import has_marks_of, plain_text
+from yakusu.documents.inline import Kind, Piece, matched, numbered
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
@@ -30,27 +31,15 @@ _STYLE = re.compile(r"(?:[^{}']|''|'[{}](?:[^']|'')*'|'(?![{}']))*")
 _MAX_DEPTH = 20  # nested arguments
 
 # Characters that a model does not keep: marks, surrogates and control characters of the string.
-_FRAGILE = f"{markup.MARKS}|[\ud800-\udfff\0-\x08\x0b-\x1f\x7f]"
+_FRAGILE = f"{MARKS}|[\ud800-\udfff\0-\x08\x0b-\x1f\x7f]"
 
 
 class _MalformedError(Exception):
     """The string is not an ICU message."""
 
 
-@dataclass
-class _Literal:
-    text: str
-    raw: str
-
-
-@dataclass
-class _Code:
-    raw: str
-
-
-@dataclass
-class _Argument:
-    parts: list["str | _Level"]
+# A piece of a message, and what it consists of in the syntax; an argument has branches.
+_Item: TypeAlias = "tuple[Piece, Sequence[str | _Level]]"
 
 
 @dataclass
@@ -76,39 +65,18 @@ class _Quoting:
 class _Level:
     """A message or a branch: literal text, codes and arguments."""
 
-    items: list[_Literal | _Code | _Argument]
+    items: list[_Item]
     quoting: _Quoting | None  # None: not a message of ICU
 
     def __post_init__(self) -> None:
-        self.pairs = _pairs([item.raw for item in self.items if isinstance(item, _Code)])
-        self.shown = self._show()
+        pieces = matched([piece for piece, _ in self.items])
+        self.n_pairs = sum(piece.kind is Kind.START for piece in pieces)
+        self.shown, _ = numbered(pieces)
         body = "".join(self.shown)
         self.text = body.strip()
         left = len(body) - len(body.lstrip())
         self.around = body[:left], body[left + len(self.text) :]
-        n_marks = sum(not isinstance(item, _Literal) for item in self.items)
-        self.translatable = has_letter(self.text) and n_marks <= markup.MAX_MARKS
-
-    def _show(self) -> list[str]:
-        """The text or the mark of each item."""
-        shown = []
-        numbers: dict[str, int] = {}  # of pairs that are open
-        n_marks = 0
-        for item in self.items:
-            raw = item.raw if isinstance(item, _Code) else ""
-            if isinstance(item, _Literal):
-                shown.append(item.text)
-            elif raw in numbers:
-                shown.append(markup.closing(numbers[raw]))
-            elif raw in self.pairs:
-                numbers[self.pairs[raw]] = n_marks
-                shown.append(markup.opening(n_marks))
-                n_marks += 1
-            else:
-                alone = markup.line_break if raw and breaks(raw) else markup.empty
-                shown.append(alone(n_marks % markup.MAX_MARKS))
-                n_marks += 1
-        return shown
+        self.translatable = has_letter(self.text)
 
     def texts(self) -> Iterator[str]:
         """The text of the level, and then the texts of its branches."""
@@ -119,60 +87,50 @@ class _Level:
 
     def branches(self) -> Iterator["_Level"]:
         """The branches of the arguments, not those inside another branch."""
-        for item in self.items:
-            for part in item.parts if isinstance(item, _Argument) else ():
-                if isinstance(part, _Level):
-                    yield part
+        for _, parts in self.items:
+            yield from (part for part in parts if isinstance(part, _Level))
 
     def render(self, translations: Iterator[str]) -> str:
         """Write the level; `translations` are those of `texts`."""
         text = next(translations) if self.translatable else self.text
-        written = [_written(item, translations) for item in self.items]
+        written = [
+            "".join(part if isinstance(part, str) else part.render(translations) for part in parts)
+            for _, parts in self.items
+        ]
         if text == self.text:
             return "".join(written)
         codes = {
             mark: code
-            for mark, code, item in zip(self.shown, written, self.items, strict=True)
-            if not isinstance(item, _Literal)
+            for mark, code, (piece, _) in zip(self.shown, written, self.items, strict=True)
+            if piece.kind is not Kind.TEXT
         }
-        parts = re.split(f"({markup.MARKS})", self.around[0] + text + self.around[1])
+        parts = re.split(f"({MARKS})", self.around[0] + text + self.around[1])
         quote = self.quoting.quote if self.quoting else str
         return "".join(codes[part] if part in codes else quote(part) for part in parts)
 
     def skeleton(self) -> list[object]:
         """Everything but text and quotations."""
-        codes = [item.raw for item in self.items if isinstance(item, _Code)]
+        codes = (
+            "".join(part for part in parts if isinstance(part, str))
+            for piece, parts in self.items
+            if piece.kind is not Kind.TEXT
+        )
         return [
             sorted(code for code in codes if not code.startswith("'")),
-            sorted(
-                "".join(part for part in item.parts if isinstance(part, str))
-                for item in self.items
-                if isinstance(item, _Argument)
-            ),
             sorted(repr(level.skeleton()) for level in self.branches()),
         ]
 
 
-def _pairs(codes: list[str]) -> dict[str, str]:
-    """The codes that are the marks of a pair, opening to closing; each occurs once."""
-    places = {code: place for place, code in enumerate(codes)}
-    counts = Counter(codes)
-    found = {}
-    for code in codes:
-        if re.fullmatch(markup.MARKS, code) and markup.is_opening(code):
-            end = markup.closing(markup.number_of(code))
-            if counts[code] == counts[end] == 1 and places[end] > places[code]:
-                found[code] = end
-    return found
+def _literal(text: str, raw: str | None = None) -> _Item:
+    return Piece(Kind.TEXT, text=text), [text if raw is None else raw]
 
 
-def _written(item: _Literal | _Code | _Argument, translations: Iterator[str]) -> str:
-    """An item as it is written in a message."""
-    if not isinstance(item, _Argument):
-        return item.raw
-    return "".join(
-        part if isinstance(part, str) else part.render(translations) for part in item.parts
-    )
+def _code(raw: str) -> _Item:
+    """What is kept; marks of the string may be a pair."""
+    if not re.fullmatch(MARKS, raw) or not (is_opening(raw) or is_closing(raw)):
+        return Piece(Kind.EMPTY, breaks=breaks(raw)), [raw]
+    kind = Kind.START if is_opening(raw) else Kind.END
+    return Piece(kind, name=str(number_of(raw))), [raw]
 
 
 class _Parser:
@@ -187,7 +145,7 @@ class _Parser:
 
     def level(self, depth: int, plural: bool) -> _Level:
         """Parse up to the end of the string, or of the branch."""
-        items: list[_Literal | _Code | _Argument] = []
+        items: list[_Item] = []
         end = len(self.string)
         while self.at < end and not (self.string[self.at] == "}" and depth > 0):
             items.append(self._item(depth, plural))
@@ -195,37 +153,36 @@ class _Parser:
             raise _MalformedError
         return _Level(items, replace(self.quoting, plural=plural))
 
-    def _item(self, depth: int, plural: bool) -> _Literal | _Code | _Argument:
+    def _item(self, depth: int, plural: bool) -> _Item:
         character = self.string[self.at]
         if code := self.code.match(self.string, self.at):
-            return _Code(self._take(code.end()))
+            return _code(self._take(code.end()))
         if character == "{":
             return self._argument(depth, plural)
         if character == "}":
             raise _MalformedError
         if character == "#" and plural:
-            return _Code(self._take(self.at + 1))
+            return _code(self._take(self.at + 1))
         if character != "'":
             return self._literal()
         if self.string.startswith("''", self.at):
-            return _Literal("'", self._take(self.at + 2))
+            return _literal("'", self._take(self.at + 2))
         opens = "{}#" if plural else "{}"
         if self.string[self.at + 1 : self.at + 2] not in list(opens):
             return self._literal()
         if not (quoted := _QUOTED.match(self.string, self.at)):
             raise _MalformedError
-        return _Code(self._take(quoted.end()))
+        return _code(self._take(quoted.end()))
 
-    def _literal(self) -> _Literal:
+    def _literal(self) -> _Item:
         following = self.special.search(self.string, self.at + 1)
-        text = self._take(following.start() if following else len(self.string))
-        return _Literal(text, text)
+        return _literal(self._take(following.start() if following else len(self.string)))
 
     def _take(self, end: int) -> str:
         start, self.at = self.at, end
         return self.string[start:end]
 
-    def _argument(self, depth: int, plural: bool) -> _Code | _Argument:
+    def _argument(self, depth: int, plural: bool) -> _Item:
         start = self.at
         head = _ARGUMENT.match(self.string, start)
         if not head or depth > _MAX_DEPTH:
@@ -236,7 +193,7 @@ class _Parser:
             return self._branches(start, depth, plural or kind != "select")
         if head[3] == ",":
             self._skip_style()
-        return _Code(self.string[start : self.at])
+        return _code(self.string[start : self.at])
 
     def _skip_style(self) -> None:
         """Go to the end of an argument such as {n, number, percent}."""
@@ -248,7 +205,7 @@ class _Parser:
                 raise _MalformedError
             depth += 1 if brace == "{" else -1
 
-    def _branches(self, start: int, depth: int, plural: bool) -> _Argument:
+    def _branches(self, start: int, depth: int, plural: bool) -> _Item:
         if offset := _OFFSET.match(self.string, self.at):
             self.at = offset.end()
         parts: list[str | _Level] = []
@@ -262,23 +219,22 @@ class _Parser:
         if not parts or not end:
             raise _MalformedError
         self.at = end.end()
-        return _Argument([*parts, self.string[start : self.at]])
+        return Piece(Kind.EMPTY), [*parts, self.string[start : self.at]]
 
 
 def _plain(string: str, code: str) -> _Level:
     """A string without ICU syntax."""
-    items: list[_Literal | _Code | _Argument] = []
+    items: list[_Item] = []
     start = 0
     for found in re.finditer(code, string):
-        items.append(_Literal(string[start : found.start()], string[start : found.start()]))
-        items.append(_Code(found[0]))
+        items += [_literal(string[start : found.start()]), _code(found[0])]
         start = found.end()
-    return _Level([*items, _Literal(string[start:], string[start:])], None)
+    return _Level([*items, _literal(string[start:])], None)
 
 
 def _n_pairs(level: _Level) -> int:
     """The number of pairs of marks in a level and its branches."""
-    return len(level.pairs) + sum(map(_n_pairs, level.branches()))
+    return level.n_pairs + sum(map(_n_pairs, level.branches()))
 
 
 class Message:

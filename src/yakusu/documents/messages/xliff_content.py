@@ -1,36 +1,20 @@
 """The content of a <source> of XLIFF as texts: inline elements are marks, their code is kept."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TypeAlias
 
-from yakusu.data.lines import private_use as markup
+from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
+from yakusu.documents.inline import Kind, Piece, matched, numbered
 from yakusu.documents.messages.icu import Message
 from yakusu.documents.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
 _INDENTATION = re.compile(r"(?<=\S)[ \t]*\n[ \t]+(?=\S)")
-
-
-@dataclass
-class _Code:
-    """Markup as it is written.
-
-    Attributes:
-        parts: Parts of the file, and texts inside code (<sub>).
-        opens: A key that the end of the pair has in `closes`, if it begins a pair.
-        closes: The key, if it ends a pair.
-        is_tag: Whether it is the start or end tag of one element, which must nest.
-        breaks: Whether it is a line break.
-    """
-
-    parts: "list[str | Content]"
-    opens: tuple[str, str] | None = None
-    closes: tuple[str, str] | None = None
-    is_tag: bool = False
-    breaks: bool = False
+# What a piece of markup consists of: parts of the file, and texts inside code (<sub>).
+_Parts: TypeAlias = "Sequence[str | Content]"
 
 
 class Content:
@@ -51,23 +35,21 @@ class Content:
         children = element.children
         self._cdata = len(children) == 1 and isinstance(children[0], Text) and children[0].cdata
         items = list(self._items(element))
-        codes = [item for item in items if isinstance(item, _Code)]
-        if len(codes) > markup.MAX_MARKS:
-            items, codes = [], []
-        self._codes = dict(zip(_marks(codes), codes, strict=True))
-        marks = iter(self._codes)
-        string = "".join(item if isinstance(item, str) else next(marks) for item in items)
+        shown, self._marks = numbered(matched([piece for piece, _ in items]))
+        parts = (parts for piece, parts in items if piece.kind is not Kind.TEXT)
+        self._parts = dict(zip(self._marks, parts, strict=False))  # no marks: there are too many
+        string = "".join(shown)
         if element.inherited(XML_SPACE, "default") != "preserve":
             string = _INDENTATION.sub(" ", string)
         self._message = Message(string)
-        inner = (part for code in codes for part in code.parts if isinstance(part, Content))
+        inner = (p for parts in self._parts.values() for p in parts if isinstance(p, Content))
         self.texts: Sequence[str] = (
             *self._message.texts,
             *(text for content in inner for text in content.texts),
         )
 
-    def _items(self, element: Element) -> Iterator[str | _Code]:
-        """The text and the codes of an element."""
+    def _items(self, element: Element) -> Iterator[tuple[Piece, _Parts]]:
+        """The pieces of an element. Start and end tags are firm: they must nest."""
         stop = 0  # of the last code
         for child in element.children:
             if child.start < stop:  # inside a part that must not be translated
@@ -75,21 +57,19 @@ class Content:
             if isinstance(child, Text):
                 yield from _text_items(child.text)
             elif isinstance(child, Other):
-                yield _Code([self._file.raw(child.start, child.end)])
+                yield Piece(Kind.EMPTY), [self._file.raw(child.start, child.end)]
             elif (
                 child.name in _ENCLOSING and child.inner_end < child.end and _is_translatable(child)
             ):
-                key = ("tag", str(child.start))
-                start_tag = self._file.raw(child.start, child.inner)
-                yield _Code([start_tag], opens=key, is_tag=True)
+                name = f"tag {child.start}"
+                yield Piece(Kind.START, name=name), [self._file.raw(child.start, child.inner)]
                 yield from self._items(child)
-                end_tag = self._file.raw(child.inner_end, child.end)
-                yield _Code([end_tag], closes=key, is_tag=True)
+                yield Piece(Kind.END, name=name), [self._file.raw(child.inner_end, child.end)]
             else:
                 stop = _stop(child, element)
                 yield self._code(child, stop)
 
-    def _code(self, element: Element, stop: int) -> _Code:
+    def _code(self, element: Element, stop: int) -> tuple[Piece, _Parts]:
         """An element whose content is code, except for <sub>, which is text."""
         parts: list[str | Content] = []
         at = element.start
@@ -98,13 +78,14 @@ class Content:
                 parts += [self._file.raw(at, inner.inner), Content(self._file, inner)]
                 at = inner.inner_end
         kind = element.attributes.get("ctype"), element.attributes.get("subType")
-        code = _Code([*parts, self._file.raw(at, stop)], breaks="lb" in kind or "xlf:lb" in kind)
+        parts.append(self._file.raw(at, stop))
+        piece = Piece(Kind.EMPTY, breaks="lb" in kind or "xlf:lb" in kind, firm=False)
         name, key = element.name, _key(element)
         if name in _ENDS.values() and stop == element.end:
-            code.opens = (name, key)
+            piece = replace(piece, kind=Kind.START, name=f"{name} {key}")
         elif name in _ENDS:
-            code.closes = (_ENDS[name], key)
-        return code
+            piece = replace(piece, kind=Kind.END, name=f"{_ENDS[name]} {key}")
+        return piece, parts
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the content with these translations, one for each text.
@@ -120,16 +101,16 @@ class Content:
             return None
         if self._cdata and self._file.holds(string):
             return "<![CDATA[" + string.replace("]]>", "]]]]><![CDATA[>") + "]]>"
-        parts = re.split(f"({markup.MARKS})", string)
+        parts = re.split(f"({MARKS})", string)
         return "".join(codes[part] if part in codes else escaped(part) for part in parts)
 
     def _rendered_codes(self, translations: Sequence[str]) -> dict[str, str] | None:
         """The codes by their marks, with translations of the texts in them."""
         rendered = {}
         at = 0
-        for mark, code in self._codes.items():
+        for mark, parts in self._parts.items():
             written = ""
-            for part in code.parts:
+            for part in parts:
                 new: str | None = part if isinstance(part, str) else None
                 if isinstance(part, Content):
                     new = part.render(translations[at : at + len(part.texts)])
@@ -142,21 +123,22 @@ class Content:
 
     def _nests(self, string: str) -> bool:
         """Whether the result is well-formed XML."""
-        open_tags: list[str] = []
-        for mark in re.findall(markup.MARKS, string):
-            if not (mark in self._codes and self._codes[mark].is_tag):
+        open_tags: list[int | None] = []
+        for mark in re.findall(MARKS, string):
+            piece = self._marks.get(mark)
+            if piece is None or piece.kind is Kind.EMPTY or not piece.firm:
                 continue
-            if markup.is_opening(mark):
-                open_tags.append(mark)
-            elif not open_tags or markup.number_of(open_tags.pop()) != markup.number_of(mark):
+            if is_opening(mark):
+                open_tags.append(piece.pair)
+            elif not open_tags or open_tags.pop() != piece.pair:
                 return False
         return is_writable(string)
 
 
-def _text_items(text: str) -> Iterator[str | _Code]:
-    """Text, in which private-use characters that could be taken for marks are codes."""
-    for part in re.split(f"({markup.MARKS})", text):
-        yield _Code([part]) if re.fullmatch(markup.MARKS, part) else part
+def _text_items(text: str) -> Iterator[tuple[Piece, _Parts]]:
+    """Text, in which private-use characters that could be taken for marks are markup."""
+    for part in filter(None, re.split(f"({MARKS})", text)):
+        yield (Piece(Kind.EMPTY), [part]) if is_mark(part[0]) else (Piece(Kind.TEXT, text=part), [])
 
 
 def _is_translatable(element: Element) -> bool:
@@ -180,28 +162,3 @@ def _stop(element: Element, parent: Element) -> int:
             if end.start > element.start and _key(end) == _key(element):
                 return end.end
     return element.end
-
-
-def _marks(codes: Sequence[_Code]) -> list[str]:
-    """The mark of each code; pairs have the number of their start."""
-    marks = [
-        (markup.line_break if code.breaks else markup.empty)(number)
-        for number, code in enumerate(codes)
-    ]
-    is_open: list[int] = []
-    keys: Counter[tuple[str, str]] = Counter()  # of `is_open`
-    for number, code in enumerate(codes):
-        if code.opens:
-            is_open.append(number)
-            keys[code.opens] += 1
-        if not code.closes or not keys[code.closes]:
-            continue
-        place = len(is_open) - 1
-        while codes[is_open[place]].opens != code.closes:
-            place -= 1
-        start, between = is_open[place], is_open[place + 1 :]
-        if code.is_tag or not any(codes[inner].is_tag for inner in between):
-            marks[start], marks[number] = markup.opening(start), markup.closing(start)
-            keys.subtract(codes[inner].opens or ("", "") for inner in is_open[place:])
-            del is_open[place:]
-    return marks

@@ -9,11 +9,12 @@ and phonetic guides are removed from translated paragraphs.
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
 
 from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.inline import Kind, Piece, Run
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.office.items import LINE_BREAK, Close, Group, Item, Open, Pair, Raw, Run, Text
 from yakusu.documents.office.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, XmlFile, escaped
 from yakusu.errors import DataError
@@ -38,8 +39,8 @@ _CONTAINERS = frozenset(
 _DROPPED = {"proofErr", "lastRenderedPageBreak", "softHyphen"}
 _PROSE_FIELDS = {"HYPERLINK", "TOC", "QUOTE", "IF", "FORMTEXT"}
 _UNSEEN = {"lang", "noProof"}  # properties of runs
-_FIELD = "field "  # roles: "field begin", "field separate", "field end"
-_INSTRUCTION = "instruction"
+# Names of pieces: "field begin", "field separate", "field end"; what follows is the instruction.
+_FIELD, _INSTRUCTION = "field ", "instruction "
 _SPACES = re.compile("[\t\r\n]+")
 
 
@@ -121,7 +122,7 @@ class WordDialect:
         """No paragraph is skipped."""
         return False
 
-    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
+    def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
         return _cursor_last(_with_fields(list(_content(paragraph, xml))), paragraph)
 
@@ -136,8 +137,8 @@ def _word(element: Element) -> str:
     return element.name if element.namespace in _WORD else ""
 
 
-def _content(parent: Element, xml: XmlFile, start: int = 0) -> Iterator[Item]:
-    """The items of a paragraph, or of a container in it, from an index in the file."""
+def _content(parent: Element, xml: XmlFile, start: int = 0) -> Iterator[Piece]:
+    """The pieces of a paragraph, or of a container in it, from an index in the file."""
     for child in parent.elements:
         name = _word(child)
         if child.start < start:
@@ -150,23 +151,25 @@ def _content(parent: Element, xml: XmlFile, start: int = 0) -> Iterator[Item]:
             yield _piece(child, None)
 
 
-def _container(element: Element, xml: XmlFile) -> Iterator[Item]:
-    """The items of an element around runs."""
+def _container(element: Element, xml: XmlFile) -> Iterator[Piece]:
+    """The pieces of an element around runs."""
     body = next((child for child in element.elements if _word(child) == "sdtContent"), element)
     inner = body.inner
     for child in takewhile(lambda child: child.name.endswith("Pr"), body.elements):
         inner = child.end  # properties stay before the contents
-    items = list(_content(body, xml, inner))
+    pieces = list(_content(body, xml, inner))
     is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
-    if is_computed or not any(isinstance(item, Text) for item in items):
-        yield Raw(element.start, element.end)
+    if is_computed or not any(piece.kind is Kind.TEXT for piece in pieces):
+        yield Piece(Kind.EMPTY, element.start, element.end)
         return
-    pair = Pair((Raw(element.start, inner),), (Raw(body.inner_end, element.end),))
-    yield from [Open(pair), *items, Close(pair)]
+    name = str(element.start)
+    yield Piece(Kind.START, element.start, inner, name=name)
+    yield from pieces
+    yield Piece(Kind.END, body.inner_end, element.end, name=name)
 
 
-def _run(element: Element, xml: XmlFile) -> Iterator[Item]:
-    """The items of a run."""
+def _run(element: Element, xml: XmlFile) -> Iterator[Piece]:
+    """The pieces of a run."""
     properties = next((child for child in element.elements if _word(child) == "rPr"), None)
     run = Run(
         _formatting(properties),
@@ -177,9 +180,9 @@ def _run(element: Element, xml: XmlFile) -> Iterator[Item]:
     for child in element.elements:
         name = _word(child)
         if name == "t":
-            yield Text(_SPACES.sub(" ", child.text), run)
+            yield Piece(Kind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
         elif name == "noBreakHyphen":
-            yield Text("\u2011", run)
+            yield Piece(Kind.TEXT, text="\u2011", run=run)
         elif name == "ruby":  # the text, without its phonetic guide
             for base in child.elements:
                 if _word(base) == "rubyBase":
@@ -188,20 +191,21 @@ def _run(element: Element, xml: XmlFile) -> Iterator[Item]:
             yield _piece(child, run)
 
 
-def _piece(element: Element, run: Run | None) -> Raw:
+def _piece(element: Element, run: Run | None) -> Piece:
     """An element that stays."""
     name = _word(element)
+    piece = Piece(Kind.EMPTY, element.start, element.end, run=run)
     if name == "fldChar":
-        return Raw(element.start, element.end, run, _FIELD + element.get("fldCharType"))
+        return replace(piece, name=_FIELD + element.get("fldCharType"))
     if name in ("cr", "tab") or (name == "br" and element.get("type") in ("", "textWrapping")):
-        return Raw(element.start, element.end, run, LINE_BREAK)
+        return replace(piece, breaks=True)
     if name == "instrText":
-        return Raw(element.start, element.end, run, _INSTRUCTION, element.text)
-    match = re.fullmatch("(.+)(Start|End)", name)
-    if match is None:
-        return Raw(element.start, element.end, run)
-    kind, end = match.groups()
-    return Raw(element.start, element.end, run, end.lower(), f"{kind} {element.get('id')}")
+        return replace(piece, name=_INSTRUCTION + element.text)
+    if match := re.fullmatch("(.+)(Start|End)", name):
+        kind = Kind.START if match[2] == "Start" else Kind.END
+        name = f"{match[1]} {element.get('id')}"
+        return replace(piece, kind=kind, name=name, firm=kind is Kind.START)
+    return piece
 
 
 def _formatting(element: Element | None) -> Hashable:
@@ -221,53 +225,46 @@ def _formatting(element: Element | None) -> Hashable:
     return frozenset(shown)
 
 
-def _cursor_last(items: list[Item], paragraph: Element) -> list[Item]:
+def _cursor_last(pieces: list[Piece], paragraph: Element) -> list[Piece]:
     """Move the place of the last change, a bookmark that may be in a word, to the end."""
     names = {
         f"bookmark {child.get('id')}"
         for child in paragraph.elements
         if _word(child) == "bookmarkStart" and child.get("name") == "_GoBack"
     }
-    return sorted(items, key=lambda item: isinstance(item, Raw) and item.value in names)
+    return sorted(pieces, key=lambda piece: piece.name in names)
 
 
-def _with_fields(items: list[Item]) -> list[Item]:
-    """Make one item of each computed field, and pairs of the other fields."""
-    out: list[Item] = []
+def _with_fields(pieces: list[Piece]) -> list[Piece]:
+    """Make one piece of each computed field, and pairs of the other fields."""
+    out: list[Piece] = []
     begins: list[int] = []
-    for item in items:
-        out.append(item)
-        role = item.role if isinstance(item, Raw) else ""
-        if role == _FIELD + "begin":
+    for piece in pieces:
+        out.append(piece)
+        if piece.name == _FIELD + "begin":
             begins.append(len(out) - 1)
-        elif role == _FIELD + "end" and begins:
+        elif piece.name == _FIELD + "end" and begins:
             start = begins.pop()
             out[start:] = _field(out[start:])
     return out
 
 
-def _field(items: list[Item]) -> list[Item]:
-    """The items of a field, from its beginning to its end."""
-    if not _is_balanced(items):
-        return items
-    roles = [item.role if isinstance(item, Raw) else "" for item in items]
-    code = "".join(i.value for i in items if isinstance(i, Raw) and i.role == _INSTRUCTION)
-    if _FIELD + "separate" not in roles or not _has_prose(code):
-        return [Group(tuple(items))]
-    result = roles.index(_FIELD + "separate") + 1
-    pair = Pair(tuple(items[:result]), (items[-1],))
-    return [Open(pair), *items[result:-1], Close(pair)]
-
-
-def _is_balanced(items: list[Item]) -> bool:
-    """Whether items contain both ends of each pair, or none."""
-    inside: list[Pair] = []
-    for item in items:
-        if isinstance(item, Open):
-            inside.append(item.pair)
-        elif isinstance(item, Close) and (not inside or inside.pop() is not item.pair):
-            return False
-    return not inside
+def _field(pieces: list[Piece]) -> list[Piece]:
+    """The pieces of a field, from its beginning to its end."""
+    starts, ends = (
+        {piece.name for piece in pieces if piece.kind is kind and piece.name.isdecimal()}
+        for kind in (Kind.START, Kind.END)
+    )
+    if starts != ends:  # it begins or ends within a container
+        return pieces
+    names = [piece.name for piece in pieces]
+    code = "".join(n.removeprefix(_INSTRUCTION) for n in names if n.startswith(_INSTRUCTION))
+    if _FIELD + "separate" not in names or not _has_prose(code):
+        return [Piece(Kind.EMPTY, parts=tuple(pieces))]
+    result = names.index(_FIELD + "separate") + 1
+    start = Piece(Kind.START, name=str(pieces[0].start), parts=tuple(pieces[:result]))
+    end = Piece(Kind.END, name=start.name, parts=(pieces[-1],))
+    return [start, *pieces[result:-1], end]
 
 
 def _has_prose(code: str) -> bool:

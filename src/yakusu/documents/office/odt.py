@@ -8,10 +8,11 @@ translated paragraphs.
 
 import re
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 
 from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.inline import Kind, Piece, Run
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.office.items import LINE_BREAK, Close, Item, Open, Pair, Raw, Run, Text
 from yakusu.documents.office.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, Other, XmlFile, escaped
 from yakusu.documents.xmltree import Text as CharacterData
@@ -26,6 +27,7 @@ _MANIFEST = "META-INF/manifest.xml"
 _CONTAINERS = {"a", "meta"}
 _MAX_SPACES = 1000  # longer runs of spaces are not part of a sentence
 _SPACES = re.compile("[ \t\r\n]+")
+_SPACE = "space "  # name of a piece; the number of spaces follows
 _UNSEEN = re.compile("(.*-)?(rsid|language|country|script)(-asian|-complex)?")  # properties
 
 
@@ -96,10 +98,10 @@ class TextDialect:
         """Whether an element contains deleted text."""
         return element.namespace == _TEXT and element.name == "tracked-changes"
 
-    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
+    def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
-        items = list(self._content(paragraph, Run((), prefix=paragraph.prefix), xml))
-        return _with_spaces(items)
+        run = Run((), prefix=paragraph.prefix)
+        return _with_spaces(list(self._content(paragraph, run, xml)))
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
@@ -109,13 +111,13 @@ class TextDialect:
 
         return re.sub("  +", space, escaped(re.sub("[\t\r\n]+", " ", text)))
 
-    def _content(self, parent: Element, run: Run, xml: XmlFile) -> Iterator[Item]:
-        """The items of a paragraph, or of an element in it, whose text is in a run."""
+    def _content(self, parent: Element, run: Run, xml: XmlFile) -> Iterator[Piece]:
+        """The pieces of a paragraph, or of an element in it, whose text is in a run."""
         for child in parent.children:
             if isinstance(child, CharacterData):
-                yield Text(_SPACES.sub(" ", child.text), run)
+                yield Piece(Kind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
             elif isinstance(child, Other) or child.namespace != _TEXT:
-                yield Raw(child.start, child.end, run)
+                yield Piece(Kind.EMPTY, child.start, child.end, run=run)
             elif child.name == "span":
                 yield from self._content(child, self._inner(run, child, xml), xml)
             elif child.name in _CONTAINERS:
@@ -127,12 +129,12 @@ class TextDialect:
             elif child.name != "soft-page-break":
                 yield _piece(child, run)
 
-    def _container(self, element: Element, run: Run, xml: XmlFile) -> Iterator[Item]:
-        """The items of an element around text."""
-        pair = Pair((Raw(element.start, element.inner),), (Raw(element.inner_end, element.end),))
-        yield Open(pair)
+    def _container(self, element: Element, run: Run, xml: XmlFile) -> Iterator[Piece]:
+        """The pieces of an element around text."""
+        name = str(element.start)
+        yield Piece(Kind.START, element.start, element.inner, name=name)
         yield from self._content(element, run, xml)
-        yield Close(pair)
+        yield Piece(Kind.END, element.inner_end, element.end, name=name)
 
     def _inner(self, run: Run, span: Element, xml: XmlFile) -> Run:
         """The run of text in a span that is in a run."""
@@ -147,29 +149,31 @@ class TextDialect:
         )
 
 
-def _piece(element: Element, run: Run) -> Raw:
+def _piece(element: Element, run: Run) -> Piece:
     """An element that stays."""
-    place = Raw(element.start, element.end, run)
+    piece = Piece(Kind.EMPTY, element.start, element.end, run=run)
     count = element.get("c") or "1"
     if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
-        return Raw(element.start, element.end, run, "spaces", count)
+        return replace(piece, name=_SPACE + count)
     if element.name in ("line-break", "tab"):
-        return Raw(element.start, element.end, run, LINE_BREAK)
-    match = re.fullmatch("(.+)-(start|end)", element.name)
-    if match is None:
-        return place
-    name = element.get("name") or element.get("change-id") or element.get("id")
-    return Raw(element.start, element.end, None, match[2], f"{match[1]} {name}")
+        return replace(piece, breaks=True)
+    if match := re.fullmatch("(.+)-(start|end)", element.name):
+        kind = Kind.START if match[2] == "start" else Kind.END
+        name = element.get("name") or element.get("change-id") or element.get("id")
+        name = f"{match[1]} {name}"
+        return replace(piece, kind=kind, name=name, firm=kind is Kind.START, run=None)
+    return piece
 
 
-def _with_spaces(items: list[Item]) -> list[Item]:
+def _with_spaces(pieces: list[Piece]) -> list[Piece]:
     """Make text of the spaces after the first word; those before it are an indentation."""
-    out: list[Item] = []
+    out: list[Piece] = []
     has_word = False
-    for item in items:
-        has_word = has_word or (isinstance(item, Text) and not item.text.isspace())
-        if has_word and isinstance(item, Raw) and item.role == "spaces" and item.run:
-            out.append(Text(" " * int(item.value), item.run))
+    for piece in pieces:
+        has_word = has_word or (piece.kind is Kind.TEXT and not piece.text.isspace())
+        if has_word and piece.name.startswith(_SPACE):
+            spaces = " " * int(piece.name.removeprefix(_SPACE))
+            out.append(Piece(Kind.TEXT, text=spaces, run=piece.run))
         else:
-            out.append(item)
+            out.append(piece)
     return out

@@ -1,14 +1,15 @@
 """The XML parts of a word processor's file: their paragraphs as texts, and the parts rewritten."""
 
-from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from typing import Protocol
 
+from yakusu.documents.inline import Inline, Kind, Piece, Run, formatted_inline
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.office.formatted import Formatted, build
-from yakusu.documents.office.items import Item, Run, write
+from yakusu.documents.splice import Copy, Segment, Splicer
 from yakusu.documents.xmltree import Element, XmlFile
 from yakusu.errors import DataError
 
@@ -32,20 +33,11 @@ class Dialect(Protocol):
     def is_skipped(self, element: Element) -> bool:
         """Whether the paragraphs in an element are not translated."""
 
-    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
+    def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
-
-
-@dataclass(frozen=True)
-class _Paragraph:
-    start: int
-    inner: int
-    inner_end: int
-    formatted: Formatted
-    index: int  # of its text
 
 
 @dataclass
@@ -67,40 +59,35 @@ class Part:
             dialect: Its format.
             texts: Texts of previous parts, to which those of this part are added.
         """
-        self._content = xml.content
         self._encoded = xml.encoded
         self._dialect = dialect
         self._texts = texts
-        self._paragraphs: list[_Paragraph] = []
-        for element in xml.elements:
-            self._collect(element, (), xml)
-        self._starts = [paragraph.start for paragraph in self._paragraphs]
+        self._indexes: list[int] = []  # of the texts of the paragraphs
+        found = (each for element in xml.elements for each in self._segments(element, (), xml))
+        self._splicer = Splicer(xml.content, list(found))
 
     def render(self, translations: Sequence[str]) -> bytes | None:
         """Return the part with these translations of `texts`, None if none is different."""
-        if all(translations[one.index] == one.formatted.text for one in self._paragraphs):
-            return None
-        return self._encoded(self._copied(0, len(self._content), translations))
+        own = [translations[index] for index in self._indexes]
+        return None if own == self._splicer.texts else self._encoded(self._splicer.spliced(own))
 
-    def _collect(
+    def _segments(
         self, element: Element, alternatives: tuple[_Alternative, ...], xml: XmlFile
-    ) -> None:
-        """Find the paragraphs in an element, which may contain others, in reading order."""
+    ) -> Iterator[Segment[bytes]]:
+        """Yield the paragraphs in an element, which may contain others, in reading order."""
         if self._dialect.is_skipped(element):
             return
         if self._dialect.is_paragraph(element):
-            formatted = build(self._dialect.items(element, xml))
-            if formatted is not None:
-                index = self._index(formatted.text, alternatives)
-                paragraph = _Paragraph(
-                    element.start, element.inner, element.inner_end, formatted, index
-                )
-                self._paragraphs.append(paragraph)
+            inline = formatted_inline(self._dialect.pieces(element, xml))
+            if inline is not None:
+                self._indexes.append(self._index(inline.text, alternatives))
+                write = partial(self._written, inline)
+                yield Segment(element.inner, element.inner_end, inline.text, write)
         texts: defaultdict[str, deque[int]] = defaultdict(deque)
         for child in element.elements:
             is_copy = self._dialect.is_copy(child)
             inner = () if is_copy is None else (_Alternative(is_copy, texts),)
-            self._collect(child, alternatives + inner, xml)
+            yield from self._segments(child, alternatives + inner, xml)
 
     def _index(self, text: str, alternatives: tuple[_Alternative, ...]) -> int:
         """The index of a new text, or of the text of which it is a copy."""
@@ -113,27 +100,21 @@ class Part:
                 alternative.texts[text].append(len(self._texts) - 1)
         return len(self._texts) - 1
 
-    def _copied(self, start: int, end: int, translations: Sequence[str]) -> bytes:
-        """The bytes of a range, with the paragraphs that begin in it translated."""
+    def _written(self, inline: Inline, translation: str, copy: Copy[bytes]) -> bytes:
+        """The bytes of a paragraph; adjacent pieces of one run share its markup."""
         out = bytearray()
-        index = bisect_left(self._starts, start)
-        while index < len(self._starts) and self._starts[index] < end:
-            paragraph = self._paragraphs[index]
-            out += self._content[start : paragraph.inner]
-            out += self._paragraph(paragraph, translations)
-            start = paragraph.inner_end
-            index = bisect_left(self._starts, start, lo=index + 1)
-        return bytes(out + self._content[start:end])
-
-    def _paragraph(self, paragraph: _Paragraph, translations: Sequence[str]) -> bytes:
-        translation = translations[paragraph.index]
-        if translation == paragraph.formatted.text:  # paragraphs in it may have changed
-            return self._copied(paragraph.inner, paragraph.inner_end, translations)
-        return write(
-            paragraph.formatted.compose(translation),
-            lambda start, end: self._copied(start, end, translations),
-            lambda text, run: self._dialect.encode(text, run).encode(),
-        )
+        for _, in_run in groupby(inline.paragraph(translation), lambda piece: id(piece.run)):
+            first, *others = in_run
+            run = first.run
+            out += run.before if run else b""
+            for is_text, adjacent in groupby([first, *others], lambda p: p.kind is Kind.TEXT):
+                if is_text and run:
+                    text = "".join(piece.text for piece in adjacent)
+                    out += self._dialect.encode(text, run).encode()
+                else:
+                    out += b"".join(copy(piece.start, piece.end) for piece in adjacent)
+            out += run.after if run else b""
+        return bytes(out)
 
 
 class OfficeDocument:

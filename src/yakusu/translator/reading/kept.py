@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from yakusu.data.lines.layout import Layout, label_of
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import PLACE, SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.unseen import unseen
 from yakusu.errors import DataError
-from yakusu.translator.reading.passage import PLACE, Passage, Segment
+from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.slots import places, restore, slots_of, to_places
 from yakusu.translator.request import Request
 

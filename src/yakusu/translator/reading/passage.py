@@ -17,8 +17,18 @@ import regex
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.layout import Layout
-from yakusu.data.lines.placeholders import SLOTS
-from yakusu.data.lines.sentences import BREAKS, clauses, split
+from yakusu.data.lines.private_use import (
+    BREAKS,
+    FIRM_RANGE,
+    LOOSE_RANGE,
+    MARK_RANGE,
+    MAX_PLACES,
+    RESERVED,
+    break_place,
+    firm_place,
+    loose_place,
+)
+from yakusu.data.lines.sentences import clauses, split
 from yakusu.data.lines.spans import Span, SpanFinder, breaks, merged, with_breaks
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import with_unseen
@@ -26,19 +36,13 @@ from yakusu.data.lines.words import has_letter
 from yakusu.errors import DataError
 from yakusu.translator.config import TextConfig
 
-# Private-use characters.
-FIRST_PLACE, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))
-_MAX_PLACES = _LOOSE - FIRST_PLACE  # of spans and tags of a line; with more, it is kept
 _PAIRED = ("opening", "closing")
-PLACE = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_END)}]")
-_INLINE = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_BREAK - 1)}]")
-# In a text, these are copied.
-RESERVED = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
+_INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 # Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
 # belong to it.
-_IS_LOOSE = regex.compile(r"<.*|(?!.*\{\})[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
-_KEPT = rf"\s{chr(_LOOSE)}-{chr(_END)}"
+_IS_LOOSE = regex.compile(rf"<.*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+", regex.DOTALL)
+_KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
 _NO_TERMS = Glossary(())
 
@@ -195,7 +199,7 @@ class PassageReader:
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
-        if len(spans_of) > _MAX_PLACES:
+        if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, (), (), *counts)
         for span in spans_of:
             plain += known[end : span.start]
@@ -210,7 +214,7 @@ class PassageReader:
             end = span.end
         plain += known[end:]
         segments = tuple(starmap(self._segment, self._parts(plain, spans, whole=whole)))
-        unused = (place for place in map(chr, count(FIRST_PLACE)) if place not in spans)
+        unused = (place for place in map(firm_place, count()) if place not in spans)
         marks = tuple(islice(unused, len(tags)))
         return Passage(before, segments, after, spans, tuple(tags), marks, *counts, terms)
 
@@ -273,5 +277,5 @@ def _crosses(span: Span) -> bool:
 def _place(span: Span, number: int) -> str:
     """The character for a span."""
     if span.kind == "break":
-        return chr(_BREAK + number)
-    return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else FIRST_PLACE) + number)
+        return break_place(number)
+    return (loose_place if _IS_LOOSE.fullmatch(span.text) else firm_place)(number)

@@ -12,7 +12,7 @@ from threading import Event
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.layout import Layout
-from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
+from yakusu.data.lines.private_use import IS_SLOT, RESERVED, SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
@@ -26,7 +26,7 @@ from yakusu.tasks.task import Task
 from yakusu.translator.config import TextConfig
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
-from yakusu.translator.reading.passage import RESERVED, Passage, PassageReader, Segment
+from yakusu.translator.reading.passage import Passage, PassageReader, Segment
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally

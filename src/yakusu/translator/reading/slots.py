@@ -7,8 +7,7 @@ model     Call S1 at S2.      (a placeholder token of the vocabulary for each pl
 from collections.abc import Mapping
 from itertools import cycle
 
-from yakusu.data.lines.placeholders import IS_SLOT, SLOTS
-from yakusu.translator.reading.passage import PLACE
+from yakusu.data.lines.private_use import IS_SLOT, PLACE, SLOTS
 
 
 def places(text: str) -> list[str]:

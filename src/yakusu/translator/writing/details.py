@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from yakusu.alignment import Link, pharaoh
-from yakusu.data.lines.placeholders import SLOTS, shown
+from yakusu.data.lines.placeholders import shown
+from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.search.decoder import Decoder

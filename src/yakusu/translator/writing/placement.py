@@ -14,10 +14,9 @@ from itertools import accumulate, chain, zip_longest
 import regex
 
 from yakusu.alignment import Link
-from yakusu.data.lines.sentences import BREAKS
+from yakusu.data.lines.private_use import BREAKS, PLACE
 from yakusu.data.lines.spans import Span
 from yakusu.data.lines.words import UNSPACED
-from yakusu.translator.reading.passage import PLACE
 from yakusu.translator.writing.tag_pairs import Links, Pair
 
 _UNIT = regex.compile(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from yakusu.alignment import Link
-from yakusu.data.lines.placeholders import SLOTS
+from yakusu.data.lines.private_use import PLACE, SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.search.config import SearchConfig
@@ -16,7 +16,7 @@ from yakusu.search.decoder import Decoder, Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
-from yakusu.translator.reading.passage import PLACE, Passage, Segment
+from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.slots import restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
