@@ -1,12 +1,8 @@
 """Requests to a translator: sentences with their own settings."""
 
 from dataclasses import dataclass
-from threading import Event
 
 from pydantic import ConfigDict, with_config
-
-from yakusu.search.spelling import Phrase
-from yakusu.search.trace import Step
 
 
 @with_config(ConfigDict(extra="forbid"))  # of objects in JSON
@@ -33,19 +29,3 @@ class Request:
         given: list[object] = [self.include, self.exclude]
         if any(isinstance(phrases, str) for phrases in given):
             raise TypeError("include and exclude are tuples of phrases: pass (phrase,)")
-
-
-@dataclass(frozen=True)
-class Job:
-    """The input of the search for one sentence."""
-
-    text: str
-    ids: list[int]  # of the source, ending with eos
-    prefix: list[int]  # of the target
-    include: tuple[str | Phrase, ...]
-    exclude: tuple[str, ...]
-    slots: tuple[int, ...] = ()  # placeholder tokens of the target, in the order of the source
-    n_terms: int = 0  # terms of the glossary that the source contains
-    aligns: bool = False  # whether the units of the translation are linked to those of the source
-    trace: list[Step[int]] | None = None  # see `Query`
-    cancelled: Event | None = None  # see `Query`
