@@ -20,7 +20,7 @@ from yakusu.pipeline.translate import open_translator, translate
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.folder.folder import opening
+from yakusu.translator.folder import opening
 from yakusu.translator.folder.opening import open_decoder
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
