@@ -415,8 +415,9 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
         if own and (piece.kind is not Kind.TEXT or piece.run != own.run):
             yield own._replace(kind=Kind.END)
             own = None
-        yield from _joined(waiting)
-        waiting = []
+        if waiting:
+            yield from _joined(waiting)
+            waiting = []
         if piece.kind is Kind.START:
             inside.append(piece.pair)
         elif piece.kind is Kind.END:
