@@ -17,9 +17,10 @@ steps between are the same for all formats:
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from yakusu.data.lines.private_use import (
     CLOSING_RANGE,
@@ -66,8 +67,7 @@ class Run:
     prefix: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece of inline source.
 
     Attributes:
@@ -227,15 +227,15 @@ def matched(pieces: Sequence[Piece]) -> list[Piece]:
                 place -= 1
             start, *inner = waiting[place:]
             if piece.firm or not any(pieces[other].firm for other in inner):
-                found[start] = replace(pieces[start], pair=start)
-                found[i] = replace(piece, pair=start)
+                found[start] = pieces[start]._replace(pair=start)
+                found[i] = piece._replace(pair=start)
                 del waiting[place:]
                 names.subtract(pieces[other].name for other in (start, *inner))
             elif pieces[start].firm:  # without an end, it must not separate others
                 del waiting[place]
                 names[piece.name] -= 1
     return [
-        replace(piece, kind=Kind.EMPTY)
+        piece._replace(kind=Kind.EMPTY)
         if piece.kind in (Kind.START, Kind.END) and piece.pair is None
         else piece
         for piece in found
@@ -298,12 +298,12 @@ def _trimmed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Pi
     before, core, after = [*pieces[:first]], [*pieces[first : last + 1]], [*pieces[last + 1 :]]
     if core[0].kind is Kind.TEXT:
         text = core[0].text.lstrip()
-        before.append(replace(core[0], text=core[0].text.removesuffix(text)))
-        core[0] = replace(core[0], text=text)
+        before.append(core[0]._replace(text=core[0].text.removesuffix(text)))
+        core[0] = core[0]._replace(text=text)
     if core[-1].kind is Kind.TEXT:
         text = core[-1].text.rstrip()
-        after.insert(0, replace(core[-1], text=core[-1].text.removeprefix(text)))
-        core[-1] = replace(core[-1], text=text)
+        after.insert(0, core[-1]._replace(text=core[-1].text.removeprefix(text)))
+        core[-1] = core[-1]._replace(text=text)
     return before, core, after
 
 
@@ -375,7 +375,7 @@ def _without_marks(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield piece
             continue
         for part in filter(None, _MARK.split(piece.text)):
-            text = piece if part == piece.text else replace(piece, text=part)
+            text = piece if part == piece.text else piece._replace(text=part)
             yield Piece(Kind.EMPTY, parts=(text,)) if is_mark(part[0]) else text
 
 
@@ -413,10 +413,11 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
             waiting.append(piece)
             continue
         if own and (piece.kind is not Kind.TEXT or piece.run != own.run):
-            yield replace(own, kind=Kind.END)
+            yield own._replace(kind=Kind.END)
             own = None
-        yield from _joined(waiting)
-        waiting = []
+        if waiting:
+            yield from _joined(waiting)
+            waiting = []
         if piece.kind is Kind.START:
             inside.append(piece.pair)
         elif piece.kind is Kind.END:
@@ -426,13 +427,13 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
             yield piece
         elif word:
             before, _, after = piece.text.partition(word)
-            yield replace(piece, text=before)
+            yield piece._replace(text=before)
             if own is None:
                 own = Piece(Kind.START, run=piece.run, pair=-len(runs))
                 runs[own.pair] = piece.run
                 yield own
-            yield replace(piece, text=word)
-            waiting = [replace(piece, text=after)]  # spaces stay out of the pair
+            yield piece._replace(text=word)
+            waiting = [piece._replace(text=after)]  # spaces stay out of the pair
         elif own is None and len(piece.text) > 1:  # to fill in, for example underlined
             waiting = [Piece(Kind.EMPTY, parts=(piece,))]
         elif own:
@@ -440,7 +441,7 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
         else:
             yield piece
     if own:
-        yield replace(own, kind=Kind.END)
+        yield own._replace(kind=Kind.END)
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -6,7 +6,6 @@ A text is the inline content of one block, or the value of an attribute that a r
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from yakusu.data.files.text import extends_ascii
 from yakusu.documents.document import DocumentOptions
@@ -148,7 +147,7 @@ def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Itera
 def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment[str]]:
     """The text of a block, if it can be translated."""
     if pieces and pieces[-1].name == _KEPT_OPEN:  # text after it would belong to it
-        pieces = [*pieces[:-1], replace(pieces[-1], speaks=False)]
+        pieces = [*pieces[:-1], pieces[-1]._replace(speaks=False)]
     content = inline(pieces)
     if content is None:
         return

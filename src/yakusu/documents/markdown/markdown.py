@@ -151,8 +151,8 @@ def _cut(found: Sequence[Piece], at: int) -> Iterator[Piece]:
     for piece in found:
         if piece.start < at < piece.end:
             length = at - piece.start
-            yield replace(piece, end=at, text=piece.text[:length])
-            yield replace(piece, start=at, text=piece.text[length:])
+            yield piece._replace(end=at, text=piece.text[:length])
+            yield piece._replace(start=at, text=piece.text[length:])
         else:
             yield piece
 

@@ -11,11 +11,12 @@ Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from yakusu.data.lines.private_use import MARKS, is_closing, is_opening, number_of
+from yakusu.data.lines.private_use import MARKS, is_closing, is_mark, is_opening, number_of
 from yakusu.data.lines.spans import breaks
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import has_marks_of, plain_text
@@ -69,7 +70,7 @@ class _Level:
     quoting: _Quoting | None  # None: not a message of ICU
 
     def __post_init__(self) -> None:
-        pieces = matched([piece for piece, _ in self.items])
+        pieces = matched(_once([piece for piece, _ in self.items]))
         self.n_pairs = sum(piece.kind is Kind.START for piece in pieces)
         self.shown, _ = numbered(pieces)
         body = "".join(self.shown)
@@ -121,16 +122,27 @@ class _Level:
         ]
 
 
+def _once(pieces: list[Piece]) -> list[Piece]:
+    """Make starts and ends empty that occur several times."""
+    counts = Counter((piece.kind, piece.name) for piece in pieces if piece.name)
+    if max(counts.values(), default=1) == 1:
+        return pieces
+    return [
+        piece._replace(kind=Kind.EMPTY) if counts[piece.kind, piece.name] > 1 else piece
+        for piece in pieces
+    ]
+
+
 def _literal(text: str, raw: str | None = None) -> _Item:
     return Piece(Kind.TEXT, text=text), [text if raw is None else raw]
 
 
 def _code(raw: str) -> _Item:
     """What is kept; marks of the string may be a pair."""
-    if not re.fullmatch(MARKS, raw) or not (is_opening(raw) or is_closing(raw)):
-        return Piece(Kind.EMPTY, breaks=breaks(raw)), [raw]
-    kind = Kind.START if is_opening(raw) else Kind.END
-    return Piece(kind, name=str(number_of(raw))), [raw]
+    if is_mark(raw[0]) and (is_opening(raw) or is_closing(raw)):
+        kind = Kind.START if is_opening(raw) else Kind.END
+        return Piece(kind, name=str(number_of(raw))), [raw]
+    return Piece(Kind.EMPTY, breaks=breaks(raw)), [raw]
 
 
 class _Parser:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
@@ -82,9 +81,9 @@ class Content:
         piece = Piece(Kind.EMPTY, breaks="lb" in kind or "xlf:lb" in kind, firm=False)
         name, key = element.name, _key(element)
         if name in _ENDS.values() and stop == element.end:
-            piece = replace(piece, kind=Kind.START, name=f"{name} {key}")
+            piece = piece._replace(kind=Kind.START, name=f"{name} {key}")
         elif name in _ENDS:
-            piece = replace(piece, kind=Kind.END, name=f"{_ENDS[name]} {key}")
+            piece = piece._replace(kind=Kind.END, name=f"{_ENDS[name]} {key}")
         return piece, parts
 
     def render(self, translations: Sequence[str]) -> str | None:

@@ -9,7 +9,6 @@ and phonetic guides are removed from translated paragraphs.
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
 from itertools import takewhile
 
 from yakusu.documents.document import Document, DocumentOptions
@@ -196,15 +195,15 @@ def _piece(element: Element, run: Run | None) -> Piece:
     name = _word(element)
     piece = Piece(Kind.EMPTY, element.start, element.end, run=run)
     if name == "fldChar":
-        return replace(piece, name=_FIELD + element.get("fldCharType"))
+        return piece._replace(name=_FIELD + element.get("fldCharType"))
     if name in ("cr", "tab") or (name == "br" and element.get("type") in ("", "textWrapping")):
-        return replace(piece, breaks=True)
+        return piece._replace(breaks=True)
     if name == "instrText":
-        return replace(piece, name=_INSTRUCTION + element.text)
+        return piece._replace(name=_INSTRUCTION + element.text)
     if match := re.fullmatch("(.+)(Start|End)", name):
         kind = Kind.START if match[2] == "Start" else Kind.END
         name = f"{match[1]} {element.get('id')}"
-        return replace(piece, kind=kind, name=name, firm=kind is Kind.START)
+        return piece._replace(kind=kind, name=name, firm=kind is Kind.START)
     return piece
 
 

@@ -8,7 +8,6 @@ translated paragraphs.
 
 import re
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
 
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Kind, Piece, Run
@@ -154,14 +153,14 @@ def _piece(element: Element, run: Run) -> Piece:
     piece = Piece(Kind.EMPTY, element.start, element.end, run=run)
     count = element.get("c") or "1"
     if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
-        return replace(piece, name=_SPACE + count)
+        return piece._replace(name=_SPACE + count)
     if element.name in ("line-break", "tab"):
-        return replace(piece, breaks=True)
+        return piece._replace(breaks=True)
     if match := re.fullmatch("(.+)-(start|end)", element.name):
         kind = Kind.START if match[2] == "start" else Kind.END
         name = element.get("name") or element.get("change-id") or element.get("id")
         name = f"{match[1]} {name}"
-        return replace(piece, kind=kind, name=name, firm=kind is Kind.START, run=None)
+        return piece._replace(kind=kind, name=name, firm=kind is Kind.START, run=None)
     return piece
 
 
