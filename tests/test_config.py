@@ -1,9 +1,14 @@
-"""A registry finds factories by name and suggests the most similar name for an unknown one."""
+"""Registries, and messages about settings in TOML: names, keys, places and fixes."""
+
+from pathlib import Path
 
 import pytest
 
 from yakusu.config import Registry, nearest
 from yakusu.errors import RecipeError
+from yakusu.recipe import load_recipe
+
+TRAIN = 'train = { src = "a.en", tgt = "a.de" }\n'
 
 
 def test_a_registered_class_is_found_by_its_name_and_unchanged() -> None:
@@ -47,3 +52,58 @@ def test_a_name_cannot_be_registered_twice() -> None:
 )
 def test_nearest_suggests_one_name_or_lists_all_names(name: str, hint: str) -> None:
     assert nearest(name, ["beam", "alpha"]) == hint
+
+
+# ---- messages about keys -------------------------------------------------------------------------
+
+
+def error_of(folder: Path, text: str, *overrides: str) -> str:
+    path = folder / "r.toml"
+    path.write_text(text)
+    with pytest.raises(RecipeError) as error:
+        load_recipe(path, overrides)
+    return str(error.value).removeprefix(f"{path}, ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f"[data]\n[[data.others]]\n{TRAIN}target_lang = 'fr'\n",
+            "line 4: unknown key 'data.others.1.target_lang': did you mean "
+            "'data.others.1.target_language'?",
+        ),
+        (
+            f"[data]\n[[data.others]]\n{TRAIN}[[data.others]]\ntarget_language = 5\n{TRAIN}",
+            "line 5: data.others.2.target_language = 5: input should be a valid string",
+        ),
+        (
+            "[data]\n[[data.others]]\n[data.others.train]\nsrc = 5\n",
+            "line 4: data.others.1.train.src = 5: input should be a valid string",
+        ),
+        (
+            "[data]\n[[data.others]]\ntarget_language = 'fr'\n",
+            "line 2: an entry of data.others has no training corpus: set its train",
+        ),
+        (
+            f"[data.others]\n{TRAIN}",
+            "line 1: data.others is a list of groups of keys: write [[data.others]]",
+        ),
+        (
+            "[data]\nothers = [5]\n",
+            "line 2: data.others is a list of groups of keys: write [[data.others]]",
+        ),
+        (
+            "[data]\ntrain = 5\n",
+            "line 2: data.train = 5 is a group of keys: write data.train.KEY = VALUE",
+        ),
+    ],
+)
+def test_a_fault_has_its_line_its_key_and_a_fix(text: str, message: str, tmp_path: Path) -> None:
+    assert error_of(tmp_path, text) == message
+
+
+def test_a_fault_within_an_overridden_list_was_set_by_the_option(tmp_path: Path) -> None:
+    entry = '{train={src="a", tgt="b"}, target_language=5}'
+    found = error_of(tmp_path, f"[data]\n[[data.others]]\n{TRAIN}", f"data.others=[{entry}]")
+    assert found == "--set: data.others.1.target_language = 5: input should be a valid string"

@@ -9,6 +9,8 @@ Each verb of the command line is also a function: `check`, `prepare`, `train`, `
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from yakusu.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from yakusu import compress, serve, vectors, view
     from yakusu.engine.config import EngineConfig
@@ -34,20 +36,17 @@ if TYPE_CHECKING:
     from yakusu.pipeline.training.prepare import prepare
     from yakusu.pipeline.training.train import train
     from yakusu.pipeline.translate import translate
-    from yakusu.recipe import Recipe, load_recipe, save_recipe
-    from yakusu.recipe_files import RecipeFiles
+    from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.search.config import SamplingConfig, SearchConfig
     from yakusu.translator import Translation, Translator
     from yakusu.translator.config import TextConfig
     from yakusu.translator.request import Request
 
-__version__ = "0.1.0"
 _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
-    **dict.fromkeys(("Recipe", "load_recipe", "save_recipe"), "recipe"),
-    "RecipeFiles": "recipe_files",
+    **dict.fromkeys(("Recipe", "RecipeFiles", "load_recipe", "save_recipe"), "recipe"),
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
     "EngineConfig": "engine.config",
     "Request": "translator.request",

@@ -1,29 +1,28 @@
 """Recipe: the one TOML file that determines a run; load, override, save."""
 
+import json
 import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from yakusu.config import Config, apply_override, nearest
-from yakusu.config_errors import keys_of, place, problem
+from yakusu.config import Config, apply_override, fault_keys, fault_message, fault_place, nearest
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
-from yakusu.data.corpus import Corpus, with_languages
+from yakusu.data.corpus import Corpus, parse_columns, with_languages
 from yakusu.data.files.text import ErrorPolicy
 from yakusu.data.filters import FilterConfig
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
-from yakusu.recipe_files import RecipeFiles, as_overrides
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
 from yakusu.training.config import ParentConfig, TrainingConfig
@@ -159,6 +158,41 @@ class Recipe(Config):
         return codes
 
 
+class RecipeFiles(TypedDict, total=False):
+    """Files and folders of a recipe, named like the options of the command line.
+
+    Attributes:
+        run: Run folder.
+        parent: Model folder to start from.
+        mix: Share of the training pairs that are taken from the parent's corpus.
+        src: Source sentences of the training set.
+        tgt: Their translations, line by line.
+        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV or CSV.
+        dev_src: Source sentences of the dev set.
+        dev_tgt: Their translations, line by line.
+        dev_pairs: One file with both sides of the dev set.
+        columns: Source and target in files of pairs, such as "en,de" or "1,3": languages, or names
+            or numbers of columns.
+        errors: What to do with lines that are not UTF-8: "strict", "skip" or "replace".
+        trees: Trees to train a parser on: a file, a folder or a pattern.
+        dev_trees: Trees of the dev set.
+    """
+
+    run: str | Path | None
+    parent: str | Path | None
+    mix: float | None
+    src: str | Path | None
+    tgt: str | Path | None
+    pairs: str | Path | None
+    dev_src: str | Path | None
+    dev_tgt: str | Path | None
+    dev_pairs: str | Path | None
+    columns: str | None
+    errors: ErrorPolicy | None
+    trees: str | Path | None
+    dev_trees: str | Path | None
+
+
 def load_recipe(
     name: str | Path, overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]
 ) -> Recipe:
@@ -189,8 +223,8 @@ def load_recipe(
         recipe = _with_languages(Recipe.model_validate(_expand(values)))
     except ValidationError as error:
         fault = error.errors()[0]
-        keys = keys_of(fault, values)
-        where = place(keys, text, str(name), overrides)
+        keys = fault_keys(fault, values)
+        where = fault_place(keys, text, str(name), overrides)
         raise RecipeError(f"{where}: {_problem(fault, keys, values)}") from error
     if recipe.parent.model:
         _refuse_sizes(overrides)
@@ -199,6 +233,52 @@ def load_recipe(
     if (columns := files.get("columns")) and not (recipe.data.train.pairs or recipe.data.dev.pairs):
         raise RecipeError(f"--columns {columns} has no effect without --pairs FILE: remove it")
     return recipe
+
+
+_KEYS = {  # name in `RecipeFiles` -> keys of the recipe
+    "run": ["run"],
+    "parent": ["parent.model"],
+    "mix": ["parent.mix"],
+    "src": ["data.train.src"],
+    "tgt": ["data.train.tgt"],
+    "pairs": ["data.train.pairs"],
+    "dev_src": ["data.dev.src"],
+    "dev_tgt": ["data.dev.tgt"],
+    "dev_pairs": ["data.dev.pairs"],
+    "errors": ["data.train.errors", "data.extra.errors", "data.dev.errors"],
+    "trees": ["data.train.trees"],
+    "dev_trees": ["data.dev.trees"],
+}
+
+
+def as_overrides(files: Mapping[str, Any]) -> list[str]:
+    """Return the overrides of a recipe that set its files.
+
+    Raises:
+        RecipeError: An argument is unknown.
+    """
+    if unknown := set(files) - {*_KEYS, "columns"}:
+        raise RecipeError(
+            f"unknown argument '{min(unknown)}': pass keys of the recipe as overrides, as in "
+            '["training.max_steps=500"]'
+        )
+    given = {name: value for name, value in files.items() if value is not None}
+    columns = given.pop("columns", None)
+    overrides = [
+        f"{key}={json.dumps(value if isinstance(value, float) else str(value), ensure_ascii=False)}"
+        for name, value in given.items()
+        for key in _KEYS[name]
+    ]
+    return overrides if columns is None else [*overrides, *_column_overrides(columns, given)]
+
+
+def _column_overrides(columns: str, given: Mapping[str, Any]) -> list[str]:
+    splits = [split for split, name in (("train", "pairs"), ("dev", "dev_pairs")) if name in given]
+    return [
+        f"data.{split}.{side}_column={json.dumps(value, ensure_ascii=False)}"
+        for split in splits or ["train"]
+        for side, value in zip(("src", "tgt"), parse_columns(columns), strict=True)
+    ]
 
 
 def _refuse_sizes(overrides: Sequence[str]) -> None:
@@ -299,7 +379,7 @@ def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]
             return f"there is no model '{name}': {nearest(name, list(CONFIGS))}"
         case "extra_forbidden":
             return _unknown_key(keys, values)
-    return problem(fault, keys)
+    return fault_message(fault, keys)
 
 
 def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-import yakusu
 from yakusu.cli.console import LogHandler, say
 from yakusu.cli.verbs import MARKUP, Verbs
 from yakusu.errors import RunError, SignalError, YakusuError
+from yakusu.version import __version__
 
 _HELP = "Train, run, score and compress translators and parsers."
 
@@ -163,4 +163,4 @@ def version(
     show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if show:
-        print(f"yakusu {yakusu.__version__}")
+        print(f"yakusu {__version__}")

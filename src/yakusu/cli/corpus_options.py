@@ -10,7 +10,7 @@ from yakusu.cli.option_groups import grouped
 from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:
-    from yakusu.recipe_files import RecipeFiles
+    from yakusu.recipe import RecipeFiles
 
 _CORPUS = "Corpus"
 

@@ -10,7 +10,6 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
-import yakusu
 from yakusu.errors import DataError
 from yakusu.serve import libre, v1
 from yakusu.serve.errors import RefusedError
@@ -18,6 +17,7 @@ from yakusu.serve.middleware import LimitBody, Observe, Prefix
 from yakusu.serve.page import page_router
 from yakusu.serve.service import Service
 from yakusu.serve.work import AbandonedError
+from yakusu.version import __version__
 
 _log = logging.getLogger(__name__)
 _CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
@@ -28,7 +28,7 @@ def create_app(service: Service) -> FastAPI:
     config = service.config
     app = FastAPI(
         title="yakusu",
-        version=yakusu.__version__,
+        version=__version__,
         description="Translation with LibreTranslate's API, and an API of its own under /v1.",
         openapi_url="/spec",
         docs_url=None,

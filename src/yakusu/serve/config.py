@@ -9,8 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from yakusu.config import Config, apply_override, nearest
-from yakusu.config_errors import keys_of, place, problem
+from yakusu.config import Config, apply_override, fault_keys, fault_message, fault_place, nearest
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
 
@@ -146,8 +145,8 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
         return ServeConfig.model_validate(values)
     except ValidationError as error:
         fault = error.errors()[0]
-        keys = keys_of(fault, values)
-        where = place(keys, text, str(path or "the settings"), overrides)
+        keys = fault_keys(fault, values)
+        where = fault_place(keys, text, str(path or "the settings"), overrides)
         raise RecipeError(f"{where}: {_problem(fault, keys)}") from error
 
 
@@ -162,7 +161,7 @@ def _read(path: str | Path) -> str:
 
 def _problem(fault: ErrorDetails, keys: Sequence[str]) -> str:
     if fault["type"] != "extra_forbidden":
-        return problem(fault, keys)
+        return fault_message(fault, keys)
     *groups, key = keys
     owner: type[Config] = Limits if groups else ServeConfig
     section = "".join(f"{group}." for group in groups)

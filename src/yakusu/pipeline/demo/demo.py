@@ -11,8 +11,7 @@ from yakusu.errors import RunError
 from yakusu.metrics import Score, score
 from yakusu.pipeline.training.train import train
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import load_recipe
-from yakusu.recipe_files import RecipeFiles
+from yakusu.recipe import RecipeFiles, load_recipe
 from yakusu.translator import Translator
 
 _PAIRS = 30_000  # with 12,000, the digits of more sentences are wrong (docs/decisions/0047)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
-from yakusu import __version__
 from yakusu.data.files.text import ErrorPolicy, InvalidLines, window_size
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.data.shards.blocks import Block
@@ -22,6 +21,7 @@ from yakusu.translator import Translator
 from yakusu.translator.config import TextConfig
 from yakusu.translator.folder.folder import model_hash
 from yakusu.translator.tally import Tally
+from yakusu.version import __version__
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ from yakusu.pipeline.training.run import refuse_other_run
 from yakusu.pipeline.training.train import Trained, train
 from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, save_recipe
-from yakusu.recipe_files import RecipeFiles
+from yakusu.recipe import Recipe, RecipeFiles, save_recipe
 from yakusu.search.config import SearchConfig
 
 RECIPE = "fast"

@@ -11,8 +11,7 @@ from yakusu.config import apply_override
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.training.run import is_started
-from yakusu.recipe import Recipe, load_recipe
-from yakusu.recipe_files import RecipeFiles, as_overrides
+from yakusu.recipe import Recipe, RecipeFiles, as_overrides, load_recipe
 
 # The smallest corpus of each recipe, in pairs. The recipes are made for 5,000, 30,000, 150,000 and
 # a million pairs; the limits between them are the geometric means.

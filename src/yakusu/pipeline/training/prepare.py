@@ -40,8 +40,7 @@ from yakusu.pipeline.training.parent import Parent, resolved
 from yakusu.pipeline.training.run import opened
 from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe
-from yakusu.recipe_files import RecipeFiles
+from yakusu.recipe import Recipe, RecipeFiles
 from yakusu.tasks.task import tasks
 
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated

@@ -28,8 +28,7 @@ from yakusu.pipeline.training.prepare import Prepared, prepare
 from yakusu.pipeline.training.run import opened
 from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe
-from yakusu.recipe_files import RecipeFiles
+from yakusu.recipe import Recipe, RecipeFiles
 from yakusu.tasks.task import tasks
 from yakusu.training.distributed import Group, process_group
 from yakusu.training.log import RunLog
