@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
+from functools import cache
+from importlib import resources
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -51,137 +53,24 @@ COUNTRIES = (
 LANGUAGES = "ar bg cs da de el en es et fa fi fr he hi hr hu id it ja ko nl pl pt ru sv th tr vi zh"
 CURRENCIES = "AUD BRL CAD CHF CZK DKK EGP EUR GBP HUF INR JPY MXN NOK NZD PLN SEK SGD THB USD"
 
-# Five lines per frame, in the order of LOCALES. Names occur only where they need no article and no
-# inflection; "[을/를]" is a Korean particle, selected by the preceding syllable.
-_TABLE = """
-The train leaves on {date} at {time}.
-  電車は{date}の{time}に出発します。
-  Der Zug fährt am {date} um {time} ab.
-  Le train part le {date} à {time}.
-  기차는 {date} {time}에 출발합니다.
-My birthday is on {day}.
-  私の誕生日は{day}です。
-  Mein Geburtstag ist am {day}.
-  Mon anniversaire est le {day}.
-  제 생일은 {day}입니다.
-This passport is valid until {date}.
-  このパスポートは{date}まで有効です。
-  Dieser Reisepass ist bis zum {date} gültig.
-  Ce passeport est valable jusqu'au {date}.
-  이 여권은 {date}까지 유효합니다.
-Today's date: {full_date}.
-  今日の日付は{full_date}です。
-  Heutiges Datum: {full_date}.
-  Date du jour : {full_date}.
-  오늘 날짜는 {full_date}입니다.
-The concert begins on {full_date} at {time}.
-  コンサートは{full_date}の{time}に始まります。
-  Das Konzert beginnt am {full_date}, um {time}.
-  Le concert commence le {full_date} à {time}.
-  콘서트는 {full_date} {time}에 시작합니다.
-The festival takes place in {month}.
-  お祭りは{month}に行われます。
-  Das Fest findet im {month} statt.
-  La fête a lieu en {month}.
-  축제는 {month}에 열립니다.
-See you on {weekday} at {time}.
-  {weekday}の{time}に会いましょう。
-  Wir sehen uns am {weekday} um {time}.
-  On se voit {weekday} à {time}.
-  {weekday} {time}에 만납시다.
-Please wake me at {time}.
-  {time}に起こしてください。
-  Bitte wecken Sie mich um {time}.
-  Réveillez-moi à {time}, s'il vous plaît.
-  {time}에 깨워 주세요.
-The ticket costs {price}.
-  切符は{price}です。
-  Die Fahrkarte kostet {price}.
-  Le billet coûte {price}.
-  표는 {price}입니다.
-On {date} I paid {price}.
-  {date}に{price}を払いました。
-  Am {date} habe ich {price} bezahlt.
-  Le {date}, j'ai payé {price}.
-  {date}에 {price}[을/를] 지불했습니다.
-Currency sold: {currency_1}; currency bought: {currency_2}.
-  売る通貨は{currency_1}、買う通貨は{currency_2}です。
-  Verkaufte Währung: {currency_1}; gekaufte Währung: {currency_2}.
-  Devise vendue : {currency_1} ; devise achetée : {currency_2}.
-  파는 통화는 {currency_1}, 사는 통화는 {currency_2}입니다.
-The parcel weighs {weight}.
-  小包の重さは{weight}です。
-  Das Paket wiegt {weight}.
-  Le colis pèse {weight}.
-  소포의 무게는 {weight}입니다.
-Destination: {country}; weight: {weight}.
-  宛先は{country}、重さは{weight}です。
-  Zielland: {country}; Gewicht: {weight}.
-  Destination : {country} ; poids : {weight}.
-  목적지는 {country}, 무게는 {weight}입니다.
-The station is {distance} from here.
-  駅はここから{distance}です。
-  Der Bahnhof ist {distance} von hier entfernt.
-  La gare est à {distance} d'ici.
-  역은 여기에서 {distance} 떨어져 있습니다.
-It is {temperature} outside.
-  外の気温は{temperature}です。
-  Draußen sind es {temperature}.
-  Dehors, il fait {temperature}.
-  바깥 기온은 {temperature}입니다.
-My room number is {number}.
-  私の部屋番号は{number}です。
-  Meine Zimmernummer ist {number}.
-  Mon numéro de chambre est le {number}.
-  제 방은 {number}호입니다.
-Bus {number} goes to the airport.
-  {number}番のバスは空港へ行きます。
-  Der Bus {number} fährt zum Flughafen.
-  Le bus {number} va à l'aéroport.
-  {number}번 버스는 공항으로 갑니다.
-{count} people live in this village.
-  この村には{count}人が住んでいます。
-  In diesem Dorf leben {count} Menschen.
-  Ce village compte {count} habitants.
-  이 마을에는 {count}명이 살고 있습니다.
-The answer is {spelled}.
-  答えは{spelled}です。
-  Die Antwort ist {spelled}.
-  La réponse est {spelled}.
-  정답은 {spelled}입니다.
-How do you say "{spelled}" in {language}?
-  「{spelled}」は{language}で何と言いますか。
-  Wie sagt man „{spelled}“ auf {language}?
-  Comment dit-on « {spelled} » en {language} ?
-  "{spelled}"[은/는] {language}로 뭐라고 합니까?
-How do you say "{country}" in {language}?
-  「{country}」は{language}で何と言いますか。
-  Wie sagt man „{country}“ auf {language}?
-  Comment dit-on « {country} » en {language} ?
-  "{country}"[은/는] {language}로 뭐라고 합니까?
-Do you speak {language_1} or {language_2}?
-  {language_1}か{language_2}を話せますか。
-  Sprechen Sie {language_1} oder {language_2}?
-  Parlez-vous {language_1} ou {language_2} ?
-  {language_1}나 {language_2}를 할 수 있습니까?
-The tour in {language} starts at {time}.
-  {language}のツアーは{time}に始まります。
-  Die Führung auf {language} beginnt um {time}.
-  La visite en {language} commence à {time}.
-  {language} 투어는 {time}에 시작합니다.
-Tonight's match: {country_1} against {country_2}.
-  今夜の試合は{country_1}対{country_2}です。
-  Das Spiel heute Abend: {country_1} gegen {country_2}.
-  Le match de ce soir : {country_1} contre {country_2}.
-  오늘 저녁 경기는 {country_1} 대 {country_2}입니다.
-Country of birth: {country_1}; country of residence: {country_2}.
-  出生国は{country_1}、居住国は{country_2}です。
-  Geburtsland: {country_1}; Wohnsitzland: {country_2}.
-  Pays de naissance : {country_1} ; pays de résidence : {country_2}.
-  출생국은 {country_1}, 거주국은 {country_2}입니다.
-"""
-_LINES = [line.strip() for line in _TABLE.strip().splitlines()]
-FRAMES = [dict(zip(LOCALES, _LINES[i : i + 5], strict=True)) for i in range(0, len(_LINES), 5)]
+
+@cache
+def frames() -> list[dict[str, str]]:
+    """The sentence frames, each in the languages of LOCALES.
+
+    `phrasebook.txt` has five lines per frame, in the order of LOCALES. Names occur only where they
+    need no article and no inflection; "[을/를]" is a Korean particle, selected by the preceding
+    syllable.
+    """
+    table = (
+        resources.files("yakusu.pipeline.demo")
+        .joinpath("phrasebook.txt")
+        .read_text(encoding="utf-8")
+    )
+    lines = [line.strip() for line in table.splitlines()]
+    return [
+        dict(zip(LOCALES, group, strict=True)) for group in zip(*[iter(lines)] * 5, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -297,9 +186,9 @@ def _atoms(source: str, values: dict[str, Any]) -> set[str]:
 def _sentences(name: str, target: str, rng: Random) -> Iterator[tuple[Pair, set[str]]]:
     """Generate distinct pairs of one set with their atoms, from each frame in turn."""
     seen: set[str] = set()
-    frames = list(FRAMES)
-    while frames:
-        for frame in tuple(frames):
+    left = list(frames())
+    while left:
+        for frame in tuple(left):
             fields = re.findall(r"{(\w+)}", frame["en"])
             for _ in range(MAX_DRAWS):
                 values = {field: SLOTS[field].draw(rng) for field in fields}
@@ -309,7 +198,7 @@ def _sentences(name: str, target: str, rng: Random) -> Iterator[tuple[Pair, set[
                     yield (source, _fill(frame, values, target)), _atoms(source, values)
                     break
             else:
-                frames.remove(frame)
+                left.remove(frame)
 
 
 def phrasebook(target: str = "ja", *, n_pairs: int = 12000, seed: int = 1) -> Phrasebook:
