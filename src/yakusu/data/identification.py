@@ -1,17 +1,18 @@
-"""Languages of sentences, identified by py3langid (extra 'corpora').
+"""Languages of texts, identified by py3langid (extras 'corpora' and 'serve').
 
 Short sentences say little about their language: "Tom est multilingue." is almost Latin. Therefore,
-a sentence counts as foreign only if another language is far more probable than its own, and a file
-only if most of its sentences are foreign.
+a sentence of a corpus counts as foreign only if another language is far more probable than its own,
+and a file only if most of its sentences are foreign.
 """
 
-from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from yakusu.data.files.text import Pair
-from yakusu.data.languages import language_code
+from yakusu.data.languages import closeness, language_code
 from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _MARGIN = 3.0
 _NEAR = 14
 _VARIETIES = {"yue": "zh", "nn": "no"}  # close languages that CLDR calls distant
 _NO_LANGUAGE = "zxx"
+_BEGINNING = 5000  # characters of a text whose language is detected
 _MIN_SENTENCES = 10  # with fewer, swapped files are not detected
 _MOST = 0.8
 
@@ -51,11 +53,97 @@ def require_codes(languages: tuple[str, str]) -> None:
             )
 
 
-@cache
-def _identifier() -> "LanguageIdentifier":
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads in a second
+class Detected(NamedTuple):
+    """A language, and the confidence in it, from 0 to 100."""
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
+    language: str
+    confidence: float
+
+
+class Identifier:
+    """Identifies languages with the model of py3langid; `identifier` returns the only one.
+
+    Attributes:
+        labels: py3langid's names of the languages.
+    """
+
+    def __init__(self) -> None:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads in a second
+
+        self._model = LanguageIdentifier.from_model_file(MODEL_FILE)
+        self.labels: list[str] = self._model.labels
+        self._choice = lru_cache(maxsize=1)(self._choose)
+
+    def foreign(self, line: str, own: frozenset[str]) -> str:
+        """Return the other language that a line is in, or "" if there is none.
+
+        Args:
+            line: A sentence of a corpus.
+            own: The labels of its own language, and of those close to it.
+        """
+        scores = self._scores(line)
+        if not scores:
+            return ""
+        mine = max(scores[label] for label in own)
+        other = next(label for label in scores if label not in own and label != _NO_LANGUAGE)
+        return other if scores[other] - mine > _MARGIN * len(line.encode()) ** 0.5 else ""
+
+    def prefers(self, line: str, these: frozenset[str], those: frozenset[str]) -> bool:
+        """Whether a line is more probable in one language than in another."""
+        scores = self._scores(line)
+        return bool(scores) and max(scores[label] for label in these) > max(
+            scores[label] for label in those
+        )
+
+    def _scores(self, line: str) -> dict[str, float]:
+        """Log-probabilities, the highest first; empty if all are equal."""
+        ranked = self._model.rank(line)
+        return {} if ranked[0][1] == ranked[-1][1] else dict(ranked)
+
+    def detect(self, text: str, codes: Sequence[str]) -> list[Detected]:
+        """The languages of the beginning of a text, the most probable first; never empty.
+
+        Args:
+            text: The text.
+            codes: Codes of the languages to choose from.
+        """
+        labels, model = self._choice(tuple(codes))
+        text = text[:_BEGINNING]
+        if not any(map(str.isalpha, text)) or not labels:
+            return [Detected(code, 0.0) for code in dict.fromkeys((*labels.values(), *codes))]
+        found: dict[str, float] = {}
+        for label, probability in model.rank(text):
+            code = labels[label]
+            found[code] = found.get(code, 0.0) + float(probability)
+        ranked = sorted(found.items(), key=lambda each: -each[1])
+        return [Detected(code, math.floor(1000 * share) / 10) for code, share in ranked]
+
+    def _choose(self, codes: tuple[str, ...]) -> tuple[dict[str, str], "LanguageIdentifier"]:
+        """The code that each label stands for, and a model that knows these labels only."""
+        labels = {
+            label: code
+            for code in reversed(codes)
+            for label in self.labels
+            if closeness(label, code) is not None
+        }
+        full = self._model
+        model = type(full)(
+            full.nb_ptc,
+            full.nb_pc,
+            full.nb_classes,
+            full.tk_nextmove,
+            full.tk_output,
+            norm_probs=True,
+            tk_row=full.tk_row,
+        )
+        model.set_languages(list(labels))
+        return labels, model
+
+
+@cache
+def identifier() -> Identifier:
+    """The identifier of this process."""
+    return Identifier()
 
 
 class Languages:
@@ -80,7 +168,7 @@ class Languages:
     @cached_property
     def labels(self) -> tuple[frozenset[str], frozenset[str]]:
         """py3langid's names of each language and of those close to it; empty: it knows none."""
-        known = _identifier().labels
+        known = identifier().labels
         source, target = (
             frozenset(label for label in known if _is_near(code, label)) for code in self.codes
         )
@@ -103,23 +191,10 @@ class Languages:
     def foreign(self, pair: Pair) -> tuple[str, str]:
         """Return, for each side, the other language that it is in, or "" if there is none."""
         src, tgt = (
-            self._foreign(line, own) if own else ""
+            identifier().foreign(line, own) if own else ""
             for line, own in zip(pair, self.labels, strict=True)
         )
         return src, tgt
-
-    def _foreign(self, line: str, own: frozenset[str]) -> str:
-        scores = self._scores(line)
-        if not scores:
-            return ""
-        mine = max(scores[label] for label in own)
-        other = next(label for label in scores if label not in own and label != _NO_LANGUAGE)
-        return other if scores[other] - mine > _MARGIN * len(line.encode()) ** 0.5 else ""
-
-    def _scores(self, line: str) -> dict[str, float]:
-        """Log-probabilities, the highest first; empty if all are equal."""
-        ranked = _identifier().rank(line)
-        return {} if ranked[0][1] == ranked[-1][1] else dict(ranked)
 
     def swapped(self, pairs: Iterable[Pair]) -> bool:
         """Whether the sources are in the target language and the targets in the source language.
@@ -130,20 +205,14 @@ class Languages:
         source, target = self.labels
         if not source or not target or source & target:
             return False
+        prefers = identifier().prefers
         votes = [
-            (self._prefers(src, target, source), self._prefers(tgt, source, target))
+            (prefers(src, target, source), prefers(tgt, source, target))
             for src, tgt in pairs
             if src != tgt
         ]
         needed = max(_MIN_SENTENCES, _MOST * len(votes))
         return all(sum(side) >= needed for side in zip(*votes, strict=True)) and bool(votes)
-
-    def _prefers(self, line: str, these: frozenset[str], those: frozenset[str]) -> bool:
-        """Whether a line is more probable in one language than in another."""
-        scores = self._scores(line)
-        return bool(scores) and max(scores[label] for label in these) > max(
-            scores[label] for label in those
-        )
 
 
 def _is_near(code: str, label: str) -> bool:

@@ -71,7 +71,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def _maintain(service: Service) -> None:
     """Load the language detection in advance; open replaced folders; remove old documents."""
-    await asyncio.to_thread(lambda: service.detector)
+    await asyncio.to_thread(service.detect, ())
     seconds = service.config.reload_seconds
     while True:
         await asyncio.sleep(seconds or 60)

@@ -14,12 +14,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, JSONResponse
 from starlette.datastructures import UploadFile
 
+from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
 from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 from yakusu.pipeline.documents import translate_files
 from yakusu.serve.catalog import language_name
-from yakusu.serve.detection import Detected
 from yakusu.serve.errors import RefusedError, invalid, missing
 from yakusu.serve.fields import Fields
 from yakusu.serve.files import safe_name
@@ -125,7 +125,7 @@ async def detect(request: Request) -> JSONResponse:
     async with service.fields(request) as fields:
         texts = _texts(fields)
     service.check_texts(texts)
-    found = service.detector.detect("\n".join(texts))
+    found = service.detect(texts)
     likely = [each for each in found if each.confidence > 0] or found[:1]
     return JSONResponse([_as_json(each) for each in likely])
 

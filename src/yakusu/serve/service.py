@@ -4,18 +4,17 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from starlette.requests import Request
 
+from yakusu.data.identification import Detected, identifier
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
 from yakusu.serve.catalog import Catalog, Models, Route
 from yakusu.serve.config import ServeConfig
-from yakusu.serve.detection import Detected, Detector
 from yakusu.serve.errors import invalid
 from yakusu.serve.fields import Fields, read_fields
 from yakusu.serve.files import Files
@@ -64,7 +63,6 @@ class Service:
         self.work = Work(config.limits.waiting)
         self.files = Files(config.limits.kept)
         self.metrics = Metrics(lambda: self.work.n)
-        self._detector = lru_cache(maxsize=1)(Detector)
 
     @property
     def catalog(self) -> Catalog:
@@ -105,15 +103,14 @@ class Service:
         """The models for a language pair; a source "auto" is identified in the texts."""
         catalog, detected = self.catalog, None
         if source == "auto":
-            detected = self.detector.detect("\n".join(texts))[0]
+            detected = self.detect(texts)[0]
             source = detected.language
         pair = catalog.pair(source, target)
         return Languages(pair, catalog.route(*pair, model), detected)
 
-    @property
-    def detector(self) -> Detector:
-        """Identifies the source languages of the models."""
-        return self._detector(self.catalog.sources)
+    def detect(self, texts: Sequence[str]) -> list[Detected]:
+        """The source languages of the models in which the texts may be, the most probable first."""
+        return identifier().detect("\n".join(texts), self.catalog.sources)
 
     def check_texts(self, texts: Sequence[str], more: Iterable[str] = ()) -> None:
         """Check that there are not too many texts, and that they are not too long.
