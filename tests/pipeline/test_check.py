@@ -172,6 +172,16 @@ def test_long_lines_cause_a_warning_and_several_sentences_do_not(tmp_path: Path)
     assert checked(tmp_path, [*PLAIN, *sentences * 9]).warnings == ()
 
 
+def test_sentences_are_those_into_which_a_translator_divides_lines(tmp_path: Path) -> None:
+    pairs = [
+        ("She knows M. Assange and Sig. Rossi.", "Sie kennt M. Assange und Sig. Rossi."),
+        ("The ferry leaves. (It is late.) The bridge stays.", "Die Fähre fährt. Sie ist spät."),
+        ("", "Die Fähre fährt."),
+    ]
+    found = counts(checked(tmp_path, [*PLAIN, *pairs]).suspicious)
+    assert found == {"several sentences": 1, "different numbers of sentences": 1}
+
+
 def test_an_ordinal_number_does_not_end_a_sentence(tmp_path: Path) -> None:
     pairs = [("They live on the 2nd floor here.", "Sie wohnen im 2. Stock hier.")]
     assert counts(checked(tmp_path, [*PLAIN, *pairs]).suspicious) == {}

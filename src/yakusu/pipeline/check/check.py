@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-import regex
-
 from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
 from yakusu.data.identification import EvenSample
+from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check.counts import RatioCounts, SideCounts, Tally, unit_of
@@ -25,8 +24,6 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 
 _SENTENCES, _DIFFERENT_SENTENCES = "several sentences", "different numbers of sentences"
-_BOUNDARY = regex.compile(r"[.!?…。！？।][^\p{L}\p{N}]*[\p{Lu}\p{Lo}]")
-_ORDINAL = regex.compile(r"\d\.\s*$")  # sentencex splits after the German "2. Stock"
 _SAMPLE = 10_000  # pairs, or up to twice as many, for languages and the vocabulary
 
 
@@ -165,19 +162,11 @@ class _Reading:
         for name in dict.fromkeys(name for found in places for name in found):
             around = tuple(found.get(name, 0) for found in places)
             self._suspicious.add(name, line, pair, (around[0], around[1]))
-        n_sentences = [self._n_sentences(side, text) for side, text in enumerate(pair)]
+        n_sentences = [len(split(*each)) for each in zip(pair, self._codes, strict=True)]
         if max(n_sentences) > 1:
             self._suspicious.add(_SENTENCES, line, pair)
-        if len(set(n_sentences)) > 1:
-            self._suspicious.add(_DIFFERENT_SENTENCES, line, pair)
-
-    def _n_sentences(self, side: int, text: str) -> int:
-        if not _BOUNDARY.search(text):
-            return 1
-        from sentencex import segment
-
-        *pieces, _ = segment(self._codes[side] or "en", text)
-        return 1 + sum(_ORDINAL.search(piece) is None for piece in pieces)
+            if len(set(n_sentences)) > 1:
+                self._suspicious.add(_DIFFERENT_SENTENCES, line, pair)
 
     def report(self, overlaps: tuple[Overlap, ...], *, first: int, has_lines: bool) -> CheckReport:
         """Combine all counts into a report.
