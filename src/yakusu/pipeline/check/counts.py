@@ -9,6 +9,7 @@ from typing import TypeVar
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.words import UNSPACED
 from yakusu.pipeline.check.report import CharacterCount, Example, Finding, shorten
 
 Number = TypeVar("Number", int, float)
@@ -16,9 +17,7 @@ EXAMPLES = 3  # of each finding
 _FREQUENT, _RARE = 30, 10  # characters that are listed
 _QUANTILES = {"min": 0.0, "1%": 0.01, "25%": 0.25, "50%": 0.5, "75%": 0.75, "99%": 0.99, "max": 1.0}
 _EDGES = (0, 5, 10, 20, 40, 80, 160)  # of the histogram of lengths
-_WITHOUT_SPACES = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
-)
+_UNSPACED = regex.compile(f"[{UNSPACED}]")
 _WORD = 6  # characters; longer words of such a script are sentences without spaces
 _TOO_FEW = 50  # pairs, for a correlation
 
@@ -166,6 +165,6 @@ def unit_of(lines: Iterable[str]) -> str:
     text = " ".join(lines)
     words = text.split()
     n_characters = sum(map(len, words))
-    if 2 * len(_WITHOUT_SPACES.findall(text)) > n_characters > _WORD * len(words):
+    if 2 * len(_UNSPACED.findall(text)) > n_characters > _WORD * len(words):
         return "characters"
     return "words"
