@@ -1,9 +1,76 @@
-"""Groups of options, from each of which a verb gets one argument."""
+"""Groups of options, from each of which a verb gets one argument, and options of configurations."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
+
+import typer
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from yakusu.config import Config
+
+
+class Shown(NamedTuple):
+    """How the help shows an option.
+
+    Attributes:
+        help: What the option does.
+        metavar: What stands for its value; None: its type.
+        panel: Its section in `--help-all`, if `--help` does not show it.
+    """
+
+    help: str
+    metavar: str | None = None
+    panel: str | None = None
+
+
+def options_of(config: "type[Config]", shown: Mapping[str, Shown]) -> dict[str, Any]:
+    """Options that set fields of a configuration, with the types and bounds of these fields.
+
+    An option may be given several times if its field is a tuple. Open bounds, such as gt, are left
+    to the configuration.
+
+    Args:
+        config: The configuration.
+        shown: Its fields, and how the help shows them.
+    """
+    return {name: _option(config.model_fields[name], each) for name, each in shown.items()}
+
+
+def flag(name: str, shown: Shown) -> Any:
+    """An option without a value, such as "--fast"."""
+    return _annotated(bool, shown, name)
+
+
+def _option(field: "FieldInfo", shown: Shown) -> Any:
+    bounds = {
+        key: value
+        for rule in field.metadata
+        for key in ("ge", "gt", "le", "lt")
+        if (value := getattr(rule, key, None)) is not None
+    }
+    if bounds.keys() & {"gt", "lt"}:
+        bounds = {}
+    kind: Any = field.annotation
+    if get_origin(kind) is tuple:
+        kind = list[get_args(kind)[0]]  # type: ignore[misc]
+    return _annotated(kind | None, shown, min=bounds.get("ge"), max=bounds.get("le"))
+
+
+def _annotated(kind: Any, shown: Shown, *names: str, **checks: Any) -> Any:
+    """The annotation of an option."""
+    option = typer.Option(
+        *names,
+        help=shown.help,
+        metavar=shown.metavar,
+        rich_help_panel=shown.panel,
+        hidden=shown.panel is not None,
+        **checks,
+    )
+    return Annotated[kind, option]
 
 
 def grouped(

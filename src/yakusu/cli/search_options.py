@@ -1,147 +1,79 @@
 """The search options of a verb, from which it gets one `SearchConfig`."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperOption
 
-from yakusu.cli.option_groups import grouped
+from yakusu.cli.option_groups import Shown, flag, grouped, options_of
 from yakusu.errors import RecipeError
-
-if TYPE_CHECKING:
-    from yakusu.search.config import SearchConfig
+from yakusu.search.config import FAST_MARGIN, SamplingConfig, SearchConfig
 
 _SEARCH, _TEXT, _RANDOM = "Search", "Content of the translation", "Sampling"
 
-
-def _option(help: str, *names: str, panel: str, **checks: Any) -> Any:
-    """An option that `--help-all` lists and `--help` does not."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, hidden=True, **checks)
-
-
-_OPTIONS: dict[str, Any] = {
-    "beam": Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=256,
-            help="Open hypotheses kept at each step; 1: greedy search.",
-        ),
-    ],
-    "n_best": Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=256,
-            help="Translations per sentence, at most --beam. Columns: sentence number, score, "
-            "log-probability, text.",
-        ),
-    ],
-    "alpha": Annotated[
-        float | None,
-        _option(
-            "Exponent of the length penalty; larger values favour longer translations.",
-            min=0,
-            max=10,
-            panel=_SEARCH,
-        ),
-    ],
-    "coverage": Annotated[
-        float | None,
-        _option(
-            "Weight of GNMT's coverage penalty, for models with attention (0: no penalty).",
-            min=0,
-            max=10,
-            panel=_SEARCH,
-        ),
-    ],
-    "max_length": Annotated[
-        int | None, _option("Maximum number of tokens of a translation.", min=1, panel=_SEARCH)
-    ],
-    "max_extra": Annotated[
-        int | None,
-        _option(
-            "Maximum number of tokens by which a translation may exceed its source or its prefix.",
-            min=0,
-            panel=_SEARCH,
-        ),
-    ],
-    "margin": Annotated[
-        float | None,
-        _option(
-            "Drop hypotheses whose log-probability is more than this many nats below that of the "
-            "best one. Smaller values are faster, but change more translations; --fast: 2.",
-            min=0,
-            panel=_SEARCH,
-        ),
-    ],
-    "fast": Annotated[
-        bool,
-        typer.Option(
-            "--fast",
-            help="Drop unlikely hypotheses early; a few translations change.",
-        ),
-    ],
-    "include": Annotated[
-        list[str] | None,
-        typer.Option(metavar="PHRASE", help="Phrase that translations must contain. Repeatable."),
-    ],
-    "exclude": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PHRASE", help="Phrase that translations must not contain. Repeatable."
-        ),
-    ],
-    "no_repeat_ngram": Annotated[
-        int | None,
-        _option("Do not generate any n-gram of N tokens twice (0: no limit).", min=0, panel=_TEXT),
-    ],
-    "max_repeats": Annotated[
-        int | None,
-        _option(
-            "Maximum number of times that an n-gram occurs in a row, unless the source repeats "
-            "one more often (0: no limit).",
-            min=0,
-            panel=_TEXT,
-        ),
-    ],
-    "sample": Annotated[
-        bool,
-        _option(
-            "Draw translations at random; the other options of this section imply it.",
-            "--sample",
-            panel=_RANDOM,
-        ),
-    ],
-    "temperature": Annotated[
-        float | None,
-        _option("Divisor of the logits; below 1, likely tokens become more likely.", panel=_RANDOM),
-    ],
-    "top_k": Annotated[
-        int | None, _option("Draw from the K most likely tokens.", min=1, panel=_RANDOM)
-    ],
-    "top_p": Annotated[
-        float | None,
-        _option(
-            "Draw from the most likely tokens that together have probability P.", panel=_RANDOM
-        ),
-    ],
-    "seed": Annotated[
-        int | None,
-        _option("Seed; a sample depends only on it and on the sentence.", min=0, panel=_RANDOM),
-    ],
+_OF_SEARCH = {
+    "beam": Shown("Open hypotheses kept at each step; 1: greedy search.", "N"),
+    "n_best": Shown(
+        "Translations per sentence, at most --beam. Columns: sentence number, score, "
+        "log-probability, text.",
+        "N",
+    ),
+    "alpha": Shown(
+        "Exponent of the length penalty; larger values favour longer translations.", panel=_SEARCH
+    ),
+    "coverage": Shown(
+        "Weight of GNMT's coverage penalty, for models with attention (0: no penalty).",
+        panel=_SEARCH,
+    ),
+    "max_length": Shown("Maximum number of tokens of a translation.", panel=_SEARCH),
+    "max_extra": Shown(
+        "Maximum number of tokens by which a translation may exceed its source or its prefix.",
+        panel=_SEARCH,
+    ),
+    "margin": Shown(
+        "Drop hypotheses whose log-probability is more than this many nats below that of the "
+        "best one. Smaller values are faster, but change more translations; --fast: 2.",
+        panel=_SEARCH,
+    ),
 }
-_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+_OF_TEXT = {
+    "include": Shown("Phrase that translations must contain. Repeatable.", "PHRASE"),
+    "exclude": Shown("Phrase that translations must not contain. Repeatable.", "PHRASE"),
+    "no_repeat_ngram": Shown(
+        "Do not generate any n-gram of N tokens twice (0: no limit).", panel=_TEXT
+    ),
+    "max_repeats": Shown(
+        "Maximum number of times that an n-gram occurs in a row, unless the source repeats one "
+        "more often (0: no limit).",
+        panel=_TEXT,
+    ),
+}
+_OF_SAMPLING = {
+    "temperature": Shown(
+        "Divisor of the logits; below 1, likely tokens become more likely.", panel=_RANDOM
+    ),
+    "top_k": Shown("Draw from the K most likely tokens.", panel=_RANDOM),
+    "top_p": Shown(
+        "Draw from the most likely tokens that together have probability P.", panel=_RANDOM
+    ),
+    "seed": Shown("Seed; a sample depends only on it and on the sentence.", panel=_RANDOM),
+}
+_FAST = Shown("Drop unlikely hypotheses early; a few translations change.")
+_SAMPLE = Shown(
+    "Draw translations at random; the other options of this section imply it.", panel=_RANDOM
+)
+_OPTIONS = {
+    **options_of(SearchConfig, _OF_SEARCH),
+    "fast": flag("--fast", _FAST),
+    **options_of(SearchConfig, _OF_TEXT),
+    "sample": flag("--sample", _SAMPLE),
+    **options_of(SamplingConfig, _OF_SAMPLING),
+}
 
 
-def search_config(values: dict[str, Any]) -> "SearchConfig":
+def search_config(values: dict[str, Any]) -> SearchConfig:
     """The settings that were given; they are checked together with those of the model."""
-    from pydantic import ValidationError
-
-    from yakusu.search.config import FAST_MARGIN, SamplingConfig, SearchConfig  # loads pydantic
-
     given = {
         name: value
         for name, value in values.items()
@@ -151,7 +83,7 @@ def search_config(values: dict[str, Any]) -> "SearchConfig":
         if "margin" in given:
             raise RecipeError("--fast is --margin 2: give one of them")
         given["margin"] = FAST_MARGIN
-    sampling = {name: given.pop(name) for name in _SAMPLING if name in given}
+    sampling = {name: given.pop(name) for name in _OF_SAMPLING if name in given}
     if given.pop("sample", False) or sampling:
         try:
             given["sampling"] = SamplingConfig(**sampling)
