@@ -8,11 +8,11 @@ from typing import Any
 
 import yakusu
 from benchmarks.tables import Table, fixed
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.support import unsupported
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
-from yakusu.translator.config import TextConfig
 
 RECIPES = Path(__file__).parent / "recipes"
 

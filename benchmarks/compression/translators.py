@@ -16,10 +16,10 @@ import yakusu
 from benchmarks.peers.gumbel import learn
 from benchmarks.peers.gumbel import ratio as gumbel_ratio
 from yakusu.compress.config import CompressConfig
+from yakusu.data.lines.config import TextConfig
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
-from yakusu.translator.config import TextConfig
 from yakusu.translator.folder.network import open_model, save_translator
 
 Precision = Literal["auto", "float32", "int8"]

@@ -23,10 +23,10 @@ from benchmarks.common import Benchmark
 from benchmarks.records import Record
 from benchmarks.tables import FilledTable, fill, score_of
 from benchmarks.workers import in_turns, speedup
+from yakusu.data.lines.config import TextConfig
 from yakusu.errors import DataError
 from yakusu.folder import read_json
 from yakusu.model.config import config_of
-from yakusu.translator.config import TextConfig
 
 Side = tuple[tuple[Path, ...], int | None]  # model folders, and the beam; None: their own
 

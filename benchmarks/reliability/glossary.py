@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from benchmarks.common import Benchmark
 from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.metrics import score
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 from yakusu.translator.writing.links import Translated, word_links_of
 
 benchmark = Benchmark(

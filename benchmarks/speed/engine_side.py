@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.services import serve
 from yakusu.arrays import ArraysOnDisk
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.model import NativeModel
@@ -23,7 +24,6 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.tokens import TokenRules
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 
 _UNLIMITED = 1 << 20
 

@@ -13,6 +13,7 @@ from yakusu.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from yakusu import compress, serve, vectors, view
+    from yakusu.data.lines.config import TextConfig
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.check.check import check
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.search.config import SamplingConfig, SearchConfig
     from yakusu.translator import Translation, Translator
-    from yakusu.translator.config import TextConfig
     from yakusu.translator.request import Request
 
 _MODULES = {  # public name -> the module that defines it
@@ -50,7 +50,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
     "EngineConfig": "engine.config",
     "Request": "translator.request",
-    "TextConfig": "translator.config",
+    "TextConfig": "data.lines.config",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.training.average",
     **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.synthetic.backtranslate"),

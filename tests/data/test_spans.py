@@ -222,6 +222,13 @@ def test_spans_are_parts_of_the_text_in_order(text: str) -> None:
 # ---- patterns of users ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("before", ["ユーザー", "ཡིག་", "ꆈꌠ"])
+def test_an_address_needs_no_space_next_to_a_script_without_spaces(before: str) -> None:
+    for address in ("me@example.org", "https://example.org/a"):
+        found = SpanFinder().find(f"{before}{address}{before}")
+        assert [span.text for span in found] == [address]
+
+
 def test_a_pattern_takes_precedence_at_the_same_place() -> None:
     assert found("<b>x</b>", r"<b>x") == ["<b>x", "</b>"]
     assert found("abc", "ab", "abc") == ["ab"]

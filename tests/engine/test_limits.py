@@ -10,6 +10,7 @@ import torch
 from tests.engine.test_search import V, native, sentence
 from tests.search.test_phrases import ToyTokenizer, has_form, text_of
 from tests.translators import ENGINES, Engine, decoder_of, sharpened, untrained
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.library import PROPOSALS
 from yakusu.engine.model import N_POSITIONS
@@ -27,7 +28,6 @@ from yakusu.search.spelling import Phrase, PhraseVocabulary
 from yakusu.search.tokens import TokenRules
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 
 RULES = TokenRules(V - 1)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import yakusu.folder
+from yakusu.data.lines.config import TextConfig
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 
 LINES = [
     "The red boat.",

@@ -7,6 +7,7 @@ import pytest
 
 import yakusu
 from tests.translators import save, small_tokenizer
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.mixing import mixed
 from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.tokenizer import Tokenizer
@@ -22,7 +23,6 @@ from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 from yakusu.view import attention_maps
 
 WORDS = ("bumi", "dako", "fimo", "gopu", "hadi", "jelo", "karu")

@@ -10,6 +10,7 @@ import pytest
 
 import yakusu
 from tests.translators import save, untrained
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked
@@ -19,7 +20,6 @@ from yakusu.pipeline.shards.receipt import RECEIPT, Settings
 from yakusu.pipeline.shards.shards import TranslatedShards, translate_shards
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
-from yakusu.translator.config import TextConfig
 
 TEXT = "# Der alte Hund\n\nKaffee, bitte!\n```\nkein Text\n\n```\n1. Wo ist das?\n2. Am {ort}.\n"
 

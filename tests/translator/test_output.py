@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translator.written import printed
-from yakusu.translator.config import TextConfig
+from yakusu.data.lines.config import TextConfig
 from yakusu.translator.reading.passage import PassageReader
 from yakusu.translator.writing.output import Output, combinations, ended
 

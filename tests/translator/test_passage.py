@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.translator.written import printed
 from tests.work import growth
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import PLACE, SLOTS, closing, empty, line_break, opening
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
-from yakusu.translator.config import TextConfig
 from yakusu.translator.reading.passage import Passage, PassageReader
 from yakusu.translator.reading.slots import slots_of, to_places, to_slots
 from yakusu.translator.writing.output import Output

@@ -2,10 +2,10 @@
 
 import pytest
 
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
-from yakusu.translator.config import TextConfig
 from yakusu.translator.reading.kept import KeptText, check_kept
 from yakusu.translator.reading.passage import PassageReader
 from yakusu.translator.request import Request

@@ -21,6 +21,7 @@ from tests.translators import (
     sharpened,
     small_tokenizer,
 )
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.config import EngineConfig
@@ -34,7 +35,6 @@ from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 from yakusu.translator.request import Request
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

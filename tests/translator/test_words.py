@@ -3,9 +3,9 @@
 import pytest
 
 from tests.translator.written import lines_of, printed
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.terms import Glossary, Term
-from yakusu.translator.config import TextConfig
 from yakusu.translator.reading.passage import PassageReader
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.output import Output

@@ -73,11 +73,7 @@ class DocumentOptions:
             raise DataError(f"{name} applies to documents: add --out PATH, or remove {name}")
 
 
-def _document_options(values: dict[str, Any]) -> DocumentOptions:
-    return DocumentOptions(**values)
-
-
-takes_document_options = grouped("documents", _OPTIONS, _document_options)
+takes_document_options = grouped("documents", _OPTIONS, lambda given: DocumentOptions(**given))
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,14 @@ class Shown(NamedTuple):
 def options_of(config: "type[Config]", shown: Mapping[str, Shown]) -> dict[str, Any]:
     """Options that set fields of a configuration, with the types and bounds of these fields.
 
-    An option may be given several times if its field is a tuple. Open bounds, such as gt, are left
-    to the configuration.
+    An option may be given several times if its field is a tuple, and has no value if its field is
+    a bool. Open bounds, such as gt, are left to the configuration.
 
     Args:
         config: The configuration.
         shown: Its fields, and how the help shows them.
     """
-    return {name: _option(config.model_fields[name], each) for name, each in shown.items()}
+    return {name: _option(name, config.model_fields[name], each) for name, each in shown.items()}
 
 
 def flag(name: str, shown: Shown) -> Any:
@@ -45,7 +45,9 @@ def flag(name: str, shown: Shown) -> Any:
     return _annotated(bool, shown, name)
 
 
-def _option(field: "FieldInfo", shown: Shown) -> Any:
+def _option(name: str, field: "FieldInfo", shown: Shown) -> Any:
+    if field.annotation is bool:
+        return flag("--" + name.replace("_", "-"), shown)
     bounds = {
         key: value
         for rule in field.metadata

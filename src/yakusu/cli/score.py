@@ -20,8 +20,8 @@ from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
+    from yakusu.data.lines.config import TextConfig
     from yakusu.engine.config import EngineConfig
-    from yakusu.translator.config import TextConfig
     from yakusu.translator.scoring import Scored
 
 

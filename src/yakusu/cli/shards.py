@@ -65,11 +65,9 @@ class RayOptions:
             raise DataError("--column applies to Parquet files: add --ray, or remove --column")
 
 
-def _ray_options(values: dict[str, Any]) -> RayOptions:
-    return RayOptions(values["ray"], values["column"])
-
-
-takes_ray_options = grouped("ray", _OPTIONS, _ray_options)
+takes_ray_options = grouped(
+    "ray", _OPTIONS, lambda given: RayOptions(given["ray"], given["column"])
+)
 
 
 class RayCommand(TyperCommand):

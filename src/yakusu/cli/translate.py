@@ -20,11 +20,11 @@ from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
     from yakusu.data.files.text import ErrorPolicy
+    from yakusu.data.lines.config import TextConfig
     from yakusu.engine.config import EngineConfig
     from yakusu.pipeline.shards.parts import ShardConfig
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translator
-    from yakusu.translator.config import TextConfig
 
 _SPEED = "Models and speed"
 

@@ -110,7 +110,7 @@ def view(
 
 
 def _open(model: str, engine: "EngineConfig", to: str | None) -> "Translator":
-    from yakusu.translator.config import TextConfig  # loads pydantic
+    from yakusu.data.lines.config import TextConfig  # loads pydantic
 
     return yakusu.Translator.load(model, engine=engine, text=TextConfig(to=to or ""))
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import (
     Document,
@@ -22,7 +23,6 @@ from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 
 _SHOWN = 60  # characters of a text in a message
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text

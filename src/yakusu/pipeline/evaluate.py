@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from yakusu.data.files.text import Text, language_of, read_lines
 from yakusu.data.files.tree_files import tree_files
 from yakusu.data.languages import shown
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
 from yakusu.metrics import (
@@ -20,7 +21,6 @@ from yakusu.metrics import (
 )
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 
 if TYPE_CHECKING:
     from nltk.tree import Tree

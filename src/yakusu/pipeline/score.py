@@ -9,11 +9,11 @@ from pathlib import Path
 from yakusu.data.corpus import Corpus, aligned, read_pairs
 from yakusu.data.files.text import Text, count_lines, language_of, raw_lines, read_lines
 from yakusu.data.files.tree_files import holds_trees
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 from yakusu.translator.scoring import Scored
 
 _COLUMNS = ("number", "score", "log_prob", "text")  # of an n-best list

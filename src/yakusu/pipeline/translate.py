@@ -11,12 +11,12 @@ from yakusu.config import Config
 from yakusu.data.corpus import read_sources
 from yakusu.data.files.text import Text, raw_lines
 from yakusu.data.files.tree_files import holds_trees
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
-from yakusu.translator.config import TextConfig
 from yakusu.translator.request import Request
 
 

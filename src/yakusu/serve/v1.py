@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import nearest
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
 from yakusu.serve.catalog import Route
@@ -22,7 +23,6 @@ from yakusu.serve.schemas import object_route
 from yakusu.serve.service import Languages, Service
 from yakusu.serve.texts import best_texts, complete, is_little, n_best
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 from yakusu.translator.request import Request as Sentence
 from yakusu.translator.writing.objects import Object, objects
 from yakusu.view import attention_maps

@@ -20,6 +20,7 @@ from threading import Event
 from yakusu.data.corpus import aligned
 from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import closeness, shown
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.terms import Glossary
@@ -30,7 +31,6 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, Query, Searches
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
-from yakusu.translator.config import TextConfig
 from yakusu.translator.folder.opening import open_decoder
 from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.planner import Planner

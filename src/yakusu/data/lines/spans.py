@@ -28,13 +28,11 @@ from yakusu.data.lines.private_use import (
     is_opening,
     number_of,
 )
+from yakusu.data.lines.words import UNSPACED
 from yakusu.errors import DataError
 
 # What may follow addresses and placeholders without a space: https://example.orgを見て、%s人
-_FOREIGN = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-    rf"、。，．！？；：（）「」『』【】《》“”„«»…{MARK_RANGE}"
-)
+_FOREIGN = rf"{UNSPACED}\p{{Hangul}}、。，．！？；：（）「」『』【】《》“”„«»…{MARK_RANGE}"
 _LETTER = rf"[^\W{_FOREIGN}]"  # a letter or digit of another script, or an underscore
 _IN_PATH = rf"[^\s<>\"`()\[\]{_FOREIGN}]"
 _LAST = rf"[^\s<>\"`'.,;:!?()\[\]{{}}{_FOREIGN}]"  # punctuation after it belongs to the sentence

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from yakusu.data.files.text import ErrorPolicy, InvalidLines, window_size
 from yakusu.data.files.tree_files import holds_trees
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.shards.blocks import Block
 from yakusu.data.shards.files import TextShard, open_shard
 from yakusu.engine.config import EngineConfig
@@ -18,7 +19,6 @@ from yakusu.pipeline.shards.receipt import Settings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 from yakusu.translator.folder.folder import model_hash
 from yakusu.translator.tally import Tally
 from yakusu.version import __version__

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from yakusu.data.files.text import raw_lines
 from yakusu.data.languages import closeness
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.pipeline.shards.parts import (
@@ -19,7 +20,6 @@ from yakusu.pipeline.shards.receipt import Settings
 from yakusu.pipeline.shards.shards import translate_shards
 from yakusu.progress import Progress
 from yakusu.search.config import SearchConfig
-from yakusu.translator.config import TextConfig
 from yakusu.translator.folder.folder import weights_hash
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from yakusu.data.files.text import read_lines
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.pairs import DataFacts, Part
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
@@ -26,7 +27,6 @@ from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.training.config import Engine
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
-from yakusu.translator.config import TextConfig
 
 
 def require_engine(recipe: Recipe) -> None:

@@ -16,6 +16,7 @@ from itertools import count, islice, starmap
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import (
     BREAKS,
@@ -34,7 +35,6 @@ from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import with_unseen
 from yakusu.data.lines.words import has_letter
 from yakusu.errors import DataError
-from yakusu.translator.config import TextConfig
 
 _PAIRED = ("opening", "closing")
 _INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")

@@ -11,6 +11,7 @@ from functools import lru_cache
 from threading import Event
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import IS_SLOT, RESERVED, SLOTS
 from yakusu.data.lines.spans import SpanFinder
@@ -23,7 +24,6 @@ from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import limit
 from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import Task
-from yakusu.translator.config import TextConfig
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
 from yakusu.translator.reading.passage import Passage, PassageReader, Segment
