@@ -105,14 +105,14 @@ def search_both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[list[Hypo
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_library_places_placeholder_tokens_as_python_does(
     kinds: str, seed: int, search_both: Callable[..., list[list[Hypothesis]]], thorough: bool
 ) -> None:
     rng, rules = Random(f"{kinds} {seed}"), KINDS[kinds]
     models = [make_model(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
     one = native(*models)
-    for _ in range(20 if thorough else 4):
+    for _ in range(80 if thorough else 4):
         of_all, config = cases(rng, rules), config_of(rng)
         for query, best in zip(of_all(), search_both(one, of_all, config, rules), strict=True):
             assert query.restrictions
@@ -143,7 +143,7 @@ def test_a_wide_beam_places_many_placeholder_tokens(
     assert search_both(one, of_all, config, RULES)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_library_places_placeholder_tokens_as_torch_does(seed: int) -> None:
     rng = Random(7000 + seed)
     rules = KINDS[rng.choice(list(KINDS))]
