@@ -198,27 +198,53 @@ static void print_found(Session *session) {
     for (const Search *s; (s = yk_next(session, &key));) print_search((int)key, s);
 }
 
+/* Characters spelled with the last 16 tokens, each of which is the last of 16 bytes: one character of a
+   session, and two of two bytes that only some sentences have. */
+typedef struct {
+    int16_t next[2 * 256], byte_of[TOKENS];
+    int32_t tokens[256];
+} Characters;
+
+static Spelling spelling(Characters *c, int has_more) {
+    for (int i = 0; i < 2 * 256; i++) c->next[i] = -1;
+    for (int id = 0; id < TOKENS; id++) c->byte_of[id] = id < TOKENS - 16 ? -1 : (id - TOKENS + 16) * 16 + 15;
+    for (int byte = 0; byte < 256; byte++) c->tokens[byte] = TOKENS - 16 + byte / 16;
+    c->next[0x4f] = 0;
+    if (has_more) c->next[0xcf] = 1, c->next[256 + 0x8f] = c->next[256 + 0x9f] = 0;
+    return (Spelling){c->next, c->tokens, c->byte_of};
+}
+
 static void search(const Kernels *kernels, const Model *const *models, int n_models, int max_rows) {
     static const Settings all[] = {
         {.beam = 1, .n_best = 1, .limit = 40, .margin = INFINITY, .alpha = 0.6},
         {.beam = 4, .n_best = 3, .limit = 50, .repeats = 3, .margin = 2.5, .alpha = 0.6, .traced = 1},
         {.beam = 5, .n_best = 5, .limit = 30, .no_repeat_ngram = 3, .margin = INFINITY, .alpha = 0},
     };
+    static const int32_t required[] = {1, 7, 7, 9}, prefix[] = {10, TOKENS - 16 + 0xc}; /* begins a character */
+    Characters of_all, of_some;
+    Spelling common = spelling(&of_all, 0), wider = spelling(&of_some, 1);
+    const Requirements own[] = {
+        {0},
+        {.required = required, .n_required = 4},
+        {.required = required + 1, .n_required = 2, .spelling = &wider},
+        {.spelling = &wider},
+    };
     uint8_t allowed[PADDED];
     int32_t ids[64];
-    memset(allowed, 1, sizeof allowed), allowed[1] = 0;
-    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, NULL, NULL);
+    memset(allowed, 1, sizeof allowed), memset(allowed + TOKENS - 16, 0, 16);
+    allowed[1] = allowed[7] = allowed[9] = 0, allowed[of_all.tokens[0x4f]] = 1;
+    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, &common, NULL);
     if (!session) exit(1);
     for (int key = 0; key < 24; key++) {
         int n = sentence(key, ids), n_prefix = key % 4 == 3 ? 2 : 0;
-        if (!yk_search(session, key, ids, n, ids, n_prefix, &all[key % 3], 0)) exit(1);
+        if (!yk_search(session, key, ids, n, prefix, n_prefix, &all[key % 3], &own[key % 4])) exit(1);
     }
     int more = yk_advance(session, 0);
     printf("cancelled %d %d\n", yk_cancel(session, 20), yk_cancel(session, 99));
     for (; more > 0; more = yk_advance(session, 0)) print_found(session);
     if (more < 0) exit(1);
     print_found(session);
-    if (!yk_search(session, 50, ids, sentence(5, ids), NULL, 0, &all[1], 0)) exit(1);
+    if (!yk_search(session, 50, ids, sentence(5, ids), NULL, 0, &all[1], &own[2])) exit(1);
     yk_advance(session, 0);
     yk_free_session(session); /* with a sentence that is not finished */
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.engine.library import PACKED, Record, Settings, library
+from yakusu.engine.library import PACKED, Record, Requirements, Settings, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import beside
 
@@ -133,7 +133,7 @@ def translations(
             src, limit = np.array(models[0].encoded(source), np.int32), len(source) + max_extra
             settings = Settings(beam=beam, n_best=1, limit=limit, margin=math.inf, alpha=0.6)
             sizes = src.ctypes.data, len(src), None, 0
-            assert library().yk_search(handle, key, *sizes, byref(settings), 0)
+            assert library().yk_search(handle, key, *sizes, byref(settings), byref(Requirements()))
         assert library().yk_advance(handle, math.inf) == 0
         at = c_int64()
         while search := library().yk_next(handle, byref(at)):

@@ -226,13 +226,13 @@ def _margin(query: Query, config: SearchConfig) -> float:
 
 
 def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int) -> Guided | None:
-    """The guide of a sentence; None: it needs none, because only `rules` apply."""
+    """The guide of a sentence; None: the library applies its restrictions."""
     if config.sampling:
         sizes = {"n_samples": config.n_slots, "n_steps": n_steps}
         sampler = Sampler(config.sampling, query.source, **sizes)
         return Guided(query.restrictions or Restrictions(rules), sampler)
     restrictions = query.restrictions
-    return None if restrictions is None or restrictions.is_plain else Guided(restrictions)
+    return Guided(restrictions) if restrictions and restrictions.has_constraints else None
 
 
 # ---- records -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 
 CANDIDATE = np.dtype([("log_prob", np.float64), ("beam", np.int32), ("id", np.int32)])
-UNGUIDED, RESTRICTED, WITH_GOAL = range(3)  # see native/session.h
+RESTRICTED, WITH_GOAL = 1, 2  # see native/session.h
 
 
 @dataclass

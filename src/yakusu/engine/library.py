@@ -99,6 +99,7 @@ class Search(Structure):
         ("open", c_void_p),
         ("spare", c_void_p),
         ("n_open", c_int),
+        ("n_required", c_int),
         ("found", POINTER(Finished)),
         ("n_found", c_int),
         ("trace", POINTER(Traced)),
@@ -111,6 +112,17 @@ class Spelling(Structure):
     """The characters that byte tokens may spell; see native/session.h."""
 
     _fields_ = (("next", c_void_p), ("tokens", c_void_p), ("byte_of", c_void_p))
+
+
+class Requirements(Structure):
+    """What applies to the search for one sentence; see native/session.h."""
+
+    _fields_ = (
+        ("guided", c_int32),
+        ("n_required", c_int32),
+        ("required", c_void_p),
+        ("spelling", POINTER(Spelling)),
+    )
 
 
 class Record(Structure):
@@ -166,7 +178,7 @@ _SIGNATURES = {  # name: result, arguments
         POINTER(Guide),
     ),
     "yk_free_session": (None, c_void_p),
-    "yk_search": (c_int, *_SENTENCE, POINTER(Settings), c_int),
+    "yk_search": (c_int, *_SENTENCE, POINTER(Settings), POINTER(Requirements)),
     "yk_score": (c_int, *_SENTENCE, POINTER(Record)),
     "yk_advance": (c_int, c_void_p, c_double),
     "yk_cancel": (c_int, c_void_p, c_int64),
@@ -174,7 +186,10 @@ _SIGNATURES = {  # name: result, arguments
 }
 
 # As in native/interface.c.
-_STRUCTURES = (Config, Settings, Finished, Search, Traced, Spelling, Record, Guide)
+_STRUCTURES = (
+    *(Config, Settings, Finished, Search, Traced, Spelling),
+    *(Requirements, Record, Guide),
+)
 _FUNCTIONS = Functions(
     "native engine",
     _SIGNATURES,

@@ -5,20 +5,21 @@ V target vocabulary without padding, S source, T target, N layers, H heads, n al
 
 from array import array
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_int64, c_void_p
+from ctypes import byref, c_int64, c_void_p, pointer
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.data.vocabulary import UNK
-from yakusu.engine.guide import UNGUIDED, Guided, Guides
-from yakusu.engine.library import Record, Settings, Spelling, library
+from yakusu.engine.guide import Guided, Guides
+from yakusu.engine.library import Record, Requirements, Settings, Spelling, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
 from yakusu.errors import ModelError
 from yakusu.native.library import instruction_set, kernels
+from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.tokens import TokenRules
@@ -95,7 +96,8 @@ class Session:
         self._allowed[:n_tokens] = True if self.rules is None else self.rules.allowed
         if self.rules is None:
             self._allowed[UNK] = False
-        self._spelling = self._spelling_of(self.rules)
+        self._characters = self.rules.characters if self.rules else None
+        self._spelling = _spelling(self._characters) if self._characters else None
         self._handle = self._library.yk_session(
             (c_void_p * len(self.models))(*(model.handle for model in self.models)),
             len(self.models),
@@ -107,15 +109,6 @@ class Session:
         )
         if not self._handle:
             raise _no_memory()
-
-    @staticmethod
-    def _spelling_of(rules: TokenRules | None) -> Spelling | None:
-        """The addresses of arrays of the rules, which the library reads."""
-        table = rules.characters if rules else None
-        if table is None:
-            return None
-        arrays = table.next, table.tokens, table.byte_of
-        return Spelling(*(array.ctypes.data for array in arrays))
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -132,17 +125,24 @@ class Session:
 
         Args:
             key: A number that no unfinished sentence has.
-            query: The sentence.
+            query: The sentence. The library applies its restrictions if they are placeholder tokens
+                and characters only.
             settings: Settings of its search.
-            guided: Its constraints and sampler in Python, if it has any.
+            guided: All of its restrictions and its sampler in Python, if it needs any there.
         """
         src, given = array("i", self.models[0].encoded(query.source)), array("i", query.prefix)
-        kind = UNGUIDED
+        required, own = array("i"), Requirements()
         if guided:
-            kind, self._guides.sentences[key] = guided.kind, guided
+            own.guided, self._guides.sentences[key] = guided.kind, guided
+        elif query.restrictions:
+            required.extend(query.restrictions.required)
+            own.required, own.n_required = required.buffer_info()
+            characters = query.restrictions.characters
+            if characters and characters is not self._characters:
+                own.spelling = pointer(_spelling(characters))
         ids = *src.buffer_info(), *given.buffer_info()
-        self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), kind))
-        self._queries[key] = query
+        self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), byref(own)))
+        self._queries[key] = query  # with the arrays of its characters
 
     def score(
         self, key: int, source: Sequence[int], target: Sequence[int], recorded: Recorded
@@ -191,6 +191,11 @@ class Session:
         self.n_unfinished -= 1
         self._guides.sentences.pop(key, None)
         return self._queries.pop(key, None)
+
+
+def _spelling(table: CharacterTable) -> Spelling:
+    """The addresses of the arrays of a table, which the library reads."""
+    return Spelling(*(array.ctypes.data for array in (table.next, table.tokens, table.byte_of)))
 
 
 def _no_memory() -> ModelError:

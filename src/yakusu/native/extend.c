@@ -46,6 +46,14 @@ static int draw(Session *session, Sentence *s, int row, Candidate *out) {
     return n;
 }
 
+/* Memory for the extensions of a sentence that requires tokens. */
+static int reserve_candidates(Session *session) {
+    size_t most = (size_t)MAX_BEAM * (WANTED + PROPOSALS);
+    if (!session->candidates) session->candidates = allocate(most * sizeof *session->candidates);
+    if (!session->ranked) session->ranked = allocate(most * sizeof *session->ranked);
+    return session->candidates && session->ranked;
+}
+
 /* All best and all proposed extensions of a sentence; returns their number. */
 static int all_extensions(Session *session, const Search *search, const Best *best) {
     Candidate *out = session->candidates;
@@ -67,12 +75,13 @@ static int all_extensions(Session *session, const Search *search, const Best *be
 /* Tell the guide, or else the spelling, which hypotheses are open now. */
 static void tell(Session *session, Sentence *s, const int32_t *beams) {
     Search *search = &s->search;
+    const Spelling *spelling = &s->spelling;
     int32_t ids[MAX_BEAM];
     for (int k = 0; k < search->n_open; k++) {
         Hypothesis *h = &search->open[k];
         ids[k] = h->tokens[search->length - 1];
-        int byte = session->spelling && !s->guided ? session->spelling->byte_of[ids[k]] : -1;
-        int node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
+        int byte = spelling->next ? spelling->byte_of[ids[k]] : -1;
+        int node = byte < 0 ? 0 : spelling->next[h->node * 256 + byte];
         h->node = node > 0 ? node : 0; /* -1: a prefix spells what the search may not */
     }
     if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);
@@ -89,12 +98,12 @@ int extend(Session *session, Sentence *s, int row) {
         if (s->is_scored) record(s, best);
     } else if (session->guide.draw) {
         n = draw(session, s, row, candidates);
-    } else if (s->guided == WITH_GOAL) {
-        size_t size = (size_t)MAX_BEAM * (WANTED + PROPOSALS) * sizeof *candidates;
-        if (!session->candidates) session->candidates = allocate(size);
-        if (!(candidates = session->candidates)) return 0;
+    } else if (s->guided == WITH_GOAL || search->n_required) {
+        if (!reserve_candidates(session)) return 0;
+        candidates = session->candidates;
         n = all_extensions(session, search, best);
-        session->guide.order(s->key, n, candidates);
+        if (s->guided) session->guide.order(s->key, n, candidates);
+        else alternate(search, candidates, n, session->ranked);
         n = n < n_wanted(search) ? n : n_wanted(search);
     } else n = best_extensions(search, best, candidates);
     if (!reserve_trace(search, n)) return 0;

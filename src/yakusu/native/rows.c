@@ -17,16 +17,40 @@ uint8_t *own_flags(const Session *session, Buffer *buffer) {
 static int n_bytes(int first) { return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4; }
 
 /* Allow only bytes that spell complete, known characters; see search/characters.py. */
-static const uint8_t *spelled(const Session *session, const Hypothesis *h, int left, Buffer *buffer) {
-    const Spelling *spelling = session->spelling;
-    if (!spelling || (!h->node && left > LONGEST)) return session->allowed;
-    uint8_t *flags = own_flags(session, buffer);
-    if (!flags) return NULL;
-    if (h->node) memset(flags, 0, session->n_tokens);
+static void spell(const Spelling *spelling, const Hypothesis *h, int left, uint8_t *flags, size_t n_tokens) {
+    if (h->node) memset(flags, 0, n_tokens);
     for (int byte = 0; byte < 256; byte++) {
         int fits = h->node || n_bytes(byte) < left;
         flags[spelling->tokens[byte]] = fits && spelling->next[h->node * 256 + byte] >= 0;
     }
+}
+
+/* Allow the required tokens that are missing, only them once there is no room for others, and no eos
+   before them; see search/slots.py. They may interrupt a character that cannot be completed. */
+static void allow_missing(const Hypothesis *h, int left, int eos, uint8_t *flags, size_t n_tokens) {
+    if (!h->n_missing) return;
+    flags[eos] = 0;
+    if (h->n_missing >= left - 1) memset(flags, 0, n_tokens);
+    if (h->node && memchr(flags, 1, n_tokens)) return;
+    for (int i = 0; i < h->n_missing; i++) flags[h->missing[i]] = 1;
+}
+
+/* At the maximum length, only eos may follow. */
+static void end(int eos, uint8_t *flags, size_t n_tokens) {
+    uint8_t may_end = flags[eos];
+    memset(flags, 0, n_tokens), flags[eos] = may_end;
+}
+
+/* The tokens that may follow a hypothesis that no guide restricts; NULL: out of memory. */
+static const uint8_t *allowed_tokens(const Session *session, const Sentence *s, const Hypothesis *h, Buffer *buffer) {
+    int left = s->search.settings.limit - s->search.length, eos = session->members[0].model->config.eos;
+    int spells = s->spelling.next != NULL, room = left - h->n_missing; /* for other tokens than the missing ones */
+    if (s->is_plain && (!spells || (!h->node && left > LONGEST))) return session->allowed;
+    uint8_t *flags = own_flags(session, buffer);
+    if (!flags) return NULL;
+    if (spells) spell(&s->spelling, h, room, flags, session->n_tokens);
+    allow_missing(h, left, eos, flags, session->n_tokens);
+    if (left == 1) end(eos, flags, session->n_tokens);
     return flags;
 }
 
@@ -36,24 +60,6 @@ static int banned_tokens(const Session *session, const Search *search, const Hyp
     for (int i = 0; i < n_all; i++)
         if (ids[i] != unk) ids[n++] = ids[i];
     return n;
-}
-
-/* Complete the request for the best tokens of hypothesis k. */
-static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best *best, Buffer *buffer) {
-    Search *search = &s->search;
-    int capacity = MAX_PERIOD + search->length, left = search->settings.limit - search->length;
-    int limited = search->settings.repeats || search->settings.no_repeat_ngram;
-    if (limited && buffer->capacity < capacity) {
-        release(buffer->banned);
-        buffer->capacity = 2 * capacity, buffer->banned = allocate(2 * capacity * sizeof *buffer->banned);
-        if (!buffer->banned) {
-            buffer->capacity = 0;
-            return 0;
-        }
-    }
-    best->banned = buffer->banned, best->n_banned = limited ? banned_tokens(session, search, h, buffer->banned) : 0;
-    best->allowed = s->guided ? session->allowed : spelled(session, h, left, buffer);
-    return best->allowed != NULL;
 }
 
 /* Whether a token may follow that is not banned. */
@@ -68,8 +74,29 @@ static int has_choice(const Session *session, const Best *best) {
     return n > 0;
 }
 
-/* Let the guide restrict the hypotheses of a sentence, and probe the tokens that it proposes. The
-   limits on repetition do not apply where they leave no token to a sentence with a goal. */
+/* Complete the request for the best tokens of a hypothesis. The limits on repetition do not apply where
+   they leave no token to a sentence that requires tokens. */
+static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best *best, Buffer *buffer) {
+    Search *search = &s->search;
+    int capacity = MAX_PERIOD + search->length;
+    int limited = search->settings.repeats || search->settings.no_repeat_ngram;
+    if (limited && buffer->capacity < capacity) {
+        release(buffer->banned);
+        buffer->capacity = 2 * capacity, buffer->banned = allocate(2 * capacity * sizeof *buffer->banned);
+        if (!buffer->banned) {
+            buffer->capacity = 0;
+            return 0;
+        }
+    }
+    best->banned = buffer->banned, best->n_banned = limited ? banned_tokens(session, search, h, buffer->banned) : 0;
+    best->allowed = s->guided ? session->allowed : allowed_tokens(session, s, h, buffer);
+    if (!best->allowed) return 0;
+    if (h->n_missing) best->n_probes = 1, buffer->probes[0] = h->missing[0];
+    if (search->n_required && best->n_banned && !has_choice(session, best)) best->n_banned = 0;
+    return 1;
+}
+
+/* Let the guide restrict the hypotheses of a sentence, and probe the tokens that it proposes. */
 static int ask_guide(Session *session, Sentence *s, int row) {
     const Search *search = &s->search;
     size_t n = search->n_open, size = session->n_tokens;
@@ -88,11 +115,11 @@ static int ask_guide(Session *session, Sentence *s, int row) {
         uint8_t *flags = own_flags(session, buffer);
         if (!flags) return 0;
         best->allowed = memcpy(flags, session->flags + k * size, size);
-        for (size_t id = 0; left == 1 && id < size; id++) flags[id] &= id == (size_t)eos;
+        if (left == 1) end(eos, flags, size);
         /* Samples have no proposals: `extend` regards a probed token as a given one. */
         const int32_t *p = session->guide.draw ? NULL : session->proposals + k * PROPOSALS;
         for (; p && best->n_probes < PROPOSALS && *p >= 0; p++) buffer->probes[best->n_probes++] = *p;
-        if (s->guided == WITH_GOAL && !has_choice(session, best)) best->n_banned = 0;
+        if (s->guided == WITH_GOAL && best->n_banned && !has_choice(session, best)) best->n_banned = 0;
     }
     return 1;
 }
@@ -110,7 +137,7 @@ int write_rows(Session *session, Sentence *s, int row) {
     int t = search->length;
     int eos = session->members[0].model->config.eos;
     int is_last = t + 1 == search->settings.limit;
-    int forced = t < s->n_given ? s->given[t] : is_last && !s->guided ? eos : -1;
+    int forced = t < s->n_given ? s->given[t] : is_last && s->is_plain ? eos : -1;
     for (int k = 0; k < search->n_open; k++, row++) {
         Hypothesis *h = &search->open[k];
         Buffer *buffer = &session->buffers[row];

@@ -3,6 +3,7 @@
 #include "search.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -60,6 +61,60 @@ int best_extensions(const Search *s, const Best *best, Candidate *out) {
     return n;
 }
 
+/* ---- required tokens: search/slots.py, search/ranking.py ------------------------------------- */
+
+static const double BONUS = 6.0; /* in nats, for each required token */
+
+/* The place of a token among those that a hypothesis lacks; -1: it does not lack it. */
+static int place_of(const Hypothesis *h, int32_t token) {
+    for (int i = 0; i < h->n_missing; i++)
+        if (h->missing[i] == token) return i;
+    return -1;
+}
+
+/* The higher value first, NaN last; of equal values, the earlier candidate first. */
+static int by_value(const Ranked *a, const Ranked *b) {
+    int a_is_nan = isnan(a->value), b_is_nan = isnan(b->value);
+    if (a_is_nan != b_is_nan) return a_is_nan - b_is_nan;
+    if (a->value > b->value || a->value < b->value) return a->value > b->value ? -1 : 1;
+    return a->place - b->place;
+}
+
+static int by_stage(const void *first, const void *second) {
+    const Ranked *a = first, *b = second;
+    return a->stage != b->stage ? a->stage - b->stage : by_value(a, b);
+}
+
+static int by_round(const void *first, const void *second) {
+    const Ranked *a = first, *b = second;
+    return a->round != b->round ? a->round - b->round : by_value(a, b);
+}
+
+void alternate(const Search *s, Candidate *candidates, int n, Ranked *ranked) {
+    for (int i = 0; i < n; i++) {
+        const Candidate *c = &candidates[i];
+        const Hypothesis *h = &s->open[c->beam];
+        int stage = s->n_required - h->n_missing + (place_of(h, c->id) >= 0);
+        ranked[i] = (Ranked){*c, c->log_prob + BONUS * stage, stage, 0, i};
+    }
+    qsort(ranked, n, sizeof *ranked, by_stage);
+    for (int i = 0; i < n; i++) ranked[i].round = i && ranked[i - 1].stage == ranked[i].stage ? ranked[i - 1].round + 1 : 0;
+    for (int i = 0; i < n; i++)
+        if (ranked[i].extension.log_prob == -INFINITY) ranked[i].round = n; /* impossible ones are last */
+    qsort(ranked, n, sizeof *ranked, by_round);
+    for (int i = 0; i < n; i++) candidates[i] = ranked[i].extension;
+}
+
+/* Let `to` lack what `from` lacks, except for a token. */
+static void place(const Hypothesis *from, int32_t token, Hypothesis *to) {
+    int placed = place_of(from, token);
+    to->n_missing = 0;
+    for (int i = 0; i < from->n_missing; i++)
+        if (i != placed) to->missing[to->n_missing++] = from->missing[i];
+}
+
+/* ---- open and finished hypotheses ------------------------------------------------------------ */
+
 int reserve_trace(Search *s, int n) {
     int needed = s->n_traced + n;
     if (!s->settings.traced || needed <= s->trace_capacity) return 1;
@@ -96,6 +151,7 @@ static void continue_with(const Search *s, const Candidate *c, Hypothesis *to) {
     memcpy(to->cache, from->cache, s->length * sizeof *to->cache);
     memcpy(to->runs, from->runs, MAX_PERIOD * sizeof *to->runs);
     extend_runs(to, n, c->id);
+    place(from, c->id, to);
     to->tokens[n] = c->id, to->log_prob = c->log_prob, to->node = from->node;
 }
 

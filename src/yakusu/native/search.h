@@ -27,6 +27,8 @@ typedef struct {
     float **cache;   /* (limit): keys and values at each position */
     int32_t *runs;   /* (MAX_PERIOD): how many last tokens equal those p positions before, p = 1 ... */
     int node;        /* of the incomplete character that it ends with; 0: none */
+    int32_t *missing; /* (n_missing): the required tokens that it lacks */
+    int n_missing;
     double log_prob;
 } Hypothesis;
 
@@ -55,7 +57,7 @@ typedef struct {
     Settings settings;
     int length;               /* tokens so far */
     Hypothesis *open, *spare; /* (beam), the best first */
-    int n_open;
+    int n_open, n_required;   /* `n_required`: tokens that a hypothesis must contain */
     Finished *found; /* (n_best), the best first */
     int n_found;
     Traced *trace; /* what became of the candidates of each step */
@@ -73,6 +75,17 @@ static inline int n_wanted(const Search *s) { return s->settings.beam > 1 ? 2 * 
 
 /* The best extensions of all open hypotheses, best first; returns their number, at most 2K. */
 int best_extensions(const Search *s, const Best *best, Candidate *out);
+
+/* An extension, and what it is sorted by. */
+typedef struct {
+    Candidate extension;
+    double value;
+    int stage, round, place;
+} Ranked;
+
+/* Sort n candidates so that those with each number of required tokens get the same number of places.
+   `ranked` (n) is working memory. */
+void alternate(const Search *s, Candidate *candidates, int n, Ranked *ranked);
 
 /* Make room for the candidates of a step in the trace, if there is one. 0: out of memory. */
 int reserve_trace(Search *s, int n);

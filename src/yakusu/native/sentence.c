@@ -60,7 +60,8 @@ void free_sentence(Session *session, Sentence *s) {
 static int allocate_search(Sentence *s) {
     Search *search = &s->search;
     int beam = search->settings.beam, n = 2 * beam, limit = search->settings.limit, n_best = search->settings.n_best;
-    size_t n_tokens = (size_t)(n + n_best) * limit + s->n_source + s->n_given + (size_t)n * MAX_PERIOD;
+    size_t of_each = MAX_PERIOD + (size_t)search->n_required;
+    size_t n_tokens = (size_t)(n + n_best) * limit + s->n_source + s->n_given + n * of_each;
     int32_t *tokens = s->arrays[0] = allocate(n_tokens * sizeof *tokens);
     float **cache = s->arrays[1] = allocate((size_t)(n + beam) * limit * sizeof *cache);
     Hypothesis *hypotheses = s->arrays[2] = allocate(n * sizeof *hypotheses + n_best * sizeof *search->found);
@@ -70,7 +71,8 @@ static int allocate_search(Sentence *s) {
     for (int i = 0; i < n_best; i++, tokens += limit) search->found[i].tokens = tokens;
     for (int k = 0; k < n; k++, tokens += limit, cache += limit)
         hypotheses[k].tokens = tokens, hypotheses[k].cache = cache;
-    for (int k = 0; k < n; k++, tokens += MAX_PERIOD) hypotheses[k].runs = tokens;
+    for (int k = 0; k < n; k++, tokens += of_each)
+        hypotheses[k].runs = tokens, hypotheses[k].missing = tokens + MAX_PERIOD;
     s->source = tokens, s->given = tokens + s->n_source, s->blocks = cache;
     return 1;
 }
@@ -93,17 +95,24 @@ static int allocate_memory(const Session *session, Sentence *s) {
 }
 
 Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
-                              int n_source, const int32_t *given, int n_given) {
+                       int n_source, const int32_t *given, int n_given, const Requirements *own) {
     int most = session->n_positions;
     if (settings->beam > session->max_rows || settings->beam > MAX_BEAM) return NULL;
     if (n_source < 1 || n_source > most || settings->limit < 1 || settings->limit > most) return NULL;
     Sentence *s = allocate(sizeof *s);
     if (!s) return NULL;
     s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;
+    s->guided = own->guided, s->search.n_required = own->n_required;
+    s->is_plain = !own->guided && !own->n_required && !own->spelling;
+    const Spelling *spelling = own->spelling ? own->spelling : session->spelling;
+    if (spelling && !own->guided) s->spelling = *spelling; /* a guide knows which bytes may follow */
     if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
     s->search.n_open = session->guide.draw ? settings->beam : 1;
     memcpy(s->source, source, n_source * sizeof *source);
     if (n_given) memcpy(s->given, given, n_given * sizeof *given);
+    Hypothesis *empty = s->search.open;
+    empty->n_missing = own->n_required;
+    if (own->n_required) memcpy(empty->missing, own->required, own->n_required * sizeof *own->required);
     push(&session->waiting, s);
     return s;
 }

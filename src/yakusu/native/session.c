@@ -85,7 +85,7 @@ API void yk_free_session(Session *s) {
     for (int i = 0; i < s->n_unused; i++) release(s->unused[i]);
     for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
     release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
-    release(s->candidates), release(s->flags), release(s->proposals);
+    release(s->candidates), release(s->ranked), release(s->flags), release(s->proposals);
     free_scratch(&s->scratch);
     release(s);
 }
@@ -93,19 +93,19 @@ API void yk_free_session(Session *s) {
 /* ---- sentences ----------------------------------------------------------------------------- */
 
 API int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
-              int n_prefix, const Settings *settings, int guided) {
-    Sentence *s = new_sentence(session, key, settings, source, n_source, prefix, n_prefix);
+              int n_prefix, const Settings *settings, const Requirements *own) {
+    Sentence *s = new_sentence(session, key, settings, source, n_source, prefix, n_prefix, own);
     if (!s) return 0;
     int in_source = repetitions(source, n_source), *repeats = &s->search.settings.repeats;
     if (*repeats && *repeats < in_source) *repeats = in_source;
-    s->guided = guided;
     return 1;
 }
 
 API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
              int n_target, const Record *record) {
     Settings settings = {.beam = 1, .n_best = 1, .limit = n_target, .margin = INFINITY};
-    Sentence *s = new_sentence(session, key, &settings, source, n_source, target, n_target);
+    Requirements none = {0};
+    Sentence *s = new_sentence(session, key, &settings, source, n_source, target, n_target, &none);
     if (s) s->is_scored = 1, s->record = *record;
     return s != NULL;
 }

@@ -18,7 +18,7 @@ typedef struct {
 
 enum { PROPOSALS = 256 }; /* tokens that a guide may propose for a hypothesis */
 
-/* The constraints of a sentence that are written in Python. */
+/* What a guide decides of a sentence. */
 typedef struct {
     /* Before each step: set the flags (n, V) of the tokens that may follow hypothesis k of n, and write
        the tokens that are candidates in any case (n, PROPOSALS), increasing, then -1. `left`: how
@@ -35,6 +35,15 @@ typedef struct {
 
 enum { UNGUIDED, RESTRICTED, WITH_GOAL }; /* by no function, by all but `order`, by all */
 
+/* What applies to the search for one sentence besides the rules of its session. */
+typedef struct {
+    int32_t guided;           /* UNGUIDED unless the guide decides, which then ignores the following */
+    int32_t n_required;
+    const int32_t *required;  /* (n_required): placeholder tokens, each as often as it must occur; the
+                                 first one that is missing is always a candidate */
+    const Spelling *spelling; /* NULL: that of the session */
+} Requirements;
+
 /* What is recorded while a given target is decoded; (T) tokens including eos. */
 typedef struct {
     int32_t n_alternatives;
@@ -46,15 +55,16 @@ typedef struct {
     float *cross;   /* (T, layers, h, S) or NULL */
 } Record;
 
-/* `allowed` (V): the tokens that may follow when no character is incomplete. `spelling` and `guide`
-   may be NULL. If the guide draws tokens, all sentences are sampled. */
+/* `allowed` (V): the tokens that may follow in every sentence when no character is incomplete. `spelling`
+   and `guide` may be NULL. If the guide draws tokens, all sentences are sampled. */
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
                     const uint8_t *allowed, const Spelling *spelling, const Guide *guide);
 API void yk_free_session(Session *session);
 
-/* Queue a sentence for search; `prefix` begins its translation. 0: out of memory. */
+/* Queue a sentence for search; `prefix` begins its translation. The arrays of its own spelling are read
+   until it is finished. 0: out of memory. */
 API int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
-              int n_prefix, const Settings *settings, int guided);
+              int n_prefix, const Settings *settings, const Requirements *own);
 
 /* Queue a sentence whose target, including eos, is given. 0: out of memory. */
 API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,

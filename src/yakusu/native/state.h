@@ -14,6 +14,8 @@ typedef struct Sentence {
     int64_t key;
     Search search;
     int n_source, n_given, guided, is_scored;
+    int is_plain;      /* whether only the rules of the session apply to its search */
+    Spelling spelling; /* its own, or that of the session; all NULL: none */
     int32_t *source, *given; /* `given`: the prefix or the target (n_given) */
     Record record;
     Sources *memory; /* (layers of all members) */
@@ -51,7 +53,8 @@ struct Session {
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;
-    Candidate *candidates; /* (MAX_BEAM, WANTED + PROPOSALS) of a guided sentence */
+    Candidate *candidates; /* (MAX_BEAM, WANTED + PROPOSALS) of a sentence that requires tokens */
+    Ranked *ranked;        /* the same number */
     uint8_t *flags;        /* (MAX_BEAM, tokens) of a guided sentence */
     int32_t *proposals;    /* (MAX_BEAM, PROPOSALS) */
 };
@@ -63,7 +66,7 @@ Sentence *take_at(Queue *queue, Sentence **at);
 
 /* A waiting sentence; NULL: out of memory, or a size is not valid. `given`: its prefix or target. */
 Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source, int n_source,
-                       const int32_t *given, int n_given);
+                       const int32_t *given, int n_given, const Requirements *own);
 void free_sentence(Session *session, Sentence *s);
 
 /* A block for the keys and values of a position, or NULL. */

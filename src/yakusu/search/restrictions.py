@@ -31,8 +31,11 @@ class Restrictions:
         more_characters: Text whose characters may be spelled with bytes as well.
 
     Attributes:
+        required: The placeholder tokens that must occur, in the order of `rules.slot_kinds`.
+        characters: The characters that byte tokens may spell; None without byte fallback.
         has_goal: Whether certain tokens must be generated.
         is_plain: Whether the sentence needs nothing beyond `rules`.
+        has_constraints: Whether it has further constraints, which the CPU engine leaves to Python.
     """
 
     def __init__(
@@ -44,14 +47,16 @@ class Restrictions:
     ) -> None:
         self.rules = rules
         table = rules.characters.extended(more_characters) if rules.characters else None
+        self.characters = table
         self._characters = CharacterConstraint(table) if table else None
         self._slots = SlotGoal(required, rules.slot_kinds, n_tokens=rules.n_tokens)
         self._constraints = [*([self._characters] if self._characters else ()), *constraints]
         self._goals = [constraint for constraint in constraints if isinstance(constraint, Goal)]
-        if required:
+        self.required = self._slots.required
+        if self.required:
             self._goals.append(self._slots)
-        self.has_goal = bool(self._goals)
-        self.is_plain = not (constraints or required) and table is rules.characters
+        self.has_goal, self.has_constraints = bool(self._goals), bool(constraints)
+        self.is_plain = not (constraints or self.required) and table is rules.characters
 
     def allowed(self, left: int) -> Flags:
         """Whether each token may follow each hypothesis.
@@ -64,7 +69,7 @@ class Restrictions:
         """
         if self._is_default(left):
             return self.rules.allowed
-        if not self._slots.n_required:
+        if not self.required:
             return self._by_constraints(self.rules.no_slots[None], np.array([left]))
         flags = self._slots.allowed(np.array([left]))
         of_slots = flags[:, self._slots.kinds]
@@ -107,5 +112,5 @@ class Restrictions:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]: (K',) each."""
         for constraint in self._constraints:
             constraint.follow(beams, ids)
-        if self._slots.n_required:
+        if self.required:
             self._slots.follow(beams, ids)

@@ -21,14 +21,17 @@ class SlotGoal:
         required: The placeholder tokens that must occur, with repetitions.
         kinds: All placeholder tokens of the vocabulary.
         n_tokens: V - 1.
+
+    Attributes:
+        required: The placeholder tokens that must occur, in the order of `kinds`.
     """
 
     def __init__(self, required: Sequence[int], kinds: Sequence[int], *, n_tokens: int) -> None:
         self.n_tokens = n_tokens
         self.kinds = np.array(kinds, dtype=np.int64)  # (N,)
-        counts = [list(required).count(kind) for kind in kinds]
+        self.required = tuple(kind for kind in kinds for _ in range(required.count(kind)))
+        counts = list(map(self.required.count, kinds))
         self.missing = np.array([counts], dtype=np.int64)  # (K, N)
-        self.n_required = sum(counts)
 
     @property
     def n_missing(self) -> Ints:
@@ -60,5 +63,5 @@ class SlotGoal:
         """How many required tokens hypotheses would have after a token: (n,)."""
         missing = self.missing[beams]  # (n, N)
         wanted = (ids[:, None] == self.kinds) & (missing > 0)
-        progress: Ints = self.n_required - missing.sum(axis=1) + wanted.any(axis=1)
+        progress: Ints = len(self.required) - missing.sum(axis=1) + wanted.any(axis=1)
         return progress
