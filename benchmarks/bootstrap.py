@@ -21,7 +21,8 @@ def resampled(counts: npt.NDArray[np.number]) -> Floats:
     n = len(counts)
     picked = np.random.default_rng(SEED).integers(n, size=(N_RESAMPLES, n))
     times = np.stack([np.bincount(row, minlength=n) for row in picked])
-    return times @ counts.astype(np.float64)
+    sums: Floats = times.astype(np.float64) @ counts.astype(np.float64)
+    return sums
 
 
 def interval(values: Floats) -> tuple[float, float]:
