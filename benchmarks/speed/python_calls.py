@@ -1,8 +1,8 @@
 """How often the native engine calls Python per step of a search, for each kind of sentence.
 
 Counts are the same on every machine and in every run, so they are printed and not recorded. The
-model is untrained; its vocabulary has placeholder tokens and bytes. Each sentence is searched alone,
-and a step decodes one position of all of its hypotheses.
+model is untrained; its vocabulary has placeholder tokens and bytes. Each sentence is searched
+alone, and a step decodes one position of all of its hypotheses.
 
     python -m benchmarks.speed.python_calls
 """
@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import torch
 
+from yakusu import Request
 from yakusu.data.coverage import Coverage
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
@@ -25,7 +26,6 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.search.config import SamplingConfig, SearchConfig
-from yakusu import Request
 from yakusu.translator import Translator
 
 SEARCHES = {
@@ -59,7 +59,9 @@ def untrained() -> Translator:
     torch.manual_seed(3)
     sizes = tokenizer.vocab_sizes
     small = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2, tied="none")
-    weights = {name: w.detach().numpy() for name, w in Transformer(small, **sizes).weights().items()}
+    weights = {
+        name: w.detach().numpy() for name, w in Transformer(small, **sizes).weights().items()
+    }
     decoder = NativeDecoder([NativeModel(small, weights, **sizes, int8=False)])
     return Translator(decoder, tokenizer, languages=("de", "en"), search=SearchConfig())
 
@@ -83,7 +85,10 @@ def counted() -> Iterator[dict[str, int]]:
         found["steps"] += 1
         return advance(session, 0)
 
-    with patch.object(Guides, "_kept", counted_function), patch.object(Session, "advance", one_step):
+    with (
+        patch.object(Guides, "_kept", counted_function),
+        patch.object(Session, "advance", one_step),
+    ):
         yield found
 
 

@@ -90,6 +90,17 @@ def norm(isa: str, x: Any, n: int, gain: Any, bias: Any, epsilon: float) -> Any:
     return y
 
 
+def alternate(log_probs: Any, progress: Any, n_required: int) -> list[int]:
+    """The order of candidates (n,) with different numbers of the required tokens."""
+    log_probs, progress = np.array(log_probs, np.float64), np.array(progress, np.int32)
+    order, function = np.empty(len(progress), np.int32), library().yk_probe_alternate
+    function.argtypes = (c_void_p, c_void_p, c_int, c_int, c_void_p)
+    sizes = len(progress), n_required
+    assert function(log_probs.ctypes.data, progress.ctypes.data, *sizes, order.ctypes.data)
+    found: list[int] = order.tolist()
+    return found
+
+
 @contextmanager
 def session(models: Sequence[NativeModel], isa: str) -> Iterator[c_void_p]:
     """Decodes sentences with the mean of the models' probabilities; UNK is not generated."""

@@ -1,13 +1,16 @@
 """Placeholder tokens are placed in the library, exactly as `SlotGoal` places them in Python."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.engine import probes
 from tests.engine.test_search import (
     PHRASES,
     RULES,
@@ -29,6 +32,7 @@ from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.phrases import phrase_constraint
+from yakusu.search.ranking import alternate
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 from yakusu.search.torch_decoder import TorchDecoder
@@ -131,7 +135,9 @@ def test_every_instruction_set_places_them_alike(
     one, of_all = native(make_model(rng)), cases(rng, RULES)
     config = SearchConfig(n_best=4, max_extra=8)
     expected = one.search(of_all(), config, RULES, batch=64)
-    assert search_both(NativeDecoder(one.models, kernels=kernels), of_all, config, RULES) == expected
+    assert (
+        search_both(NativeDecoder(one.models, kernels=kernels), of_all, config, RULES) == expected
+    )
 
 
 def test_a_wide_beam_places_many_placeholder_tokens(
@@ -148,9 +154,7 @@ def test_the_library_places_placeholder_tokens_as_torch_does(seed: int) -> None:
     rng = Random(7000 + seed)
     rules = KINDS[rng.choice(list(KINDS))]
     model, config = make_model(rng), config_of(rng)
-    plain = [
-        replace(query, prefix=()) if seed % 2 else query for query in cases(rng, rules)()
-    ]
+    plain = [replace(query, prefix=()) if seed % 2 else query for query in cases(rng, rules)()]
     own = [query.restrictions for query in plain if query.restrictions]
 
     def queries() -> list[Query]:
@@ -160,6 +164,17 @@ def test_the_library_places_placeholder_tokens_as_torch_does(seed: int) -> None:
         ]
 
     assert compare(native(model), TorchDecoder(model), queries, config, rules) <= 1
+
+
+def test_the_library_orders_equal_impossible_and_invalid_candidates_as_python_does() -> None:
+    rng = Random(10)
+    for _ in range(500):
+        n, n_required = rng.randint(1, 60), rng.randint(1, 4)
+        values = [rng.uniform(-30, 0), -3.0, -9.0, -math.inf, math.nan, rng.uniform(-2, 0)]
+        log_probs = np.array([rng.choice(values) for _ in range(n)])
+        progress = np.array([rng.randint(0, n_required) for _ in range(n)])
+        expected = alternate(log_probs, progress).tolist()
+        assert probes.alternate(log_probs, progress, n_required) == expected
 
 
 # ---- calls into Python ---------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-/* Single operations of the kernels, for tests. All widths are multiples of 16. */
+/* Single operations of the kernels and of the search, for tests. All widths are multiples of 16. */
 
 #include "memory.h"
 #include "model.h"
 #include "pack.h"
+#include "search.h"
 
 /* y (n, n_out) = x (n, n_in) W^T + b; `scale` and `bytes` receive the scales (n_out) and the
    integers (n_out, n_in) of an int8 matrix. The result is that of `yk_pack`. */
@@ -47,4 +48,21 @@ API void yk_probe_norm(const Kernels *kernels, const float *x, int n, float *gai
                        float *y) {
     Norm norm = {gain, bias};
     kernels->normalise(x, n, &norm, epsilon, y);
+}
+
+/* The order of n candidates, each of which would have `progress` of the required tokens. 0: out of
+   memory. */
+API int yk_probe_alternate(const double *log_probs, const int32_t *progress, int n, int n_required, int32_t *order) {
+    Hypothesis *open = allocate((n_required + 1) * sizeof *open);
+    int32_t *missing = allocate((n_required + 1) * sizeof *missing);
+    Candidate *candidates = allocate(n * sizeof *candidates);
+    Ranked *ranked = allocate(n * sizeof *ranked);
+    Search s = {.open = open, .n_required = n_required};
+    int ok = open && missing && candidates && ranked;
+    for (int k = 0; ok && k <= n_required; k++) open[k].missing = missing, open[k].n_missing = n_required - k;
+    for (int i = 0; ok && i < n; i++) candidates[i] = (Candidate){log_probs[i], progress[i], i + 1}; /* 0 is missing */
+    if (ok) alternate(&s, candidates, n, ranked);
+    for (int i = 0; ok && i < n; i++) order[i] = candidates[i].id - 1;
+    release(open), release(missing), release(candidates), release(ranked);
+    return ok;
 }

@@ -1,6 +1,9 @@
 """Placeholder tokens: each occurs in a translation exactly as often as in the source.
 
 K hypotheses of a sentence, V vocabulary, N kinds of placeholder tokens.
+
+The CPU engine does the same in C (`native/rows.c`, `native/search.c`), unless a sentence has
+further constraints.
 """
 
 from collections.abc import Sequence
