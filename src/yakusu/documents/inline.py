@@ -10,7 +10,7 @@ steps between are the same for all formats:
     merged       a pair without text is one EMPTY piece
     trimmed      what is not part of the sentence at both ends, and pairs around all of it, go
     formatted    text in another formatting than most is enclosed in a pair; only `formatted_inline`
-    numbered     each pair and each EMPTY piece gets the next number
+    marked     each pair and each EMPTY piece gets the next number
     compose      the marks of a translation are pieces again, and pairs are nested
 """
 
@@ -41,7 +41,7 @@ _CLOSINGS = re.compile(f" ?(?:[{CLOSING_RANGE}] ?)+")
 _MARK = re.compile(f"({MARKS})")
 
 
-class Kind(Enum):
+class PieceKind(Enum):
     """What a piece of source is."""
 
     TEXT = 0
@@ -85,7 +85,7 @@ class Piece(NamedTuple):
         pair: The number of a start and of its end; None until they are matched.
     """
 
-    kind: Kind
+    kind: PieceKind
     start: int = 0
     end: int = 0
     text: str = ""
@@ -134,15 +134,15 @@ class Inline:
         ends: dict[int | None, Piece] = {}  # of pairs that are closed
         for part in filter(None, _MARK.split(translation)):
             if not is_mark(part[0]):
-                yield Piece(Kind.TEXT, text=part, run=self.runs.get(inside[-1]))
+                yield Piece(PieceKind.TEXT, text=part, run=self.runs.get(inside[-1]))
                 continue
             piece = self.marks[part]
-            if piece.kind is Kind.END:
+            if piece.kind is PieceKind.END:
                 ends[piece.pair] = piece
                 while inside[-1] in ends:
                     yield ends[inside.pop()]
                 continue
-            if piece.kind is Kind.START:
+            if piece.kind is PieceKind.START:
                 inside.append(piece.pair)
             yield piece
 
@@ -160,13 +160,13 @@ def text_pieces(start: int, source: str, decoded: str | None = None) -> Iterable
         decoded: What a reader sees, if this is not `source`.
     """
     if decoded is not None:
-        yield Piece(Kind.TEXT, start, start + len(source), decoded)
+        yield Piece(PieceKind.TEXT, start, start + len(source), decoded)
         return
     left, right = len(source) - len(source.lstrip()), len(source.rstrip())
     cuts = (0, left, right, len(source)) if left < right else (0, len(source))
     for a, b in pairwise(cuts):
         if a < b:
-            yield Piece(Kind.TEXT, start + a, start + b, source[a:b])
+            yield Piece(PieceKind.TEXT, start + a, start + b, source[a:b])
 
 
 def inline(pieces: Sequence[Piece]) -> Inline | None:
@@ -175,11 +175,11 @@ def inline(pieces: Sequence[Piece]) -> Inline | None:
     None: it cannot be translated, because it has no letter, a character that stands for markup, or
     too many marks.
     """
-    texts = [piece.text for piece in pieces if piece.kind is Kind.TEXT]
+    texts = [piece.text for piece in pieces if piece.kind is PieceKind.TEXT]
     if not any(map(has_letter, texts)) or any(map(_MARK.search, texts)):
         return None
     before, kept, after = _trimmed(_merged(matched(pieces), flows=True))
-    shown, marks = numbered(kept)
+    shown, marks = marked(kept)
     text = tidy("".join(_SPACES.sub(" ", each) for each in shown))
     return Inline(text, marks, kept, before, after, {}) if text else None
 
@@ -194,14 +194,14 @@ def formatted_inline(pieces: Sequence[Piece]) -> Inline | None:
 
     None: it cannot be translated, because it has no letter or too many marks.
     """
-    texts = [piece for piece in pieces if piece.kind is Kind.TEXT]
+    texts = [piece for piece in pieces if piece.kind is PieceKind.TEXT]
     if not any(has_letter(piece.text) for piece in texts):
         return None
     clean = list(_without_marks(pieces))
     before, core, after = _trimmed(_merged(matched(clean), flows=False))
     runs = _runs(core, texts[0].run)
     kept = list(_formatted(core, runs))
-    shown, marks = numbered(kept)
+    shown, marks = marked(kept)
     return Inline("".join(shown), marks, kept, before, after, runs) if shown else None
 
 
@@ -214,14 +214,14 @@ def matched(pieces: Sequence[Piece]) -> list[Piece]:
     An end belongs to the last open start of its name; the starts after that one have no ends.
     """
     found = list(pieces)
-    ends = {piece.name for piece in pieces if piece.kind is Kind.END}
+    ends = {piece.name for piece in pieces if piece.kind is PieceKind.END}
     names: Counter[str] = Counter()  # of `waiting`
     waiting: list[int] = []  # starts without an end so far
     for i, piece in enumerate(pieces):
-        if piece.kind is Kind.START and piece.name in ends:
+        if piece.kind is PieceKind.START and piece.name in ends:
             waiting.append(i)
             names[piece.name] += 1
-        elif piece.kind is Kind.END and names[piece.name]:
+        elif piece.kind is PieceKind.END and names[piece.name]:
             place = len(waiting) - 1
             while pieces[waiting[place]].name != piece.name:
                 place -= 1
@@ -235,8 +235,8 @@ def matched(pieces: Sequence[Piece]) -> list[Piece]:
                 del waiting[place]
                 names[piece.name] -= 1
     return [
-        piece._replace(kind=Kind.EMPTY)
-        if piece.kind in (Kind.START, Kind.END) and piece.pair is None
+        piece._replace(kind=PieceKind.EMPTY)
+        if piece.kind in (PieceKind.START, PieceKind.END) and piece.pair is None
         else piece
         for piece in found
     ]
@@ -249,15 +249,15 @@ def _merged(pieces: Sequence[Piece], *, flows: bool) -> list[Piece]:
         pieces: The pieces.
         flows: White space alone is not text; a pair around a line break is a line break.
     """
-    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.kind is Kind.END}
+    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.kind is PieceKind.END}
     n_texts = [0]  # before each piece
     for piece in pieces:
         n_texts.append(
-            n_texts[-1] + (bool(piece.text.strip()) if flows else piece.kind is Kind.TEXT)
+            n_texts[-1] + (bool(piece.text.strip()) if flows else piece.kind is PieceKind.TEXT)
         )
     merged, i = [], 0
     while i < len(pieces):
-        end = ends[pieces[i].pair] + 1 if pieces[i].kind is Kind.START else i + 1
+        end = ends[pieces[i].pair] + 1 if pieces[i].kind is PieceKind.START else i + 1
         is_empty = end > i + 1 and n_texts[i] == n_texts[end]
         merged.append(_together(pieces[i:end], may_break=flows) if is_empty else pieces[i])
         i = end if is_empty else i + 1
@@ -266,10 +266,10 @@ def _merged(pieces: Sequence[Piece], *, flows: bool) -> list[Piece]:
 
 def _together(pieces: Sequence[Piece], *, may_break: bool = True) -> Piece:
     """One empty piece for several; if they are nothing but space, it separates words."""
-    inner = [piece for piece in pieces if piece.kind is Kind.EMPTY]
+    inner = [piece for piece in pieces if piece.kind is PieceKind.EMPTY]
     is_space = not inner and any(piece.text for piece in pieces)
     return Piece(
-        Kind.EMPTY,
+        PieceKind.EMPTY,
         pieces[0].start,
         pieces[-1].end,
         " " * is_space,
@@ -296,11 +296,11 @@ def _trimmed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Pi
             break
         first, last = first + 1, last - 1
     before, core, after = [*pieces[:first]], [*pieces[first : last + 1]], [*pieces[last + 1 :]]
-    if core[0].kind is Kind.TEXT:
+    if core[0].kind is PieceKind.TEXT:
         text = core[0].text.lstrip()
         before.append(core[0]._replace(text=core[0].text.removesuffix(text)))
         core[0] = core[0]._replace(text=text)
-    if core[-1].kind is Kind.TEXT:
+    if core[-1].kind is PieceKind.TEXT:
         text = core[-1].text.rstrip()
         after.insert(0, core[-1]._replace(text=core[-1].text.removeprefix(text)))
         core[-1] = core[-1]._replace(text=text)
@@ -308,15 +308,15 @@ def _trimmed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Pi
 
 
 def _is_silent(piece: Piece) -> bool:
-    if piece.kind is Kind.TEXT:
+    if piece.kind is PieceKind.TEXT:
         return not piece.text.strip()
-    return piece.kind is Kind.EMPTY and not piece.speaks
+    return piece.kind is PieceKind.EMPTY and not piece.speaks
 
 
 # ---- marks ---------------------------------------------------------------------------------------
 
 
-def numbered(pieces: Iterable[Piece]) -> tuple[list[str], dict[str, Piece]]:
+def marked(pieces: Iterable[Piece]) -> tuple[list[str], dict[str, Piece]]:
     """Give each pair and each empty piece the next number, of fewer than `MAX_MARKS`.
 
     Returns:
@@ -328,16 +328,16 @@ def numbered(pieces: Iterable[Piece]) -> tuple[list[str], dict[str, Piece]]:
     numbers: dict[int | None, int] = {}  # of pairs
     number = 0
     for piece in pieces:
-        if piece.kind is Kind.TEXT:
+        if piece.kind is PieceKind.TEXT:
             shown.append(piece.text)
             continue
-        if piece.kind is Kind.END:
+        if piece.kind is PieceKind.END:
             mark = closing(numbers[piece.pair])
         elif number == MAX_MARKS - 1:
             return [], {}
         else:
             alone = line_break if piece.breaks else empty
-            mark = opening(number) if piece.kind is Kind.START else alone(number)
+            mark = opening(number) if piece.kind is PieceKind.START else alone(number)
             numbers[piece.pair] = number
             number += 1
         marks[mark] = piece
@@ -371,12 +371,12 @@ def _flat(pieces: Iterable[Piece]) -> Iterator[Piece]:
 def _without_marks(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Make empty pieces of characters that happen to be marks."""
     for piece in pieces:
-        if piece.kind is not Kind.TEXT:
+        if piece.kind is not PieceKind.TEXT:
             yield piece
             continue
         for part in filter(None, _MARK.split(piece.text)):
             text = piece if part == piece.text else piece._replace(text=part)
-            yield Piece(Kind.EMPTY, parts=(text,)) if is_mark(part[0]) else text
+            yield Piece(PieceKind.EMPTY, parts=(text,)) if is_mark(part[0]) else text
 
 
 def _runs(pieces: Iterable[Piece], default: Run | None) -> dict[int | None, Run | None]:
@@ -384,12 +384,12 @@ def _runs(pieces: Iterable[Piece], default: Run | None) -> dict[int | None, Run 
     inside: list[int | None] = [None]
     counts: dict[int | None, dict[Run | None, int]] = {None: {}}
     for piece in pieces:
-        if piece.kind is Kind.START:
+        if piece.kind is PieceKind.START:
             inside.append(piece.pair)
             counts[piece.pair] = {}
-        elif piece.kind is Kind.END:
+        elif piece.kind is PieceKind.END:
             inside.pop()
-        elif piece.kind is Kind.TEXT:
+        elif piece.kind is PieceKind.TEXT:
             count = counts[inside[-1]]
             count[piece.run] = count.get(piece.run, 0) + len("".join(piece.text.split()))
     return {
@@ -409,43 +409,43 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
     own: Piece | None = None  # the start of a formatting that has not ended
     waiting: list[Piece] = []  # after its last word: what follows decides where it ends
     for piece in pieces:
-        if piece.kind is Kind.EMPTY:
+        if piece.kind is PieceKind.EMPTY:
             waiting.append(piece)
             continue
-        if own and (piece.kind is not Kind.TEXT or piece.run != own.run):
-            yield own._replace(kind=Kind.END)
+        if own and (piece.kind is not PieceKind.TEXT or piece.run != own.run):
+            yield own._replace(kind=PieceKind.END)
             own = None
         if waiting:
             yield from _joined(waiting)
             waiting = []
-        if piece.kind is Kind.START:
+        if piece.kind is PieceKind.START:
             inside.append(piece.pair)
-        elif piece.kind is Kind.END:
+        elif piece.kind is PieceKind.END:
             inside.pop()
         word = piece.text.strip()
-        if piece.kind is not Kind.TEXT or piece.run == runs[inside[-1]]:
+        if piece.kind is not PieceKind.TEXT or piece.run == runs[inside[-1]]:
             yield piece
         elif word:
             before, _, after = piece.text.partition(word)
             yield piece._replace(text=before)
             if own is None:
-                own = Piece(Kind.START, run=piece.run, pair=-len(runs))
+                own = Piece(PieceKind.START, run=piece.run, pair=-len(runs))
                 runs[own.pair] = piece.run
                 yield own
             yield piece._replace(text=word)
             waiting = [piece._replace(text=after)]  # spaces stay out of the pair
         elif own is None and len(piece.text) > 1:  # to fill in, for example underlined
-            waiting = [Piece(Kind.EMPTY, parts=(piece,))]
+            waiting = [Piece(PieceKind.EMPTY, parts=(piece,))]
         elif own:
             waiting = [piece]
         else:
             yield piece
     if own:
-        yield own._replace(kind=Kind.END)
+        yield own._replace(kind=PieceKind.END)
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Make adjacent empty pieces one."""
-    for is_empty, group in groupby(pieces, key=lambda piece: piece.kind is Kind.EMPTY):
+    for is_empty, group in groupby(pieces, key=lambda piece: piece.kind is PieceKind.EMPTY):
         adjacent = list(group)
         yield from [_together(adjacent)] if is_empty else adjacent

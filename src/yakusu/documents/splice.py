@@ -13,7 +13,7 @@ BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\x
 
 
 @dataclass(frozen=True)
-class Source:
+class DecodedFile:
     """The characters of a file.
 
     Attributes:
@@ -27,13 +27,13 @@ class Source:
     errors: str = "strict"
 
 
-def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> Source:
+def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> DecodedFile:
     """Decode a file so that encoding it again gives the same bytes.
 
     Args:
         data: The file.
         encoding: The codec, unless a byte order mark names another one.
-        errors: As in `Source`.
+        errors: As in `DecodedFile`.
 
     Raises:
         DataError: The data is not valid in this encoding; the message gives the line.
@@ -54,7 +54,7 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
             f"the file uses more than one code of {encoding} for the same character: convert it to "
             "UTF-8 (for example with iconv -f LATIN1 -t UTF-8)"
         )
-    return Source(text, encoding, errors)
+    return DecodedFile(text, encoding, errors)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Spliced:
     skipped: Sequence[str] = ()
     reports_blank = False
 
-    def __init__(self, source: Source, segments: Sequence[Segment[str]]) -> None:
+    def __init__(self, source: DecodedFile, segments: Sequence[Segment[str]]) -> None:
         self._source = source
         self._splicer = Splicer(source.text, segments)
         self.texts = self._splicer.texts

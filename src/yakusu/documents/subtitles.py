@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.inline import Inline, Kind, Piece, formatted_inline
+from yakusu.documents.inline import Inline, Piece, PieceKind, formatted_inline
 from yakusu.documents.splice import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 
@@ -126,7 +126,7 @@ class Subtitles:
         """The lines of a text with its translation."""
         text = "".join(
             (html.escape(piece.text, quote=False) if self._is_vtt else piece.text)
-            if piece.kind is Kind.TEXT
+            if piece.kind is PieceKind.TEXT
             else unit.source[piece.start : piece.end]
             for piece in unit.inline.paragraph(balanced(translation, unit.last - unit.first))
         )
@@ -243,12 +243,12 @@ def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:
         yield _text(source[at:start], is_vtt)
         at = end
         if found := _NAME.match(tag[0]):
-            kind = Kind.END if tag[0].startswith("</") else Kind.START
+            kind = PieceKind.END if tag[0].startswith("</") else PieceKind.START
             yield Piece(kind, start, end, name=found[1].lower())
         else:
-            yield Piece(Kind.EMPTY, start, end)
+            yield Piece(PieceKind.EMPTY, start, end)
     yield _text(source[at:], is_vtt)
 
 
 def _text(source: str, is_vtt: bool) -> Piece:
-    return Piece(Kind.TEXT, text=html.unescape(source) if is_vtt else source)
+    return Piece(PieceKind.TEXT, text=html.unescape(source) if is_vtt else source)

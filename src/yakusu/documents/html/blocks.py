@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from yakusu.documents.html.tokens import Attribute, Kind, Token
+from yakusu.documents.html.tokens import Attribute, HtmlToken, TokenKind
 
 
 def _names(names: str) -> frozenset[str]:
@@ -49,7 +49,7 @@ _KEPT = _names(
 _SPEAK = _names("code kbd math samp var")
 
 
-class Element(NamedTuple):
+class OpenElement(NamedTuple):
     """An open element.
 
     Attributes:
@@ -79,25 +79,25 @@ class Placed(NamedTuple):
         attributes: Those of its attributes that may be translated.
     """
 
-    token: Token
-    element: Element | None
+    token: HtmlToken
+    element: OpenElement | None
     is_void: bool = False
     in_kept: bool = False
     attributes: Sequence[Attribute] = ()
 
 
-def placed(tokens: Iterator[Token]) -> Iterator[Placed]:
+def placed(tokens: Iterator[HtmlToken]) -> Iterator[Placed]:
     """Yield each token with its element."""
     stack = _Stack()
     for token in tokens:
-        if token.kind is Kind.START:
+        if token.kind is TokenKind.START:
             stack.end_by(token.name)
             element, attributes = _element(token, stack.top)
             is_void = token.name in _VOID
             if not is_void:
                 stack.push(element)
             yield Placed(token, element, is_void, stack.top.kept, attributes)
-        elif token.kind is Kind.END:
+        elif token.kind is TokenKind.END:
             ended = stack.end(token.name)
             yield Placed(token, ended, in_kept=stack.top.kept)
         else:
@@ -109,32 +109,32 @@ def is_block_name(name: str) -> bool:
     return name in _BLOCKS
 
 
-def _element(token: Token, parent: Element) -> tuple[Element, Sequence[Attribute]]:
+def _element(token: HtmlToken, parent: OpenElement) -> tuple[OpenElement, Sequence[Attribute]]:
     """The element that a start tag begins, and the attributes that may be translated."""
     values = {each.name: each.value for each in reversed(token.attributes)}
     answer = values.get("translate", "?").strip().lower()
     if answer == "no" or (answer == "?" and "notranslate" in values.get("class", "").split()):
-        return Element(token.name, kept=True, speaks=True), ()
+        return OpenElement(token.name, kept=True, speaks=True), ()
     if answer in ("yes", ""):
-        return Element(token.name), token.attributes
+        return OpenElement(token.name), token.attributes
     if parent.kept:
-        return Element(token.name, kept=True, speaks=parent.speaks), ()
-    return Element(token.name, token.name in _KEPT, token.name in _SPEAK), token.attributes
+        return OpenElement(token.name, kept=True, speaks=parent.speaks), ()
+    return OpenElement(token.name, token.name in _KEPT, token.name in _SPEAK), token.attributes
 
 
 class _Stack:
     """The open elements."""
 
     def __init__(self) -> None:
-        self._elements = [Element("")]
+        self._elements = [OpenElement("")]
         self._names: Counter[str] = Counter()  # of the elements; spares most searches
 
     @property
-    def top(self) -> Element:
+    def top(self) -> OpenElement:
         """The innermost open element."""
         return self._elements[-1]
 
-    def push(self, element: Element) -> None:
+    def push(self, element: OpenElement) -> None:
         """Begin an element."""
         self._elements.append(element)
         self._names[element.name] += 1
@@ -156,7 +156,7 @@ class _Stack:
                 self._cut(i)
                 n_open = sum(self._names[other] for other in ended)
 
-    def end(self, name: str) -> Element | None:
+    def end(self, name: str) -> OpenElement | None:
         """End the element of an end tag, and all elements in it; None if it is not open."""
         if not self._names[name]:
             return None

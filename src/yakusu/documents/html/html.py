@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from yakusu.data.files.text import extends_ascii
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
-from yakusu.documents.html.tokens import TEMPLATES, Attribute, Kind, tokens
-from yakusu.documents.inline import Inline, Piece, inline, text_pieces
-from yakusu.documents.inline import Kind as PieceKind
+from yakusu.documents.html.tokens import TEMPLATES, Attribute, TokenKind, tokens
+from yakusu.documents.inline import Inline, Piece, PieceKind, inline, text_pieces
 from yakusu.documents.splice import (
     BYTE_ORDER_MARKS,
     Copy,
+    DecodedFile,
     Segment,
-    Source,
     Spliced,
     decode,
 )
@@ -59,7 +58,7 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     return Spliced(source, list(_segments(source.text)))
 
 
-def _decode(data: bytes) -> Source:
+def _decode(data: bytes) -> DecodedFile:
     """Decode a page as a browser does; a page that names no encoding must be UTF-8."""
     found = _XML_ENCODING.match(data.lstrip()) or _META_ENCODING.search(data[:4096])
     encoding = found[1].decode("ascii").lower() if found else "utf-8"
@@ -78,10 +77,10 @@ def _segments(source: str) -> Iterator[Segment[str]]:
     """Find the texts of a page."""
     pieces: list[Piece] = []
     for each in placed(tokens(source)):
-        if each.token.kind is Kind.START:
+        if each.token.kind is TokenKind.START:
             for attribute in _translated_attributes(each):
                 yield from _attribute_segment(source, attribute)
-        tag = each.token.kind in (Kind.START, Kind.END)
+        tag = each.token.kind in (TokenKind.START, TokenKind.END)
         if (tag and is_block_name(each.token.name)) or _ends_paragraph(each, pieces, source):
             yield from _block_segment(source, pieces)
             pieces = []
@@ -92,7 +91,7 @@ def _segments(source: str) -> Iterator[Segment[str]]:
 
 def _ends_paragraph(each: Placed, pieces: Sequence[Piece], source: str) -> bool:
     """Whether a token is the second of two line breaks."""
-    if each.token.name != "br" or each.token.kind is not Kind.START:
+    if each.token.name != "br" or each.token.kind is not TokenKind.START:
         return False
     other = next(
         (piece for piece in reversed(pieces) if piece.text.strip() or not piece.text), None
@@ -105,13 +104,13 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
     token, element = each.token, each.element
     if element.kept if element else each.in_kept:
         _add_kept(pieces, each, speaks=element is not None and element.speaks)
-    elif token.kind is Kind.TEXT:
+    elif token.kind is TokenKind.TEXT:
         pieces.extend(_text(source, token.start, token.end, _ENTITY))
-    elif token.kind is Kind.TEMPLATE:
+    elif token.kind is TokenKind.TEMPLATE:
         pieces.append(_template(source, token.start, token.end))
     else:
-        kind = PieceKind.START if token.kind is Kind.START else PieceKind.END
-        if token.kind is Kind.OTHER or each.is_void:
+        kind = PieceKind.START if token.kind is TokenKind.START else PieceKind.END
+        if token.kind is TokenKind.OTHER or each.is_void:
             kind = PieceKind.EMPTY
         breaks = token.name == "br"  # also as an end tag
         pieces.append(Piece(kind, token.start, token.end, name=token.name, breaks=breaks))

@@ -45,7 +45,7 @@ _TEMPLATE = re.compile(TEMPLATES, re.DOTALL)
 _RAW = {"script", "style", "textarea", "iframe", "noembed", "noframes", "xmp"}
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     TEXT = 0
@@ -65,41 +65,43 @@ class Attribute(NamedTuple):
     end: int
 
 
-class Token(NamedTuple):
+class HtmlToken(NamedTuple):
     """A token; the name is that of a tag, in lower case."""
 
-    kind: Kind
+    kind: TokenKind
     start: int
     end: int
     name: str = ""
     attributes: tuple[Attribute, ...] = ()
 
 
-def tokens(source: str) -> Iterator[Token]:
+def tokens(source: str) -> Iterator[HtmlToken]:
     """Yield the tokens of a page; each begins where the one before it ends."""
     is_xml, at = source.lstrip("\ufeff").startswith("<?xml"), 0
     while found := _TOKEN.search(source, at):
         start, end = found.span()
         if start > at:
-            yield Token(Kind.TEXT, at, start)
+            yield HtmlToken(TokenKind.TEXT, at, start)
         at = end
         if found["name"] is None:
-            yield Token(Kind.TEMPLATE if found["template"] else Kind.OTHER, start, end)
+            yield HtmlToken(
+                TokenKind.TEMPLATE if found["template"] else TokenKind.OTHER, start, end
+            )
             continue
         name = found["name"].lower()
         if found["slash"]:
-            yield Token(Kind.END, start, end, name)
+            yield HtmlToken(TokenKind.END, start, end, name)
             continue
-        yield Token(
-            Kind.START, start, end, name, tuple(_attributes(source, *found.span("attributes")))
+        yield HtmlToken(
+            TokenKind.START, start, end, name, tuple(_attributes(source, *found.span("attributes")))
         )
         if is_xml and found["attributes"].endswith("/"):
-            yield Token(Kind.END, end, end, name)
+            yield HtmlToken(TokenKind.END, end, end, name)
         elif name in _RAW or name in ("title", "plaintext"):
             at = _end_of_raw(source, end, name)
             yield from _raw(source, end, at, name)
     if at < len(source):
-        yield Token(Kind.TEXT, at, len(source))
+        yield HtmlToken(TokenKind.TEXT, at, len(source))
 
 
 def _attributes(source: str, start: int, end: int) -> Iterator[Attribute]:
@@ -122,14 +124,14 @@ def _end_of_raw(source: str, start: int, name: str) -> int:
     return found.start() if found else len(source)
 
 
-def _raw(source: str, start: int, end: int, name: str) -> Iterator[Token]:
+def _raw(source: str, start: int, end: int, name: str) -> Iterator[HtmlToken]:
     """The content of an element whose content is not markup; a title is text."""
     if name != "title":
-        yield Token(Kind.OTHER, start, end)
+        yield HtmlToken(TokenKind.OTHER, start, end)
         return
     at = start
     for found in _TEMPLATE.finditer(source, start, end):
-        yield Token(Kind.TEXT, at, found.start())
-        yield Token(Kind.TEMPLATE, *found.span())
+        yield HtmlToken(TokenKind.TEXT, at, found.start())
+        yield HtmlToken(TokenKind.TEMPLATE, *found.span())
         at = found.end()
-    yield Token(Kind.TEXT, at, end)
+    yield HtmlToken(TokenKind.TEXT, at, end)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from yakusu.documents.inline import Kind, Piece, text_pieces
+from yakusu.documents.inline import Piece, PieceKind, text_pieces
 from yakusu.documents.markdown.parser import place
 
 if TYPE_CHECKING:
@@ -53,25 +53,25 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
     """The piece of a token that is not text."""
     start, end = at
     if token.type == "softbreak":
-        return Piece(Kind.TEXT, start, end, " ")
+        return Piece(PieceKind.TEXT, start, end, " ")
     if token.type == "text_special":
-        return Piece(Kind.TEXT, start, end, token.content)
+        return Piece(PieceKind.TEXT, start, end, token.content)
     if token.type == "hardbreak":
-        return Piece(Kind.EMPTY, start, end, name="hardbreak", breaks=True)
+        return Piece(PieceKind.EMPTY, start, end, name="hardbreak", breaks=True)
     if token.markup == "autolink":
-        return Piece(Kind.EMPTY, start, end, name=content[start:end], speaks=True)
+        return Piece(PieceKind.EMPTY, start, end, name=content[start:end], speaks=True)
     if token.type == "html_inline":
         return _tag(content[start:end], start, end)
     if token.nesting == 0:
         name = f"image {token.attrs['src']}" if token.type == "image" else content[start:end]
         speaks = token.type in _SPEAKING and not re.match(r"\{[%#:.]", content[start:end])
-        return Piece(Kind.EMPTY, start, end, name=name, speaks=speaks)
+        return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks)
     name = token.type.removesuffix("_open").removesuffix("_close")
     if token.type == "link_open":
         links.append(f"link {token.attrs['href']}")
     if name == "link":
         name = links[-1] if token.nesting > 0 else links.pop()
-    kind = Kind.START if token.nesting > 0 else Kind.END
+    kind = PieceKind.START if token.nesting > 0 else PieceKind.END
     names_itself = token.type == "link_close" and content[start:end] in ("]", "][]")
     return Piece(kind, start, end, name=name, speaks=names_itself)
 
@@ -81,26 +81,33 @@ def _tag(source: str, start: int, end: int) -> Piece:
     found = _TAG.fullmatch(source)
     if not found or found["empty"] or found["name"].lower() in _VOID:
         is_break = re.fullmatch(r"<br[\s/]*>", source, re.IGNORECASE) is not None
-        return Piece(Kind.EMPTY, start, end, name=source, breaks=is_break)
-    kind = Kind.END if found["slash"] else Kind.START
+        return Piece(PieceKind.EMPTY, start, end, name=source, breaks=is_break)
+    kind = PieceKind.END if found["slash"] else PieceKind.START
     return Piece(kind, start, end, name="<" + found["name"].lower())
 
 
 def _keeping(found: Sequence[Piece], content: str) -> Iterator[Piece]:
     """Yield pieces; an element that is not translated becomes one empty piece."""
     i = 0
-    ends = {piece.name: j for j, piece in enumerate(found) if piece.kind is Kind.END}  # the last
+    ends = {
+        piece.name: j for j, piece in enumerate(found) if piece.kind is PieceKind.END
+    }  # the last
     while i < len(found):
         piece = found[i]
         source = content[piece.start : piece.end]
         kept = piece.name[1:] in _KEPT or _NOT_TRANSLATED.search(source)
-        if piece.kind is Kind.START and piece.name.startswith("<") and kept:
+        if piece.kind is PieceKind.START and piece.name.startswith("<") and kept:
             others = range(i + 1, ends.get(piece.name, i) + 1)
             last = next(
-                (j for j in others if (found[j].kind, found[j].name) == (Kind.END, piece.name)), i
+                (
+                    j
+                    for j in others
+                    if (found[j].kind, found[j].name) == (PieceKind.END, piece.name)
+                ),
+                i,
             )
             name = content[piece.start : found[last].end]
-            yield Piece(Kind.EMPTY, piece.start, found[last].end, name=name, speaks=True)
+            yield Piece(PieceKind.EMPTY, piece.start, found[last].end, name=name, speaks=True)
             i = last + 1
         else:
             yield piece
@@ -111,7 +118,7 @@ def signature(found: Iterable[Piece]) -> str:
     """Return what a reader sees of pieces: the text, and the markup at each place."""
     text = "".join(
         piece.text
-        if piece.kind is Kind.TEXT
+        if piece.kind is PieceKind.TEXT
         else f"\0{piece.kind.value}{_TYPES.get(piece.name, piece.name)}\0"
         for piece in found
     )

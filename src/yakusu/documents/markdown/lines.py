@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"[\s>*+\-\d.)]*")
 
 
 @dataclass(frozen=True)
-class Block:
+class MarkdownBlock:
     """The content of a block and its place in the source.
 
     Attributes:
@@ -36,7 +36,7 @@ class Block:
         return self.starts[start], self.ends[end - 1]
 
 
-class Lines:
+class MarkdownLines:
     """The lines of a file.
 
     Args:
@@ -56,7 +56,7 @@ class Lines:
         start, end = self._spans[number]
         return start, self._source[start:end].rstrip("\r\n")
 
-    def paragraph(self, content: str, first: int) -> Block | None:
+    def paragraph(self, content: str, first: int) -> MarkdownBlock | None:
         """Find a content whose lines end where the lines of the source end."""
         starts: list[int] = []
         ends: list[int] = []
@@ -72,21 +72,21 @@ class Lines:
                 ends.append(min(place + 1, begin + len(source)))
             starts.append(begin + len(source))  # the line break
             ends.append(self._line(number + 1)[0])
-        return Block(content, starts, ends[:-1])
+        return MarkdownBlock(content, starts, ends[:-1])
 
-    def heading(self, content: str, number: int) -> Block | None:
+    def heading(self, content: str, number: int) -> MarkdownBlock | None:
         """Find the content of a heading that begins with `#`."""
         begin, source = self._line(number)
         pattern = rf"#{{1,6}}[ \t]+({re.escape(content)})((?:[ \t]+#+)?[ \t]*)$"
         return _single(content, begin, re.search(pattern, source))
 
-    def title(self, content: str, number: int) -> Block | None:
+    def title(self, content: str, number: int) -> MarkdownBlock | None:
         """Find the title of an admonition."""
         begin, source = self._line(number)
         pattern = rf"""(?:!!!|\?\?\?\+?).*?\s"?({re.escape(content)})("?\S*[ \t]*)$"""
         return _single(content, begin, re.search(pattern, source))
 
-    def cells(self, contents: Sequence[str], number: int) -> list[Block | None]:
+    def cells(self, contents: Sequence[str], number: int) -> list[MarkdownBlock | None]:
         """Find the cells of a row of a table; None for those that are not found."""
         begin, source = self._line(number)
         bars = [-1, *(found.start() for found in re.finditer(r"(?<!\\)\|", source)), len(source)]
@@ -105,17 +105,17 @@ class Lines:
         return [None] * len(contents)
 
 
-def _single(content: str, begin: int, found: re.Match[str] | None) -> Block | None:
+def _single(content: str, begin: int, found: re.Match[str] | None) -> MarkdownBlock | None:
     """The block of a content on one line."""
     if found is None:
         return None
     start, end = begin + found.start(1), begin + found.end(1)
-    return Block(content, range(start, end + 1), range(start + 1, end + 1), found[2])
+    return MarkdownBlock(content, range(start, end + 1), range(start + 1, end + 1), found[2])
 
 
 def _cell(
     content: str, begin: int, source: str, span: tuple[int, int], *, is_first: bool
-) -> Block | None:
+) -> MarkdownBlock | None:
     """The block of a cell; the first cell of a row without a leading bar follows a prefix."""
     text = source[slice(*span)]
     own = content.replace("|", "\\|")
@@ -129,4 +129,4 @@ def _cell(
         starts.append(at)
         at += length
         ends.append(at)
-    return Block(content, [*starts, at], ends, is_row=True)
+    return MarkdownBlock(content, [*starts, at], ends, is_row=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.inline import Piece, inline
 from yakusu.documents.markdown.inline import pieces
-from yakusu.documents.markdown.lines import Block, Lines
+from yakusu.documents.markdown.lines import MarkdownBlock, MarkdownLines
 from yakusu.documents.markdown.parser import parser
 from yakusu.documents.markdown.titles import title_segments
 from yakusu.documents.markdown.writer import Writer
@@ -45,7 +45,7 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     source = decode(data)
     start = len(source.text) - len(source.text.removeprefix("\ufeff"))
     front = _FRONT_MATTER.match(source.text, start)
-    lines = Lines(source.text, front.end() if front else start)
+    lines = MarkdownLines(source.text, front.end() if front else start)
     return Spliced(source, list(_Segments(lines).of(source.text[lines.start :])))
 
 
@@ -90,7 +90,7 @@ class _Reader:
 class _Segments:
     """Finds the texts of a file."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: MarkdownLines) -> None:
         self._lines = lines
         self._md = parser()
         self._known: _Environment = {}
@@ -132,7 +132,7 @@ class _Segments:
             yield from self._texts(token, block, reader, first=task.end() if task else 0)
 
     def _texts(
-        self, token: "Token", block: Block | None, reader: _Reader, *, first: int = 0
+        self, token: "Token", block: MarkdownBlock | None, reader: _Reader, *, first: int = 0
     ) -> Iterator[Segment[str]]:
         """The texts in the content of a block, from position `first`."""
         found = pieces(token.children or (), token.content) if block else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import tidy
-from yakusu.documents.markdown.lines import Block
+from yakusu.documents.markdown.lines import MarkdownBlock
 from yakusu.documents.markdown.parser import AT, LABEL
 from yakusu.documents.splice import Copy, Segment
 
@@ -20,7 +20,7 @@ _ALWAYS_ESCAPED = re.compile(r"(\\(?=\\*[\[\]`<${])|[\[\]`<${])")
 
 
 def title_segments(
-    md: "MarkdownIt", tokens: "Sequence[Token]", block: Block
+    md: "MarkdownIt", tokens: "Sequence[Token]", block: MarkdownBlock
 ) -> Iterator[Segment[str]]:
     """Yield the titles and alternative texts of a block that are on one line of it."""
     for token in tokens:
@@ -35,7 +35,7 @@ def title_segments(
             yield from _title(block, start, end)
 
 
-def _title(block: Block, label: int, end: int) -> Iterator[Segment[str]]:
+def _title(block: MarkdownBlock, label: int, end: int) -> Iterator[Segment[str]]:
     """The title in `](destination "title")`."""
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
@@ -60,7 +60,7 @@ def _title(block: Block, label: int, end: int) -> Iterator[Segment[str]]:
 
 
 def _alternative(
-    md: "MarkdownIt", token: "Token", block: Block, *, label: int
+    md: "MarkdownIt", token: "Token", block: MarkdownBlock, *, label: int
 ) -> Iterator[Segment[str]]:
     """The alternative text in `![text](source)`, if it has no markup and names no definition."""
     start, end = token.meta[AT]
@@ -82,7 +82,7 @@ def _alternative(
 
 
 def _segment(
-    block: Block, start: int, end: int, text: str, read: Callable[[str], str | None]
+    block: MarkdownBlock, start: int, end: int, text: str, read: Callable[[str], str | None]
 ) -> Iterator[Segment[str]]:
     """The segment of a text without markup, if it is on one line."""
     source = block.content[start:end]

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from yakusu.data.lines.private_use import closing, is_mark, is_opening, number_of
-from yakusu.documents.inline import Inline, Kind, Piece, tidy
+from yakusu.documents.inline import Inline, Piece, PieceKind, tidy
 from yakusu.documents.markdown.inline import signature
-from yakusu.documents.markdown.lines import Block
+from yakusu.documents.markdown.lines import MarkdownBlock
 from yakusu.documents.splice import Copy
 
 Reader = Callable[[str], Sequence[Piece] | None]  # content -> its pieces; None: not one such block
@@ -37,7 +37,7 @@ class Writer:
     """
 
     def __init__(
-        self, block: Block, inline: Inline, pieces: Sequence[Piece], reader: Reader
+        self, block: MarkdownBlock, inline: Inline, pieces: Sequence[Piece], reader: Reader
     ) -> None:
         self._block, self._inline, self._reader = block, inline, reader
         self._pieces = {(piece.start, piece.end): piece for piece in pieces}
@@ -83,9 +83,9 @@ class Writer:
     ) -> str:
         written, starts_line = [], True
         for piece in pieces:
-            if piece.kind is Kind.TEXT:
+            if piece.kind is PieceKind.TEXT:
                 written.append(escape(piece.text, starts_line))
-            elif piece.kind is Kind.END and piece.pair in links:
+            elif piece.kind is PieceKind.END and piece.pair in links:
                 written.append(links[piece.pair])
             else:
                 written.append(_styled(piece, style, markup))
@@ -95,7 +95,7 @@ class Writer:
     def _as_read(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
         """What reading these pieces must give."""
         for piece in pieces:
-            if piece.kind is Kind.TEXT:
+            if piece.kind is PieceKind.TEXT:
                 yield piece
                 continue
             for part in piece.parts or (piece,):
@@ -189,6 +189,6 @@ def _styled(piece: Piece, style: _Style, markup: Callable[[Piece], str]) -> str:
     """The source of a piece of markup, with other marks if the style has some."""
     if piece.parts and style:
         return "".join(_styled(part, style, markup) for part in piece.parts)
-    if piece.name in style and piece.kind in (Kind.START, Kind.END):
-        return style[piece.name][piece.kind is Kind.END]
+    if piece.name in style and piece.kind in (PieceKind.START, PieceKind.END):
+        return style[piece.name][piece.kind is PieceKind.END]
     return markup(piece)

@@ -20,7 +20,7 @@ from yakusu.data.lines.private_use import MARKS, is_closing, is_mark, is_opening
 from yakusu.data.lines.spans import breaks
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import has_marks_of, plain_text
-from yakusu.documents.inline import Kind, Piece, matched, numbered
+from yakusu.documents.inline import Piece, PieceKind, marked, matched
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
@@ -71,8 +71,8 @@ class _Level:
 
     def __post_init__(self) -> None:
         pieces = matched(_once([piece for piece, _ in self.items]))
-        self.n_pairs = sum(piece.kind is Kind.START for piece in pieces)
-        self.shown, _ = numbered(pieces)
+        self.n_pairs = sum(piece.kind is PieceKind.START for piece in pieces)
+        self.shown, _ = marked(pieces)
         body = "".join(self.shown)
         self.text = body.strip()
         left = len(body) - len(body.lstrip())
@@ -103,7 +103,7 @@ class _Level:
         codes = {
             mark: code
             for mark, code, (piece, _) in zip(self.shown, written, self.items, strict=True)
-            if piece.kind is not Kind.TEXT
+            if piece.kind is not PieceKind.TEXT
         }
         parts = re.split(f"({MARKS})", self.around[0] + text + self.around[1])
         quote = self.quoting.quote if self.quoting else str
@@ -114,7 +114,7 @@ class _Level:
         codes = (
             "".join(part for part in parts if isinstance(part, str))
             for piece, parts in self.items
-            if piece.kind is not Kind.TEXT
+            if piece.kind is not PieceKind.TEXT
         )
         return [
             sorted(code for code in codes if not code.startswith("'")),
@@ -128,21 +128,21 @@ def _once(pieces: list[Piece]) -> list[Piece]:
     if max(counts.values(), default=1) == 1:
         return pieces
     return [
-        piece._replace(kind=Kind.EMPTY) if counts[piece.kind, piece.name] > 1 else piece
+        piece._replace(kind=PieceKind.EMPTY) if counts[piece.kind, piece.name] > 1 else piece
         for piece in pieces
     ]
 
 
 def _literal(text: str, raw: str | None = None) -> _Item:
-    return Piece(Kind.TEXT, text=text), [text if raw is None else raw]
+    return Piece(PieceKind.TEXT, text=text), [text if raw is None else raw]
 
 
 def _code(raw: str) -> _Item:
     """What is kept; marks of the string may be a pair."""
     if is_mark(raw[0]) and (is_opening(raw) or is_closing(raw)):
-        kind = Kind.START if is_opening(raw) else Kind.END
+        kind = PieceKind.START if is_opening(raw) else PieceKind.END
         return Piece(kind, name=str(number_of(raw))), [raw]
-    return Piece(Kind.EMPTY, breaks=breaks(raw)), [raw]
+    return Piece(PieceKind.EMPTY, breaks=breaks(raw)), [raw]
 
 
 class _Parser:
@@ -231,7 +231,7 @@ class _Parser:
         if not parts or not end:
             raise _MalformedError
         self.at = end.end()
-        return Piece(Kind.EMPTY), [*parts, self.string[start : self.at]]
+        return Piece(PieceKind.EMPTY), [*parts, self.string[start : self.at]]
 
 
 def _plain(string: str, code: str) -> _Level:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
-from yakusu.documents.inline import Kind, Piece, matched, numbered
+from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.icu import Message
 from yakusu.documents.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 
@@ -34,8 +34,8 @@ class Content:
         children = element.children
         self._cdata = len(children) == 1 and isinstance(children[0], Text) and children[0].cdata
         items = list(self._items(element))
-        shown, self._marks = numbered(matched([piece for piece, _ in items]))
-        parts = (parts for piece, parts in items if piece.kind is not Kind.TEXT)
+        shown, self._marks = marked(matched([piece for piece, _ in items]))
+        parts = (parts for piece, parts in items if piece.kind is not PieceKind.TEXT)
         self._parts = dict(zip(self._marks, parts, strict=False))  # no marks: there are too many
         string = "".join(shown)
         if element.inherited(XML_SPACE, "default") != "preserve":
@@ -56,14 +56,14 @@ class Content:
             if isinstance(child, Text):
                 yield from _text_items(child.text)
             elif isinstance(child, Other):
-                yield Piece(Kind.EMPTY), [self._file.raw(child.start, child.end)]
+                yield Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]
             elif (
                 child.name in _ENCLOSING and child.inner_end < child.end and _is_translatable(child)
             ):
                 name = f"tag {child.start}"
-                yield Piece(Kind.START, name=name), [self._file.raw(child.start, child.inner)]
+                yield Piece(PieceKind.START, name=name), [self._file.raw(child.start, child.inner)]
                 yield from self._items(child)
-                yield Piece(Kind.END, name=name), [self._file.raw(child.inner_end, child.end)]
+                yield Piece(PieceKind.END, name=name), [self._file.raw(child.inner_end, child.end)]
             else:
                 stop = _stop(child, element)
                 yield self._code(child, stop)
@@ -78,12 +78,12 @@ class Content:
                 at = inner.inner_end
         kind = element.attributes.get("ctype"), element.attributes.get("subType")
         parts.append(self._file.raw(at, stop))
-        piece = Piece(Kind.EMPTY, breaks="lb" in kind or "xlf:lb" in kind, firm=False)
+        piece = Piece(PieceKind.EMPTY, breaks="lb" in kind or "xlf:lb" in kind, firm=False)
         name, key = element.name, _key(element)
         if name in _ENDS.values() and stop == element.end:
-            piece = piece._replace(kind=Kind.START, name=f"{name} {key}")
+            piece = piece._replace(kind=PieceKind.START, name=f"{name} {key}")
         elif name in _ENDS:
-            piece = piece._replace(kind=Kind.END, name=f"{_ENDS[name]} {key}")
+            piece = piece._replace(kind=PieceKind.END, name=f"{_ENDS[name]} {key}")
         return piece, parts
 
     def render(self, translations: Sequence[str]) -> str | None:
@@ -125,7 +125,7 @@ class Content:
         open_tags: list[int | None] = []
         for mark in re.findall(MARKS, string):
             piece = self._marks.get(mark)
-            if piece is None or piece.kind is Kind.EMPTY or not piece.firm:
+            if piece is None or piece.kind is PieceKind.EMPTY or not piece.firm:
                 continue
             if is_opening(mark):
                 open_tags.append(piece.pair)
@@ -137,7 +137,11 @@ class Content:
 def _text_items(text: str) -> Iterator[tuple[Piece, _Parts]]:
     """Text, in which private-use characters that could be taken for marks are markup."""
     for part in filter(None, re.split(f"({MARKS})", text)):
-        yield (Piece(Kind.EMPTY), [part]) if is_mark(part[0]) else (Piece(Kind.TEXT, text=part), [])
+        yield (
+            (Piece(PieceKind.EMPTY), [part])
+            if is_mark(part[0])
+            else (Piece(PieceKind.TEXT, text=part), [])
+        )
 
 
 def _is_translatable(element: Element) -> bool:

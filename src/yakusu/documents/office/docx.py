@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import takewhile
 
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.inline import Kind, Piece, Run
+from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.office.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, XmlFile, escaped
@@ -158,13 +158,13 @@ def _container(element: Element, xml: XmlFile) -> Iterator[Piece]:
         inner = child.end  # properties stay before the contents
     pieces = list(_content(body, xml, inner))
     is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
-    if is_computed or not any(piece.kind is Kind.TEXT for piece in pieces):
-        yield Piece(Kind.EMPTY, element.start, element.end)
+    if is_computed or not any(piece.kind is PieceKind.TEXT for piece in pieces):
+        yield Piece(PieceKind.EMPTY, element.start, element.end)
         return
     name = str(element.start)
-    yield Piece(Kind.START, element.start, inner, name=name)
+    yield Piece(PieceKind.START, element.start, inner, name=name)
     yield from pieces
-    yield Piece(Kind.END, body.inner_end, element.end, name=name)
+    yield Piece(PieceKind.END, body.inner_end, element.end, name=name)
 
 
 def _run(element: Element, xml: XmlFile) -> Iterator[Piece]:
@@ -179,9 +179,9 @@ def _run(element: Element, xml: XmlFile) -> Iterator[Piece]:
     for child in element.elements:
         name = _word(child)
         if name == "t":
-            yield Piece(Kind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
+            yield Piece(PieceKind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
         elif name == "noBreakHyphen":
-            yield Piece(Kind.TEXT, text="\u2011", run=run)
+            yield Piece(PieceKind.TEXT, text="\u2011", run=run)
         elif name == "ruby":  # the text, without its phonetic guide
             for base in child.elements:
                 if _word(base) == "rubyBase":
@@ -193,7 +193,7 @@ def _run(element: Element, xml: XmlFile) -> Iterator[Piece]:
 def _piece(element: Element, run: Run | None) -> Piece:
     """An element that stays."""
     name = _word(element)
-    piece = Piece(Kind.EMPTY, element.start, element.end, run=run)
+    piece = Piece(PieceKind.EMPTY, element.start, element.end, run=run)
     if name == "fldChar":
         return piece._replace(name=_FIELD + element.get("fldCharType"))
     if name in ("cr", "tab") or (name == "br" and element.get("type") in ("", "textWrapping")):
@@ -201,9 +201,9 @@ def _piece(element: Element, run: Run | None) -> Piece:
     if name == "instrText":
         return piece._replace(name=_INSTRUCTION + element.text)
     if match := re.fullmatch("(.+)(Start|End)", name):
-        kind = Kind.START if match[2] == "Start" else Kind.END
+        kind = PieceKind.START if match[2] == "Start" else PieceKind.END
         name = f"{match[1]} {element.get('id')}"
-        return piece._replace(kind=kind, name=name, firm=kind is Kind.START)
+        return piece._replace(kind=kind, name=name, firm=kind is PieceKind.START)
     return piece
 
 
@@ -252,17 +252,17 @@ def _field(pieces: list[Piece]) -> list[Piece]:
     """The pieces of a field, from its beginning to its end."""
     starts, ends = (
         {piece.name for piece in pieces if piece.kind is kind and piece.name.isdecimal()}
-        for kind in (Kind.START, Kind.END)
+        for kind in (PieceKind.START, PieceKind.END)
     )
     if starts != ends:  # it begins or ends within a container
         return pieces
     names = [piece.name for piece in pieces]
     code = "".join(n.removeprefix(_INSTRUCTION) for n in names if n.startswith(_INSTRUCTION))
     if _FIELD + "separate" not in names or not _has_prose(code):
-        return [Piece(Kind.EMPTY, parts=tuple(pieces))]
+        return [Piece(PieceKind.EMPTY, parts=tuple(pieces))]
     result = names.index(_FIELD + "separate") + 1
-    start = Piece(Kind.START, name=str(pieces[0].start), parts=tuple(pieces[:result]))
-    end = Piece(Kind.END, name=start.name, parts=(pieces[-1],))
+    start = Piece(PieceKind.START, name=str(pieces[0].start), parts=tuple(pieces[:result]))
+    end = Piece(PieceKind.END, name=start.name, parts=(pieces[-1],))
     return [start, *pieces[result:-1], end]
 
 

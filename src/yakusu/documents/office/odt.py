@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable, Iterator
 
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.inline import Kind, Piece, Run
+from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.office.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, Other, XmlFile, escaped
@@ -114,9 +114,9 @@ class TextDialect:
         """The pieces of a paragraph, or of an element in it, whose text is in a run."""
         for child in parent.children:
             if isinstance(child, CharacterData):
-                yield Piece(Kind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
+                yield Piece(PieceKind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
             elif isinstance(child, Other) or child.namespace != _TEXT:
-                yield Piece(Kind.EMPTY, child.start, child.end, run=run)
+                yield Piece(PieceKind.EMPTY, child.start, child.end, run=run)
             elif child.name == "span":
                 yield from self._content(child, self._inner(run, child, xml), xml)
             elif child.name in _CONTAINERS:
@@ -131,9 +131,9 @@ class TextDialect:
     def _container(self, element: Element, run: Run, xml: XmlFile) -> Iterator[Piece]:
         """The pieces of an element around text."""
         name = str(element.start)
-        yield Piece(Kind.START, element.start, element.inner, name=name)
+        yield Piece(PieceKind.START, element.start, element.inner, name=name)
         yield from self._content(element, run, xml)
-        yield Piece(Kind.END, element.inner_end, element.end, name=name)
+        yield Piece(PieceKind.END, element.inner_end, element.end, name=name)
 
     def _inner(self, run: Run, span: Element, xml: XmlFile) -> Run:
         """The run of text in a span that is in a run."""
@@ -150,17 +150,17 @@ class TextDialect:
 
 def _piece(element: Element, run: Run) -> Piece:
     """An element that stays."""
-    piece = Piece(Kind.EMPTY, element.start, element.end, run=run)
+    piece = Piece(PieceKind.EMPTY, element.start, element.end, run=run)
     count = element.get("c") or "1"
     if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
         return piece._replace(name=_SPACE + count)
     if element.name in ("line-break", "tab"):
         return piece._replace(breaks=True)
     if match := re.fullmatch("(.+)-(start|end)", element.name):
-        kind = Kind.START if match[2] == "start" else Kind.END
+        kind = PieceKind.START if match[2] == "start" else PieceKind.END
         name = element.get("name") or element.get("change-id") or element.get("id")
         name = f"{match[1]} {name}"
-        return piece._replace(kind=kind, name=name, firm=kind is Kind.START, run=None)
+        return piece._replace(kind=kind, name=name, firm=kind is PieceKind.START, run=None)
     return piece
 
 
@@ -169,10 +169,10 @@ def _with_spaces(pieces: list[Piece]) -> list[Piece]:
     out: list[Piece] = []
     has_word = False
     for piece in pieces:
-        has_word = has_word or (piece.kind is Kind.TEXT and not piece.text.isspace())
+        has_word = has_word or (piece.kind is PieceKind.TEXT and not piece.text.isspace())
         if has_word and piece.name.startswith(_SPACE):
             spaces = " " * int(piece.name.removeprefix(_SPACE))
-            out.append(Piece(Kind.TEXT, text=spaces, run=piece.run))
+            out.append(Piece(PieceKind.TEXT, text=spaces, run=piece.run))
         else:
             out.append(piece)
     return out

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
-from yakusu.documents.inline import Inline, Kind, Piece, Run, formatted_inline
+from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.splice import Copy, Segment, Splicer
 from yakusu.documents.xmltree import Element, XmlFile
@@ -48,7 +48,7 @@ class _Alternative:
     texts: defaultdict[str, deque[int]]  # indexes by text, in the first of the two elements
 
 
-class Part:
+class OfficePart:
     """The paragraphs of a part."""
 
     def __init__(self, xml: XmlFile, dialect: Dialect, texts: list[str]) -> None:
@@ -107,7 +107,7 @@ class Part:
             first, *others = in_run
             run = first.run
             out += run.before if run else b""
-            for is_text, adjacent in groupby([first, *others], lambda p: p.kind is Kind.TEXT):
+            for is_text, adjacent in groupby([first, *others], lambda p: p.kind is PieceKind.TEXT):
                 if is_text and run:
                     text = "".join(piece.text for piece in adjacent)
                     out += self._dialect.encode(text, run).encode()
@@ -137,7 +137,7 @@ class OfficeDocument:
         self.texts: list[str] = []
         self._archive = archive
         self._parts = {
-            name: Part(read_part(archive, name, dialect.is_wanted), dialect, self.texts)
+            name: OfficePart(read_part(archive, name, dialect.is_wanted), dialect, self.texts)
             for name, dialect in dialects.items()
         }
 
