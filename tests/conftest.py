@@ -14,6 +14,7 @@ from filelock import FileLock
 from safetensors.torch import load_file, save_file
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
+from tests.cases import THOROUGH
 from yakusu.data.batches import BatchConfig
 from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.vocabulary import EOS
@@ -146,7 +147,14 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
 @pytest.fixture(scope="session")
 def thorough() -> bool:
     """Whether to try every case that a test knows of: YAKUSU_TESTS=thorough; some by default."""
-    return os.environ.get("YAKUSU_TESTS") == "thorough"
+    return THOROUGH
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what the processes of pytest-xdist make once, each thing under a lock."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @dataclass(frozen=True)
@@ -160,14 +168,12 @@ class CopyTask:
 
 
 @pytest.fixture(scope="session")
-def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
+def copy_task(shared_folder: Path) -> CopyTask:
     """Train a small Transformer to copy sequences, as Sockeye's system tests do.
 
     The first process of pytest-xdist that needs it trains it, the others load it.
     """
-    vocab_size, folder = 12, tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # of all processes
+    vocab_size, folder = 12, shared_folder
     train = _sequences(4000, seed=1)
     seen = {tuple(ids) for ids in train}
     held_out = [ids for ids in _sequences(300, seed=2) if tuple(ids) not in seen]

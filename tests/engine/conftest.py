@@ -6,7 +6,7 @@ from tests.native.driving import build_driver, drive
 
 
 @pytest.fixture(scope="session")
-def printed(compiler: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
+def printed(compiler: list[str], shared_folder: Path) -> str:
     """What the driver prints with the generic kernels of this processor."""
-    source, folder = Path(__file__).parent / "driver.c", tmp_path_factory.mktemp("driver")
-    return drive(build_driver(source, folder, compiler, flags=["-O1"]), "generic")
+    source = Path(__file__).parent / "driver.c"
+    return drive(build_driver(source, shared_folder, compiler, flags=["-O1"]), "generic")

@@ -13,11 +13,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def driver(shared_folder: Path) -> Path:
     target = TARGETS["musllinux_1_2_aarch64"]  # linked statically, so that qemu needs no system
-    folder = tmp_path_factory.mktemp("arm64")
     source = Path(__file__).parent / "driver.c"
-    return build_driver(source, folder, zig_compiler(target), machine=target.machine)
+    return build_driver(source, shared_folder, zig_compiler(target), machine=target.machine)
 
 
 @on_arm64

@@ -16,16 +16,18 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="a program that runs on Linux")
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
-def test_ziglang_and_the_system_compiler_give_the_same_bits(tmp_path: Path, printed: str) -> None:
+def test_ziglang_and_the_system_compiler_give_the_same_bits(
+    shared_folder: Path, printed: str
+) -> None:
     target = TARGETS[f"musllinux_1_2_{platform.machine()}"]
-    driver = build_driver(DRIVER, tmp_path, zig_compiler(target), machine=target.machine)
+    driver = build_driver(DRIVER, shared_folder, zig_compiler(target), machine=target.machine)
     for kernels in instruction_sets():
         assert drive(driver, kernels) == printed, kernels
 
 
 def test_kernels_and_searches_behave_as_c_defines_and_leak_no_memory(
-    compiler: list[str], tmp_path: Path, printed: str
+    compiler: list[str], shared_folder: Path, printed: str
 ) -> None:
-    driver = build_sanitized_driver(DRIVER, tmp_path, compiler)
+    driver = build_sanitized_driver(DRIVER, shared_folder, compiler)
     for kernels in instruction_sets()[:-1] or instruction_sets():
         assert drive(driver, kernels) == printed, kernels

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cases import some
 from tests.search.test_phrases import ToyTokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.decoder import NativeDecoder
@@ -195,7 +196,7 @@ def sources(rng: Random) -> list[list[int]]:
     return [sentence(rng) for _ in range(N_SENTENCES)]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", some(range(150)))
 def test_plain_search_equals_that_of_torch(seed: int) -> None:
     rng = Random(seed)
     model, config, ids = make_model(rng), make_config(rng), sources(rng)
@@ -209,7 +210,7 @@ def test_plain_search_equals_that_of_torch(seed: int) -> None:
     assert compare(native(model), TorchDecoder(model), queries, config, RULES) <= 1
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", some(range(150)))
 def test_restricted_search_equals_that_of_torch(seed: int) -> None:
     rng = Random(1000 + seed)
     model, config, ids = make_model(rng), make_config(rng), sources(rng)
@@ -224,7 +225,7 @@ def test_restricted_search_equals_that_of_torch(seed: int) -> None:
     assert compare(native(model), TorchDecoder(model), queries, config, RULES) <= 1
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40)))
 def test_samples_equal_those_of_torch(seed: int) -> None:
     rng = Random(2000 + seed)
     model, ids = make_model(rng), sources(rng)
@@ -249,7 +250,7 @@ def test_samples_equal_those_of_torch(seed: int) -> None:
     assert compare(native(model), TorchDecoder(model), queries, config, RULES) <= 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20)))
 def test_an_ensemble_equals_that_of_torch(seed: int) -> None:
     rng = Random(3000 + seed)
     models = [make_model(rng) for _ in range(rng.choice([2, 3]))]
@@ -262,7 +263,7 @@ def test_an_ensemble_equals_that_of_torch(seed: int) -> None:
     assert compare(native(*models), theirs, queries, config, RULES) <= 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20)))
 def test_target_scores_and_attention_equal_those_of_torch(seed: int) -> None:
     rng = Random(4000 + seed)
     models = [make_model(rng) for _ in range(rng.choice([1, 2]))]

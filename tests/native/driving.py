@@ -1,18 +1,21 @@
 """Drivers: programs without Python that call the C code."""
 
+import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from yakusu.native.compile import FLAGS, NATIVE, compile_objects
 
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
-SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = ("-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def on_arm64(test: Callable[..., None]) -> Callable[..., None]:
@@ -31,9 +34,24 @@ def build_driver(
     machine: str = "",
     flags: Sequence[str] = (),
 ) -> Path:
-    """Compile the sources of the library and a driver into one program."""
-    objects = compile_objects(folder, compiler, machine=machine, flags=flags)
-    program = folder / "driver"
+    """Compile the sources of the library and a driver into one program.
+
+    Args:
+        source: The driver.
+        folder: Keeps the library, which is compiled once for all drivers and processes.
+        compiler: Command of a C compiler.
+        machine: Processor, as in `platform.machine()`; "": this one.
+        flags: Further flags.
+    """
+    command = repr((*compiler, machine, *flags))
+    library = folder / f"objects-{hashlib.sha256(command.encode()).hexdigest()[:8]}"
+    with FileLock(f"{library}.lock"):
+        if not library.exists():
+            compiling = Path(tempfile.mkdtemp(dir=folder))
+            compile_objects(compiling, compiler, machine=machine, flags=flags)
+            compiling.rename(library)
+    objects = map(str, sorted(library.glob("*.o")))
+    program = Path(tempfile.mkdtemp(dir=folder)) / "driver"
     files = [f"-I{NATIVE}", str(source), *objects, "-lm", "-o", str(program)]
     quiet = "-Wno-unused-function"  # of the headers
     subprocess.run([*compiler, *FLAGS, *flags, quiet, *files], check=True, capture_output=True)
@@ -42,8 +60,9 @@ def build_driver(
 
 def build_sanitized_driver(source: Path, folder: Path, compiler: Sequence[str]) -> Path:
     """The same with sanitizers; skips the test if the compiler has none."""
-    (folder / "main.c").write_text("int main(void) { return 0; }\n")
-    probe = [*compiler, *SANITIZERS, str(folder / "main.c"), "-o", str(folder / "main")]
+    main = Path(tempfile.mkdtemp(dir=folder)) / "main.c"
+    main.write_text("int main(void) { return 0; }\n")
+    probe = [*compiler, *SANITIZERS, str(main), "-o", str(main) + ".out"]
     if subprocess.run(probe, capture_output=True).returncode:
         pytest.skip(f"{compiler[0]} has no sanitizers")
     return build_driver(source, folder, compiler, flags=SANITIZERS)

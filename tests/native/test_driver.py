@@ -13,23 +13,22 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def printed(compiler: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
+def printed(compiler: list[str], shared_folder: Path) -> str:
     """What the driver prints with the generic functions of this processor."""
-    folder = tmp_path_factory.mktemp("driver")
-    return drive(build_driver(DRIVER, folder, compiler, flags=["-O1"]), "generic")
+    return drive(build_driver(DRIVER, shared_folder, compiler, flags=["-O1"]), "generic")
 
 
 def test_codes_are_read_as_c_defines_and_not_beyond_their_arrays(
-    compiler: list[str], tmp_path: Path, printed: str
+    compiler: list[str], shared_folder: Path, printed: str
 ) -> None:
-    driver = build_sanitized_driver(DRIVER, tmp_path, compiler)
+    driver = build_sanitized_driver(DRIVER, shared_folder, compiler)
     for name in instruction_sets():
         assert drive(driver, name) == printed, name
 
 
 @on_arm64
-def test_arm64_gives_the_same_results(tmp_path: Path, printed: str) -> None:
+def test_arm64_gives_the_same_results(shared_folder: Path, printed: str) -> None:
     target = TARGETS["musllinux_1_2_aarch64"]  # linked statically, so that qemu needs no system
-    driver = build_driver(DRIVER, tmp_path, zig_compiler(target), machine=target.machine)
+    driver = build_driver(DRIVER, shared_folder, zig_compiler(target), machine=target.machine)
     for name in "dotprod", "generic":
         assert drive(QEMU, "-cpu", "neoverse-n1", driver, name) == printed, name

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cases import some
 from yakusu.data.batches import pad
 from yakusu.data.coverage import Coverage
 from yakusu.data.lines.private_use import SLOTS
@@ -99,7 +100,7 @@ def test_bytes_spell_complete_characters_of_the_targets(
     tiny: Tiny, sequences: Sequences, config: SearchConfig, length: int | None
 ) -> None:
     config, n_spelled = config.model_copy(update={"max_length": length}), 0
-    for seed in range(3):
+    for seed in some(range(3)):
         for best in search(model_of_bytes(tiny, seed), sequences(5, seed=seed), config):
             for hypothesis in best:
                 assert hypothesis.log_prob > -math.inf
@@ -136,7 +137,7 @@ def test_characters_are_complete_together_with_slots(
     tiny: Tiny, config: SearchConfig, extra: int
 ) -> None:
     config = config.model_copy(update={"max_length": 2 + extra})
-    for seed in range(3):
+    for seed in some(range(3)):
         check_with_slots(model_of_bytes(tiny, seed), config, phrases=())
 
 
@@ -147,7 +148,7 @@ def test_characters_are_complete_together_with_slots_and_phrases(
 ) -> None:
     needed = PhraseVocabulary(tokenizer()).tokens_needed(["bad"], [])
     config = config.model_copy(update={"max_length": needed + 2 + extra})
-    for seed in range(3):
+    for seed in some(range(3)):
         check_with_slots(model_of_bytes(tiny, seed), config, phrases=("bad",))
 
 

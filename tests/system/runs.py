@@ -105,6 +105,7 @@ _server.set_forkserver_preload(
         "yakusu.pipeline.training.train",
         "torch._dynamo",
         "torch.distributed.fsdp",
+        "torch.utils.tensorboard",
         "numpy.ma",
     ]
 )

@@ -10,21 +10,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from itertools import chain, zip_longest
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 from warnings import catch_warnings
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.rendezvous import rendezvous
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from yakusu.device import out_of_memory
 from yakusu.errors import RunError, YakusuError
 from yakusu.model.base import Seq2Seq
+
+if TYPE_CHECKING:
+    from torch.distributed.tensor import DTensor
 
 T = TypeVar("T")
 _FILL = object()
@@ -181,6 +182,8 @@ def wrap(loss: nn.Module, model: Seq2Seq, group: Group, *, sharded: bool) -> nn.
 
 
 def _fully_shard(loss: nn.Module, model: Seq2Seq, group: Group) -> nn.Module:
+    from torch.distributed.fsdp import fully_shard  # takes as long as torch to import
+
     mesh = init_device_mesh(model.output_weight.device.type, (group.size,))
     for stack in model.children():
         if isinstance(stack, nn.ModuleList):
@@ -192,7 +195,7 @@ def _fully_shard(loss: nn.Module, model: Seq2Seq, group: Group) -> nn.Module:
 
 def is_sharded(loss: nn.Module) -> bool:
     """Return whether each process holds a shard of the weights."""
-    return isinstance(loss, FSDPModule)
+    return hasattr(loss, "unshard")  # of FSDPModule
 
 
 def no_sync(loss: nn.Module, group: Group) -> AbstractContextManager[None]:
@@ -219,9 +222,13 @@ def sync_gradients(loss: nn.Module, group: Group, src: Tensor, tgt: Tensor) -> N
         (smoothed * 0).backward()
 
 
+def _is_shard(tensor: Tensor) -> TypeGuard["DTensor"]:
+    return hasattr(tensor, "full_tensor")
+
+
 def full_tensor(tensor: Tensor) -> Tensor:
     """Assemble a tensor from the shards of all processes; every process must call this."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    return tensor.full_tensor() if _is_shard(tensor) else tensor
 
 
 def full_tensors(named: Iterable[tuple[str, Tensor]], *, keep: bool) -> dict[str, Tensor]:
@@ -235,15 +242,17 @@ def full_tensors(named: Iterable[tuple[str, Tensor]], *, keep: bool) -> dict[str
     for name, tensor in named:
         full = full_tensor(tensor.detach())
         if keep:
-            gathered[name] = full.cpu() if isinstance(tensor, DTensor) else full
+            gathered[name] = full.cpu() if _is_shard(tensor) else full
     return gathered
 
 
 def shard_like(full: Tensor, like: Tensor) -> Tensor:
     """Return this process's shard of `full`, on the device and with the layout of `like`."""
     full = full.to(like.device)
-    if not isinstance(like, DTensor) or not full.ndim:
+    if not _is_shard(like) or not full.ndim:
         return full
+    from torch.distributed.tensor import distribute_tensor
+
     # Every process has read the same file, so nothing needs to be sent.
     return distribute_tensor(full, like.device_mesh, like.placements, src_data_rank=None)
 
@@ -258,7 +267,7 @@ def full_model(
         group: The processes.
         weights: Weights of the copy, sharded like those of the model; None: those of the model.
     """
-    if weights is None and not isinstance(model.output_weight, DTensor):
+    if weights is None and not _is_shard(model.output_weight):
         return model
     weights = model.weights() if weights is None else weights
     copy = type(model)(

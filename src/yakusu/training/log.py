@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from torch.utils.tensorboard import SummaryWriter
-
 from yakusu.progress import Progress
 from yakusu.training.state import some_of
 
@@ -138,6 +136,8 @@ class RunLog:
     """
 
     def __init__(self, run: Path, progress: Progress) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # takes long to import
+
         self._file = (run / "log.jsonl").open("ab+", buffering=0)
         self._tensorboard = SummaryWriter(str(run / "tensorboard"))
         self._progress = progress
