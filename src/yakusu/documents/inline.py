@@ -98,7 +98,7 @@ class Piece(NamedTuple):
     pair: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a large document has many
 class Inline:
     """A text with marks.
 

@@ -57,7 +57,7 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> D
     return DecodedFile(text, encoding, errors)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Segment(Generic[AnyStr]):
     """A text and its place in a source of characters or bytes.
 

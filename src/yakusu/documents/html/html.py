@@ -150,10 +150,9 @@ def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment[str
     content = inline(pieces)
     if content is None:
         return
-    entities = _entities(source, content)
 
     def write(translation: str, copy: Copy[str]) -> str:
-        return _written(translation, content, entities, copy)
+        return _written(translation, content, _entities(source, content), copy)
 
     yield Segment(content.start, content.end, content.text, write)
 
@@ -210,9 +209,10 @@ def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment[st
     content = inline(pieces)
     if content is None or (content.marks and not attribute.quote):
         return
-    entities = _entities(source, content) | {attribute.quote: html.escape(attribute.quote)}
 
     def write(translation: str, copy: Copy[str]) -> str:
+        quote = {attribute.quote: html.escape(attribute.quote)}
+        entities = _entities(source, content) | quote
         value = _written(translation, content, entities, copy)
         return value if attribute.quote else '"' + value.replace('"', "&quot;") + '"'
 
