@@ -4,10 +4,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from yakusu.data.files.text import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 
 Copy = Callable[[int, int], str]  # the source between two positions, with its own texts replaced
-BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from yakusu.data.files.text import extends_ascii
+from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.data.lines.private_use import is_mark
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
@@ -16,7 +16,6 @@ from yakusu.documents.html.tokens import TEMPLATES, Attribute, Kind, tokens
 from yakusu.documents.inline import Inline, Piece, inline, text_pieces
 from yakusu.documents.inline import Kind as PieceKind
 from yakusu.documents.splice import (
-    BYTE_ORDER_MARKS,
     Copy,
     Segment,
     Source,

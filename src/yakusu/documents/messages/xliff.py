@@ -12,16 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from yakusu.documents.document import DocumentOptions
-from yakusu.documents.languages import check_language
-from yakusu.documents.messages.xliff_content import Content
-from yakusu.documents.xmltree import (
+from yakusu.data.files.xmltree import (
     Element,
     Text,
     XmlFile,
     attributes_of,
     with_attribute,
 )
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.languages import check_language
+from yakusu.documents.messages.xliff_content import Content
 from yakusu.errors import DataError
 
 _Edit = tuple[int, int, str]  # start, stop, new content

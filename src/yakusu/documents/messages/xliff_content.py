@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from yakusu.data.files.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 from yakusu.data.lines import private_use as markup
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.office.formatted import Formatted, build
 from yakusu.documents.office.items import Item, Run, write
-from yakusu.documents.xmltree import Element, XmlFile
 from yakusu.errors import DataError
 
 
