@@ -6,6 +6,7 @@ import logging
 import lzma
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -526,8 +527,66 @@ def test_xliff_without_a_target_language_takes_the_wanted_one(tmp_path: Path) ->
 
 def test_malformed_xliff_is_reported(tmp_path: Path) -> None:
     assert fault(written(tmp_path / "a.xlf", XLIFF_1[:-20])).startswith("a.xlf, line 13, column")
-    assert fault(written(tmp_path / "b.xlf", BOMB + XLIFF_2)).startswith("b.xlf declares entities")
+    assert fault(written(tmp_path / "b.xlf", BOMB + XLIFF_2)).startswith(
+        "b.xlf, line 1: the DOCTYPE has declarations, which could be harmful"
+    )
+    undefined = XLIFF_1.replace("new", "a&nbsp;b")
+    assert fault(written(tmp_path / "d.xlf", undefined)).startswith("d.xlf, line 7, column 45 ")
+    latin = XLIFF_1.encode("latin-1")
+    assert fault(written(tmp_path / "e.xlf", latin)).startswith("e.xlf, line 5 is not utf-8: ")
+    deep = units_1("<group>" * 300 + "</group>" * 300)
+    assert fault(written(tmp_path / "f.xlf", deep)) == (
+        "f.xlf, line 1: the XML has more than 256 levels of elements: flatten it"
+    )
+    assert fault(written(tmp_path / "g.xlf", "")).startswith("g.xlf is empty")
     assert "root element is <tmx>, not <xliff>" in fault(written(tmp_path / "c.xlf", tmx("")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8-sig", "shift_jis"])
+def test_xliff_is_read_in_its_encoding(encoding: str, tmp_path: Path) -> None:
+    declared = encoding.removesuffix("-sig")
+    text = XLIFF_1.replace('"1.0"', f'"1.0" encoding="{declared}"', 1)
+    if encoding == "shift_jis":
+        text = text.replace("ü", "表")
+    path = written(tmp_path / "a.xlf", text.replace("\n", "\r\n").encode(encoding))
+    assert pairs(path)[0] == (
+        "Press Start.",
+        "Start dr表cken." if "表" in text else "Start drücken.",
+    )
+    if encoding == "utf-16":  # some programs leave the declaration as it was
+        assert len(pairs(written(tmp_path / "b.xlf", text))) == 2
+
+
+def test_elements_of_other_namespaces_are_not_those_of_xliff(tmp_path: Path) -> None:
+    side = '<source>dog</source><target>Hund</target><target xmlns="urn:x">Katze</target>'
+    path = written(tmp_path / "a.xlf", units_1(f"<trans-unit>{side}</trans-unit>"))
+    assert pairs(path) == [("dog", "Hund")]
+
+
+def test_an_element_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmlstream._MAX_PENDING", 2**20)
+    for start, end in (("<!--", "-->"), ("<trans-unit><source>", "</source></trans-unit>")):
+        path = written(tmp_path / "a.xlf", units_1(f"{start}{'x ' * 2**21}{end}"))
+        assert fault(path).startswith("a.xlf, line 1: an element, tag or comment is larger than 1 ")
+
+
+@pytest.mark.parametrize("suffix", ["xlf", "po"])
+def test_memory_does_not_grow_with_the_file(suffix: str, tmp_path: Path) -> None:
+    side = '<source>a <g id="1">b</g></source><target>c</target>'
+    of_po = 'msgid "a"\nmsgstr "b"\n#  A comment that is not short\n'
+    part = of_po if suffix == "po" else f"<trans-unit>{side}</trans-unit>{' ' * 50}"
+    peaks = []
+    for n in (1_000, 8_000):
+        text = part * n if suffix == "po" else units_1(part * n)
+        path = written(tmp_path / f"a.{suffix}", text)
+        del text
+        tracemalloc.start()
+        assert sum(1 for _ in read_pairs(Corpus(pairs=str(path), src_column=1, tgt_column=2))) == n
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0] + 100_000
 
 
 # ---- PO
@@ -607,10 +666,10 @@ def test_only_a_newline_ends_a_line_of_a_po_file(tmp_path: Path) -> None:
 
 
 def test_a_malformed_po_file_is_reported_with_its_line(tmp_path: Path) -> None:
-    assert fault(written(tmp_path / "a.po", 'msgid "a"\nmsgstr "b" c "d"\n')).startswith(
-        "a.po, line 2: malformed PO ("
+    assert fault(written(tmp_path / "a.po", 'msgid "a"\nmsgstr "b" c "d"\n')) == (
+        'a.po, line 2: the string must be enclosed in ", with \\" inside it: correct \'"b" c "d"\''
     )
-    assert fault(written(tmp_path / "b.po", "plain text\n")).startswith("b.po, line 1: malformed")
+    assert fault(written(tmp_path / "b.po", "plain text\n")).startswith("b.po, line 1 is not valid")
     latin = PO.encode().replace(b"Hund", b"sch\xf6n")
     assert fault(written(tmp_path / "c.po", latin)).startswith("c.po, line 9, byte 12: 0xf6 is not")
     assert fault(written(tmp_path / "d.po", PO.replace("UTF-8", "EUC-JP") + "# €")).startswith(
@@ -636,6 +695,33 @@ def test_messages_that_are_not_utf8_may_be_left_out(
     assert pairs(path, errors="skip") == PO_PAIRS[1:]
     assert f"{path}: 1 line is not UTF-8 and was left out: line 9" in caplog.messages
     assert pairs(path, errors="replace")[0] == ("dog", "sch\ufffdn")
+
+
+def test_the_grammar_of_po_is_that_of_gettext(tmp_path: Path) -> None:
+    content = PO + (
+        '#no space\n#,fuzzy\nmsgid "x"\nmsgstr "y"\n\n'
+        'msgid "\\x41\\303\\244\\a" "b"\nmsgstr"c"\n\n#| odd\nmsgid "last"\nmsgstr "d"\n#:\n'
+    )
+    path = written(tmp_path / "a.po", content)
+    assert pairs(path) == [*PO_PAIRS, ("Aä\ab", "c"), ("last", "d")]
+    for wrong in ("msgid foo", 'msgid "a', 'msgid "a\\"', 'msgid "a"\n\n# end\n'):
+        path = written(tmp_path / "b.po", f"{PO}\n{wrong}\n")
+        assert fault(path).startswith("b.po, line 33: ")
+
+
+def test_the_header_of_a_po_file_applies_to_what_follows_it(tmp_path: Path) -> None:
+    english = PO.replace("Language: de", "Language: en")
+    path = written(tmp_path / "a.po", PO + "\n" + english)
+    assert pairs(path, "en", "de") == [*PO_PAIRS, *((tgt, src) for src, tgt in PO_PAIRS)]
+    assert fault(written(tmp_path / "b.po", 'msgid "a"\nmsgstr "b"\n' + PO), "en", "fr").startswith(
+        "b.po has translations into de, not into fr"
+    )
+
+
+@pytest.mark.parametrize("language", ["a" + " " * 100_000 + "b", "ab" + "_a" * 50_000 + "!"])
+def test_a_hostile_language_of_a_po_header_costs_linear_time(language: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.po", PO.replace("Language: de", f"Language: {language}"))
+    assert pairs(path, "en", "de") == PO_PAIRS
 
 
 def test_an_empty_po_file_has_no_pairs(tmp_path: Path) -> None:
@@ -885,18 +971,15 @@ def test_the_format_is_known_by_name_or_content(
         assert format_of(utf16) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "library"), [("a.tmx", "lxml"), ("a.xlf", "lxml"), ("a.po", "polib")]
-)
 def test_a_missing_library_is_reported_with_the_extra(
-    name: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, library, None)
-    path = written(tmp_path / name, "x")
+    monkeypatch.setitem(sys.modules, "lxml", None)
+    path = written(tmp_path / "a.tmx", "x")
     with pytest.raises(RunError) as error:
         pairs(path)
     assert str(error.value) == (
-        f"{path} needs {library}: install yakusu with its extra 'corpora', as in pip install "
+        f"{path} needs lxml: install yakusu with its extra 'corpora', as in pip install "
         "'.[corpora]'"
     )
     assert languages_in(str(written(tmp_path / "a.csv", "a,b\n"))) == ([], "")

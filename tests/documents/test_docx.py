@@ -426,7 +426,7 @@ def test_case_has_no_meaning_in_names_of_parts_and_types() -> None:
 
 
 def test_a_document_with_too_many_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.documents.xmltree._MAX_ELEMENTS", 1000)
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_ELEMENTS", 1000)
     told = message(docx_of("<w:p/>" * 1000))
     assert told == f"{MAIN}, line 2: the XML has more than 1,000 elements: split the file"
     assert list(opened(docx_of("<w:p/>" * 997)).texts) == []

@@ -4,11 +4,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import polib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yakusu.data.files.po import Entry, PoReader
 from yakusu.data.lines.private_use import empty
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.po import PoDocument, read
@@ -267,51 +267,76 @@ STRINGS = st.text(
     st.sampled_from('ab "\\\n\té日%{}\U000f0002')
     | st.characters(codec="utf-8", exclude_categories=["Cc"])
 )
-ENTRIES = st.builds(
-    polib.POEntry,
-    msgid=STRINGS.filter(bool),
-    msgstr=st.sampled_from(["", "", "Ja", "Ja\n"]),
-    msgctxt=st.none() | st.sampled_from(["menu", ""]),
-    comment=st.sampled_from(["", "A note", "Two\nlines"]),
-    tcomment=st.sampled_from(["", "A comment"]),
-    flags=st.lists(st.sampled_from(["fuzzy", "no-wrap"]), unique=True),
-    obsolete=st.booleans(),
-    previous_msgid=st.none() | st.just("Before"),
+COMMENTS = ["# A comment", "#. A note", "#: a.c:1", '#| msgid "Before"', "#, no-wrap", "#, fuzzy"]
+ENTRIES = st.tuples(
+    st.lists(st.sampled_from(COMMENTS), unique=True).map(
+        lambda them: sorted(them, key=COMMENTS.index)
+    ),
+    st.none() | st.sampled_from(["menu", ""]),  # msgctxt
+    STRINGS.filter(bool),  # msgid
+    st.sampled_from(["", "", "Ja", "Ja\n"]),  # msgstr
 )
-# Characters at which polib, not gettext, ends a line, and escapes that it does not know.
-SEPARATORS = str.maketrans(dict.fromkeys("\a\b\v\f\x1c\x1d\x1e\x85\u2028\u2029\r", "_"))
 
 
-def fields(entry: polib.POEntry) -> tuple[object, ...]:
+def quoted(text: str, width: int) -> str:
+    """A string of a PO file, divided into lines."""
+    chunks = [text[at : at + width] for at in range(0, len(text), width)] or [""]
+    names = {"\n": "\\n", '"': '\\"', "\\": "\\\\"}
+    return "\n".join(f'"{"".join(names.get(c, c) for c in chunk)}"' for chunk in chunks)
+
+
+def entries_of(data: str) -> list[Entry]:
+    return list(PoReader("UTF-8").entries(data.split("\n")))
+
+
+def fields(entry: Entry) -> tuple[object, ...]:
     """Everything but the translation and whether it is fuzzy."""
-    flags = [flag for flag in entry.flags if flag != "fuzzy"]
-    comments = (entry.comment, entry.tcomment, entry.previous_msgid, entry.obsolete)
-    return entry.msgctxt, entry.msgid, flags, comments
+    return {key: item.value for key, item in entry.strings.items()}, entry.flags - {"fuzzy"}
+
+
+def comments(data: str) -> list[str]:
+    """Lines with comments that are not flags."""
+    return [line for line in data.split("\n") if line.startswith("#") and line[1:2] != ","]
 
 
 @settings(deadline=None)
-@given(st.lists(ENTRIES, max_size=4), st.sampled_from([10, 78, 1000]), st.booleans())
-def test_polib_reads_the_result_and_finds_nothing_else_changed(
-    entries: list[polib.POEntry], width: int, retranslate: bool
+@given(
+    st.lists(st.tuples(ENTRIES, st.booleans()), max_size=4),
+    st.sampled_from([10, 78, 1000]),
+    st.booleans(),
+)
+def test_nothing_but_the_translations_and_fuzzy_changes(
+    entries: list[tuple[tuple[list[str], str | None, str, str], bool]],
+    width: int,
+    retranslate: bool,
 ) -> None:
-    file = polib.POFile(wrapwidth=width)
-    file.metadata = {"Content-Type": "text/plain; charset=UTF-8"}
-    for entry in entries:
-        entry.msgid = entry.msgid.translate(SEPARATORS)
-        file.append(entry)
-    data = str(file)
-    file = polib.pofile(data)
+    data = HEADER
+    for (lines, context, msgid, msgstr), obsolete in entries:
+        lines = [*lines, *([] if context is None else [f"msgctxt {quoted(context, width)}"])]
+        text = "\n".join(
+            [*lines, f"msgid {quoted(msgid, width)}", f"msgstr {quoted(msgstr, width)}"]
+        )
+        data += "\n" + ("#~ " + text.replace("\n", "\n#~ ") if obsolete else text) + "\n"
     document = opened(data, retranslate=retranslate)
     assert document.render([" "] * len(document.texts)) == data.encode()
-    result = polib.pofile(document.render([f"x{text}y" for text in document.texts]).decode())
-    assert [fields(entry) for entry in result] == [fields(entry) for entry in file]
-    for old, new in zip(file, result, strict=True):
-        body = old.msgid.strip()
-        if old.obsolete or (old.msgstr and not retranslate) or not any(map(str.isalpha, body)):
-            assert (new.msgstr, new.fuzzy) == (old.msgstr, old.fuzzy)
+    result = document.render([f"x{text}y" for text in document.texts]).decode()
+    assert comments(result) == comments(data)
+    before, after = entries_of(data), entries_of(result)
+    assert list(map(fields, after)) == list(map(fields, before))
+    for old, new in zip(before, after, strict=True):
+        msgid, was, now = old.strings["msgid"].value, old.forms[0].value, new.forms[0].value
+        body = msgid.strip()
+        if (was and not retranslate) or not any(map(str.isalpha, body)):
+            assert (now, new.flags) == (was, old.flags)
         else:
-            assert new.msgstr == old.msgid.replace(body, f"x{body}y")
-            assert new.fuzzy
+            assert now == msgid.replace(body, f"x{body}y")
+            assert "fuzzy" in new.flags
+
+
+def test_a_byte_order_mark_stays_at_the_start() -> None:
+    data = b'\xef\xbb\xbfmsgid "Yes"\nmsgstr ""\n'
+    expected = b'\xef\xbb\xbf#, fuzzy\nmsgid "Yes"\nmsgstr "Ja"\n'
+    assert opened(data).render(["Ja"]) == expected
 
 
 @pytest.mark.skipif(not shutil.which("msgfmt"), reason="gettext is not installed")

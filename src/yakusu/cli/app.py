@@ -32,7 +32,7 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("torch", "tensorboard"), "train"),
     **dict.fromkeys(("constriction", "matplotlib", "numba", "scipy", "sklearn"), "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
-    **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
+    **dict.fromkeys(("lxml", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
     "yaml": "import",
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),

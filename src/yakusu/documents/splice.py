@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import AnyStr, Generic
 
+from yakusu.data.files.text import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 
 # The source between two positions, with the texts in it replaced.
 Copy = Callable[[int, int], AnyStr]
-BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from yakusu.data.files.text import BYTE_ORDER_MARKS
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Inline, Piece, PieceKind, formatted_inline
-from yakusu.documents.splice import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")

@@ -1,25 +1,203 @@
 """PO: the messages of a program and their translations (gettext).
 
-This module needs polib (extra 'corpora').
+The grammar is gettext's.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from yakusu.data.files.compressed import missing_library, open_binary
+from yakusu.data.files.compressed import open_binary
 from yakusu.data.files.text import Pair, PairFile, decode_lines, extends_ascii, one_line
 from yakusu.data.languages import closeness
 from yakusu.errors import DataError
 
-if TYPE_CHECKING:
-    from polib import POEntry, POFile
-
-_CHARSET = re.compile(rb'"Content-Type:[^"]*?charset=([\w.:-]+)')
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*')
+_KEYWORD = re.compile(
+    r"(msgctxt|msgid_plural|msgid|msgstr|domain)\b\s*(?:\[\s*(\d{1,4})\s*\])?\s*(.*)"
+)
+_OBSOLETE = re.compile(r"#~\s*msgid\b")
+_CHARSET = re.compile(rb"Content-Type:[^\\]{0,200}?charset=([A-Za-z0-9_.:-]{1,100})")
+_LANGUAGE = re.compile(r"^Language:(.*)$", re.M)
+_CODE = re.compile(r"([a-z]{2,3}(?:[-_][\w-]*\w)?)(?:@\w+)?", re.I)  # sr@latin -> sr
+_ESCAPE = re.compile(r"((?:\\[0-7]{1,3}|\\x[0-9a-fA-F]{1,2})+)|\\(.)", re.DOTALL)
+ESCAPES = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))  # character after "\": meaning
 _HEAD = 2**16  # bytes that hold the header
 _INVALID = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
+
+
+@dataclass
+class Field:
+    """A string of an entry: its lines are `start` to `end`, without `end`.
+
+    Attributes:
+        value: The string.
+        chunks: The parts between quotation marks, with their escape sequences.
+    """
+
+    start: int
+    end: int
+    value: str = ""
+    chunks: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Entry:
+    """An entry that is not obsolete.
+
+    Attributes:
+        comments_end: The line of "#|" or the first keyword, where "#," is inserted.
+        flag_lines: Lines with flags.
+        flags: All flags.
+        strings: msgctxt, msgid and msgid_plural.
+        forms: The msgstr of each form; a message without plural has form 0.
+    """
+
+    comments_end: int
+    flag_lines: list[int] = field(default_factory=list)
+    flags: set[str] = field(default_factory=set)
+    strings: dict[str, Field] = field(default_factory=dict)
+    forms: dict[int, Field] = field(default_factory=dict)
+
+    @property
+    def is_header(self) -> bool:
+        """Whether the message is the empty one, whose translation describes the file."""
+        return self.strings["msgid"].value == "" and "msgctxt" not in self.strings
+
+
+class PoReader:
+    """Reads the entries of a PO file from its lines.
+
+    Args:
+        encoding: The charset of the file, in which escape sequences stand for bytes.
+        name: Name of the file in error messages, if they are to begin with it.
+
+    Attributes:
+        n_obsolete: Number of obsolete messages so far.
+    """
+
+    def __init__(self, encoding: str, name: str = "") -> None:
+        self.n_obsolete = 0
+        self._where = f"{name}, " if name else ""
+        self._encoding = encoding
+        self._entry = Entry(0)
+        self._field: Field | None = None
+        self._finished: Entry | None = None
+        self._previous = 0  # the first of the "#|" lines above the current line, or this line
+
+    def entries(self, lines: Iterable[str]) -> Iterator[Entry]:
+        """Yield each entry when its last line was read.
+
+        Raises:
+            DataError: A line is not valid in a PO file; the message gives its number.
+        """
+        number = -1
+        for number, line in enumerate(lines):
+            self._read_line(number, line.strip())
+            if not line.lstrip().startswith("#|"):
+                self._previous = number + 1
+            if self._finished:
+                yield self._finished
+                self._finished = None
+        self._finish(number + 1)
+        if self._finished:
+            yield self._finished
+
+    def _read_line(self, number: int, line: str) -> None:
+        if line.startswith("#"):
+            self._read_comment(number, line)
+        elif line.startswith('"'):
+            self._read_strings(number, line)
+        elif keyword := _KEYWORD.fullmatch(line):
+            self._read_keyword(number, keyword[1], keyword[2])
+            self._read_strings(number, keyword[3])
+        elif line:
+            raise self._error(number, f" is not valid in a PO file: correct {line[:40]!r}")
+
+    def _read_comment(self, number: int, line: str) -> None:
+        if self._entry.forms or line.startswith("#~"):
+            self._finish(number)
+        if line.startswith("#,"):
+            self._entry.flag_lines.append(number)
+            self._entry.flags |= {flag.strip() for flag in line[2:].split(",")}
+        elif _OBSOLETE.match(line):
+            self.n_obsolete += 1
+
+    def _read_keyword(self, number: int, keyword: str, form: str | None) -> None:
+        if keyword == "domain" or (self._entry.forms and keyword in ("msgctxt", "msgid")):
+            self._finish(number)
+        entry = self._entry
+        previous = {"msgid_plural": "msgid", "msgstr": "msgid"}.get(keyword)
+        index = int(form or 0)
+        if (
+            keyword in entry.strings
+            or (keyword == "msgstr" and index in entry.forms)
+            or (previous and previous not in entry.strings)
+            or (keyword != "msgstr" and form is not None)
+        ):
+            raise self._error(number, f": {keyword} is not expected here: correct the entry")
+        self._field = Field(number, number + 1)
+        if keyword == "msgstr":
+            entry.forms[index] = self._field
+        elif keyword != "domain":
+            if not entry.strings:
+                entry.comments_end = self._previous
+            entry.strings[keyword] = self._field
+
+    def _read_strings(self, number: int, text: str) -> None:
+        if self._field is None:
+            raise self._error(number, ": a string without msgid or msgstr: correct it")
+        at = 0
+        while string := _STRING.match(text, at):
+            self._field.chunks.append(string[1])
+            at = string.end()
+        if at < len(text):
+            reason = f'the string must be enclosed in ", with \\" inside it: correct {text[:40]!r}'
+            raise self._error(number, f": {reason}")
+        self._field.end = number + 1
+
+    def _finish(self, number: int) -> None:
+        """End the entry; `number` is the line after it."""
+        entry = self._entry
+        if entry.forms:
+            for item in (*entry.strings.values(), *entry.forms.values()):
+                item.value = _ESCAPE.sub(self._character, "".join(item.chunks))
+            self._finished = entry
+        elif entry.strings:
+            first = next(iter(entry.strings.values())).start
+            raise self._error(first, ": the entry has no msgstr: add it")
+        self._entry = Entry(number)
+        self._field = None
+
+    def _error(self, number: int, problem: str) -> DataError:
+        return DataError(f"{self._where}line {number + 1}{problem}")
+
+    def _character(self, found: re.Match[str]) -> str:
+        if found[1]:  # bytes in the encoding of the file
+            codes = re.findall(r"\\(?:x([0-9a-fA-F]+)|([0-7]+))", found[1])
+            octets = bytes(int(x, 16) if x else int(o, 8) & 255 for x, o in codes)
+            return octets.decode(self._encoding, errors="replace")
+        return ESCAPES.get(found[2], found[2])
+
+
+def charset_of(head: bytes) -> str:
+    """Return the charset that the header of a PO file names; UTF-8 by default.
+
+    Args:
+        head: The file, or the first part of it.
+    """
+    header = b"".join(re.split(rb"\nmsgid\b", head, maxsplit=2)[:2])
+    found = _CHARSET.search(header)
+    name = found[1].decode("ascii") if found else "CHARSET"
+    return "UTF-8" if name == "CHARSET" else name  # of a template
+
+
+def language_of_header(header: str) -> str:
+    """Return the language of the translations that the header of a PO file names, or ""."""
+    found = _LANGUAGE.search(header)
+    return found[1].strip(" \t") if found else ""
 
 
 def read_po(file: PairFile) -> Iterator[Pair]:
@@ -30,38 +208,36 @@ def read_po(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: The file is malformed, or is in another language than the columns say.
     """
-    catalogue = _parse(file)
-    reverse = _is_reversed(file, _language(catalogue))
+    charset = _charset(file.path)
+    reader = PoReader(charset, file.path)
+    reverse = _is_reversed(file, "")
     left_out = Counter[str]()
-    for entry in catalogue:
-        kind = "obsolete" if entry.obsolete else "fuzzy" if entry.fuzzy else "untranslated"
-        pairs = [] if kind != "untranslated" else [pair for pair in _pairs(entry) if all(pair)]
+    for entry in reader.entries(_lines(file, charset)):
+        if entry.is_header:
+            header = entry.forms.get(0)
+            code = _CODE.fullmatch(language_of_header(header.value if header else ""))
+            reverse = _is_reversed(file, code[1] if code else "")
+            continue
+        fuzzy = "fuzzy" in entry.flags
+        pairs = [] if fuzzy else [pair for pair in _pairs(entry) if all(pair)]
         if not pairs:
-            left_out[kind] += 1
+            left_out["fuzzy" if fuzzy else "untranslated"] += 1
         for source, target in pairs:
             if _INVALID.search(source + target):
                 continue  # counted by `file.errors`
             yield (target, source) if reverse else (source, target)
+    left_out += Counter(obsolete=reader.n_obsolete)
     if left_out:
         counts = ", ".join(f"{n:,} {kind}" for kind, n in sorted(left_out.items()))
         file.remark(f"{file.path}: messages left out: {counts}")
 
 
-def _pairs(entry: "POEntry") -> list[Pair]:
-    if not entry.msgid_plural:
-        return [(one_line(entry.msgid), one_line(entry.msgstr))]
-    forms = [one_line(text) for _, text in sorted(entry.msgstr_plural.items())]
-    if not forms:
-        return []
-    return [(one_line(entry.msgid), forms[0]), (one_line(entry.msgid_plural), forms[-1])]
-
-
-def _language(catalogue: "POFile") -> str:
-    """Return the language of the translations that the header names, or "": sr@latin -> sr."""
-    found = re.fullmatch(
-        r"([a-z]{2,3}(?:[-_]\w+)*)(?:@\w+)?", catalogue.metadata.get("Language", ""), re.I
-    )
-    return found[1] if found else ""
+def _pairs(entry: Entry) -> list[Pair]:
+    msgid = one_line(entry.strings["msgid"].value)
+    forms = [one_line(item.value) for _, item in sorted(entry.forms.items())]
+    if "msgid_plural" not in entry.strings:
+        return [(msgid, forms[0])]
+    return [(msgid, forms[0]), (one_line(entry.strings["msgid_plural"].value), forms[-1])]
 
 
 def _is_reversed(file: PairFile, language: str) -> bool:
@@ -82,44 +258,26 @@ def _is_reversed(file: PairFile, language: str) -> bool:
     )
 
 
-class _Content(str):
-    """Content of a file; only "\\n" ends a line of it, unlike in a str, which polib would split."""
-
-    def splitlines(self, keepends: bool = False) -> list[str]:
-        return self.split("\n")
-
-
-def _parse(file: PairFile) -> "POFile":
-    try:
-        import polib
-    except ModuleNotFoundError as error:
-        raise missing_library(error, file.path) from error
-    content = _Content(_content(file))
-    try:
-        return polib.pofile(content, encoding="utf-8")
-    except (OSError, ValueError, IndexError, KeyError, AttributeError) as error:
-        found = re.search(r"line (\d+)\)?:?\s*(.*)", str(error))
-        line, reason = found.groups() if found else ("?", "")
+def _charset(path: str) -> str:
+    with open_binary(Path(path)) as stream:
+        charset = charset_of(stream.peek(_HEAD)[:_HEAD])
+    if not extends_ascii(charset):
         raise DataError(
-            f"{file.path}, line {line}: malformed PO{f' ({reason})' if reason else ''}: correct "
-            "the line (msgfmt -c checks a file)"
-        ) from error
+            f"{path}: its header names the charset {charset}, which is unknown or not for "
+            "PO files: convert the file to UTF-8 and correct Content-Type in the header"
+        )
+    return "UTF-8" if charset.upper() in ("UTF8", "ASCII", "US-ASCII") else charset
 
 
-def _content(file: PairFile) -> str:
-    """Return the text of a PO file in the encoding that its header names, UTF-8 by default."""
+def _lines(file: PairFile, charset: str) -> Iterator[str]:
+    """Read the lines of a file in a charset."""
     with open_binary(Path(file.path)) as stream:
-        declared = _CHARSET.search(stream.peek(_HEAD)[:_HEAD])
-        charset = declared[1].decode() if declared else "UTF-8"
-        if charset.upper() in ("UTF-8", "UTF8", "ASCII", "US-ASCII", "CHARSET"):
-            return "\n".join(decode_lines(stream, file.path, errors=file.errors))
-        if not extends_ascii(charset):
-            raise DataError(
-                f"{file.path}: its header names the charset {charset}, which is unknown or not for "
-                "PO files: convert the file to UTF-8 and correct Content-Type in the header"
-            )
+        if charset.upper() == "UTF-8":
+            yield from decode_lines(stream, file.path, errors=file.errors)
+            return
         try:
-            return stream.read().decode(charset)
+            for line in stream:
+                yield line.decode(charset)
         except UnicodeError as error:
             raise DataError(
                 f"{file.path} is not in {charset}, which its header names: correct "

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yakusu.data.files.compressed import missing_library, open_binary
-from yakusu.data.files.text import refuse_binary
+from yakusu.data.files.xmlstream import is_line_break, is_not_utf16, other_root, refuse_other_files
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-_BREAK_TYPE = re.compile(r"(xlf:|x-(html-)?)?(lb|br)")
-_BREAK_CODE = re.compile(r"\s*(<(\w+:)?br\b[^>]*>|(\\r)?\\n|\n)\s*", re.IGNORECASE)
 _HEAD = 4096  # bytes searched for the encoding and for declarations of entities
-_UTF16_DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"']utf-?16", re.IGNORECASE)
 
 
 def read_elements(path: str, root: str, names: Sequence[str]) -> Iterator["Element"]:
@@ -71,22 +68,17 @@ def read_elements(path: str, root: str, names: Sequence[str]) -> Iterator["Eleme
 def _encoding(file: io.BufferedReader, path: str) -> str | None:
     """Return the encoding of a file that declares a wrong one; None: as declared."""
     head = file.peek(_HEAD)[:_HEAD]
-    if not head.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):  # byte order marks and white space
-        raise DataError(f"{path} is empty: specify another file, or create it again")
-    refuse_binary(head, path)
+    refuse_other_files(head, path)
     if b"<!ENTITY" in head.replace(b"\0", b""):
         raise _entities(path)
-    # Some programs convert a file to UTF-8 and leave the declaration as it was.
-    return "utf-8" if b"\0" not in head and _UTF16_DECLARED.match(head.lstrip()) else None
+    return "utf-8" if is_not_utf16(head) else None
 
 
 def _check(element: "Element", path: str, root: str) -> None:
     tree = element.getroottree()
     name = local_name(tree.getroot())
     if name != root:
-        raise DataError(
-            f"{path} is XML of another kind: its root element is <{name}>, not <{root}>"
-        )
+        raise other_root(path, name, root)
     subset = tree.docinfo.internalDTD
     if subset is not None and any(True for _ in subset.iterentities()):
         raise _entities(path)
@@ -149,19 +141,10 @@ def text_of(element: "Element", code: frozenset[str], path: str) -> str:
                 "the character itself"
             )
         is_code = local_name(child) in code
-        if _is_line_break(child, is_code=is_code):
+        content = "".join(map(str, child.itertext())) if is_code else ""
+        if is_line_break(child.attrib, content):
             parts.append(" ")
         if not is_code:
             parts.append(text_of(child, code, path))
         parts.append(child.tail or "")
     return "".join(parts)
-
-
-def _is_line_break(element: "Element", *, is_code: bool) -> bool:
-    """Whether an inline element says that it is a line break, or holds the code of one."""
-    types = (element.get(name, "") for name in ("type", "ctype", "subType"))
-    codes = (element.get(name, "") for name in ("equiv-text", "equiv", "disp"))
-    content = "".join(map(str, element.itertext())) if is_code else ""
-    return any(map(_BREAK_TYPE.fullmatch, types)) or any(
-        map(_BREAK_CODE.fullmatch, (*codes, content))
-    )

@@ -22,6 +22,7 @@ T = TypeVar("T")
 _LISTED = 10  # line numbers in a warning
 _HEAD = 1024  # bytes that tell what a file is
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class InvalidLines:

@@ -1,4 +1,4 @@
-"""XLIFF 1.2 and 2.x: the units that have a finished target.
+"""XLIFF 1.x and 2.x: the units of a file, and those that have a finished target as pairs.
 
 1.2   <trans-unit><source>Press <g id="1">Start</g>.</source><target>...</target></trans-unit>
 2.x   <unit><segment><source>Press <pc id="1">Start</pc>.</source><target>...</target></segment>
@@ -9,15 +9,13 @@ be divided into segments, <mrk mtype="seg" mid="1">, of which some may lack a tr
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from yakusu.data.files.safexml import local_name, read_elements, text_of
 from yakusu.data.files.text import Pair, PairFile, one_line
+from yakusu.data.files.xmlstream import is_line_break, stream_elements
+from yakusu.data.files.xmltree import Element, Other, Text
 from yakusu.data.languages import UnitLanguages, find_pair, language_pair
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element as Element
 
 HEAD = 2**16  # bytes of a file that show its format; it may begin with long comments
 _IS_XLIFF = re.compile(
@@ -25,9 +23,60 @@ _IS_XLIFF = re.compile(
 )
 _CODE = frozenset(("bpt", "ept", "it", "ph"))
 _UNITS = ("trans-unit", "unit")
-_PARENTS = ("group", "file")  # read only to be removed when they are complete
-_UNTRANSLATED = ("new", "initial", "needs-translation")
+UNTRANSLATED = ("new", "needs-translation", "initial")  # states of a target that copies the source
+LANGUAGES = ("source-language", "target-language"), ("srcLang", "trgLang")  # XLIFF 1.x, 2.x
 _MACHINE = re.compile(r".*-mt|mt-.*|.*:mt")  # state-qualifier of 1.2, subState of 2.x
+
+
+@dataclass(frozen=True)
+class XliffPart:
+    """A <trans-unit> of XLIFF 1.x or a <segment> of 2.x.
+
+    Attributes:
+        element: The element.
+        source: Its <source>.
+        target: Its <target>, if it has one.
+    """
+
+    element: Element
+    source: Element
+    target: Element | None
+
+    @property
+    def state(self) -> str:
+        """The state of the target, or ""."""
+        return self._attribute("state", "state")
+
+    @property
+    def detail(self) -> str:
+        """What the state means in more detail: "leveraged-mt", "yakusu:mt", or ""."""
+        return self._attribute("state-qualifier", "subState")
+
+    def _attribute(self, name_1: str, name_2: str) -> str:
+        if self.element.name == "segment":
+            return self.element.attributes.get(name_2, "")
+        return self.target.attributes.get(name_1, "") if self.target else ""
+
+    @property
+    def divided(self) -> Element:
+        """The source as divided into segments, if it is."""
+        return next(iter(self.element.named("seg-source")), self.source)
+
+
+def xliff_parts(unit: Element) -> Iterator[XliffPart]:
+    """Yield the parts of a <trans-unit> or <unit> that have a source."""
+    for element in [unit] if unit.name == "trans-unit" else unit.named("segment"):
+        for source in element.named("source")[:1]:
+            yield XliffPart(element, source, next(iter(element.named("target")), None))
+
+
+def marked_segments(side: Element) -> list[Element]:
+    """Return the elements for the segments of a <source>, <seg-source> or <target> of XLIFF 1.2."""
+    return [
+        element
+        for element in side.descendants()
+        if element.name == "mrk" and element.attributes.get("mtype") == "seg"
+    ]
 
 
 def is_xliff(head: bytes) -> bool:
@@ -46,8 +95,8 @@ def read_xliff(file: PairFile) -> Iterator[Pair]:
     wanted = language_pair(file.path, file.columns, lambda: xliff_languages(file.path)[0])
     languages = UnitLanguages(file.path, wanted)
     left_out = Counter[str]()
-    for unit in read_elements(file.path, "xliff", (*_UNITS, *_PARENTS)):
-        for texts, state in _segments(unit, file.path):
+    for unit in _units(file.path):
+        for texts, state in _segments(unit):
             if state or not texts[1].strip():
                 left_out[state or "untranslated"] += 1
                 continue
@@ -62,37 +111,31 @@ def read_xliff(file: PairFile) -> Iterator[Pair]:
         file.remark(f"{file.path}: units or segments left out: {counts}")
 
 
-def _segments(unit: "Element", path: str) -> Iterator[tuple[Pair, str]]:
+def _units(path: str) -> Iterator[Element]:
+    return stream_elements(path, "xliff", lambda _, name: name in _UNITS)
+
+
+def _segments(unit: Element) -> Iterator[tuple[Pair, str]]:
     """Yield the source and the target of each segment, and why it is not finished, or ""."""
-    if local_name(unit) == "trans-unit":
-        sides = _sides(unit)
-        if "source" in sides:
-            state = _state_1(unit, sides.get("target"))
-            yield from ((pair, state) for pair in _marked_pairs(sides, path))
-        return
-    _insert_codes(unit)
-    for segment in unit.iterfind("{*}segment"):
-        sides = _sides(segment)
-        if "source" in sides:
-            state = _state(segment.get("state", ""), segment.get("subState", ""))
-            yield _texts(sides, path), state if "target" in sides else ""
+    native = {
+        data.attributes.get("id"): data.text
+        for each in unit.named("originalData")
+        for data in each.named("data")
+    }
+    for part in xliff_parts(unit):
+        state = _unfinished(part)
+        for pair in _pairs(part, native):
+            yield pair, state
 
 
-def _sides(unit: "Element") -> dict[str, "Element"]:
-    return {local_name(child): child for child in unit if isinstance(child.tag, str)}
-
-
-def _texts(sides: dict[str, "Element"], path: str) -> Pair:
-    target = text_of(sides["target"], _CODE, path) if "target" in sides else ""
-    return text_of(sides["source"], _CODE, path), target
-
-
-def _marked_pairs(sides: dict[str, "Element"], path: str) -> Iterator[Pair]:
+def _pairs(part: XliffPart, native: Mapping[str | None, str]) -> Iterator[Pair]:
     """Yield the pairs of segments with the same number; the whole unit if a side has none."""
-    sources = _marked(sides.get("seg-source", sides["source"]), path)
-    targets = _marked(sides["target"], path) if "target" in sides else {}
+    is_unit = part.element.name == "trans-unit"
+    sources = _marked(part.divided, native) if is_unit else {}
+    targets = _marked(part.target, native) if part.target else {}
     if not (sources and targets):
-        yield _texts(sides, path)
+        target = _text(part.target, native) if part.target else ""
+        yield _text(part.source, native), target
         return
     for number, source in sources.items():
         target = targets.get(number, "")
@@ -100,36 +143,47 @@ def _marked_pairs(sides: dict[str, "Element"], path: str) -> Iterator[Pair]:
             yield source, target
 
 
-def _marked(side: "Element", path: str) -> dict[str, str]:
+def _marked(side: Element, native: Mapping[str | None, str]) -> dict[str, str]:
     """Return the text of each segment by its number; its parts may be in several elements."""
     found: dict[str, str] = {}
-    for mark in side.iter("{*}mrk"):
-        if mark.get("mtype") == "seg":
-            number = mark.get("mid", "")
-            found[number] = found.get(number, "") + text_of(mark, _CODE, path)
+    for mark in marked_segments(side):
+        number = mark.attributes.get("mid", "")
+        found[number] = found.get(number, "") + _text(mark, native)
     return found
 
 
-def _state_1(unit: "Element", target: "Element | None") -> str:
-    """Return why a unit of XLIFF 1.2 is not finished, or ""."""
-    if target is None or unit.get("approved") == "yes":
+def _text(element: Element, native: Mapping[str | None, str]) -> str:
+    """The text of a segment without native code.
+
+    An element that stands for a line break becomes a space, because words may touch it.
+
+    Args:
+        element: The segment.
+        native: Native code that is stored apart, by its identifier.
+    """
+    parts = []
+    for child in element.children:
+        if isinstance(child, Text):
+            parts.append(child.text)
+        elif not isinstance(child, Other):
+            is_code = child.name in _CODE
+            code = native.get(child.attributes.get("dataRef"), child.text) if is_code else ""
+            if is_line_break(child.attributes, code):
+                parts.append(" ")
+            if not is_code:
+                parts.append(_text(child, native))
+    return "".join(parts)
+
+
+def _unfinished(part: XliffPart) -> str:
+    """Return why a translation is not finished, or ""."""
+    if part.target is None or part.element.attributes.get("approved") == "yes":
         return ""
-    return _state(target.get("state", ""), target.get("state-qualifier", ""))
-
-
-def _state(state: str, detail: str) -> str:
-    if _MACHINE.fullmatch(detail):
+    if _MACHINE.fullmatch(part.detail):
         return "machine-translated"
-    if state in _UNTRANSLATED:
+    if part.state in UNTRANSLATED:
         return "untranslated"
-    return "unfinished" if state.startswith("needs-") else ""
-
-
-def _insert_codes(unit: "Element") -> None:
-    """Put the native code of placeholders, which XLIFF 2 stores apart, into them."""
-    data = {each.get("id"): each.text for each in unit.iterfind("{*}originalData/{*}data")}
-    for code in unit.iter("{*}ph"):
-        code.text = data.get(code.get("dataRef"), code.text)
+    return "unfinished" if part.state.startswith("needs-") else ""
 
 
 def xliff_languages(path: str) -> tuple[list[str], str]:
@@ -138,24 +192,28 @@ def xliff_languages(path: str) -> tuple[list[str], str]:
     Raises:
         DataError: The file is malformed.
     """
-    for unit in read_elements(path, "xliff", _UNITS):
+    for unit in _units(path):
         codes = _languages(unit, None)
         return [code for code in codes if code], codes[0]
     return [], ""
 
 
-def _languages(unit: "Element", chosen: tuple[str, str] | None) -> tuple[str, str]:
+def _languages(unit: Element, chosen: tuple[str, str] | None) -> tuple[str, str]:
     """Return the source and target languages that the file or its root element states.
 
     Version 1.2 allows a file without a target language: it is taken for the chosen one.
     """
-    for parent in unit.iterancestors("{*}file", "{*}xliff"):
-        src = parent.get("source-language") or parent.get("srcLang")
-        tgt = parent.get("target-language") or parent.get("trgLang")
-        if src:
-            break
-    else:
-        src, tgt = None, None
-    if not tgt and src and chosen:
+    src = tgt = ""
+    parent = unit.parent
+    while parent and not src:
+        if parent.name in ("file", "xliff"):
+            src, tgt = (
+                next(filter(None, map(parent.attributes.get, names)), "")
+                for names in zip(*LANGUAGES, strict=True)
+            )
+        parent = parent.parent
+    if not src:
+        return "", ""
+    if not tgt and chosen:
         tgt = chosen[0] if find_pair(chosen, (src,))[0] is None else chosen[1]
-    return src or "", tgt or ""
+    return src, tgt

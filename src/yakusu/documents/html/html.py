@@ -7,13 +7,12 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from yakusu.data.files.text import extends_ascii
+from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
 from yakusu.documents.html.tokens import TEMPLATES, Attribute, TokenKind, tokens
 from yakusu.documents.inline import Inline, Piece, PieceKind, inline, text_pieces
 from yakusu.documents.splice import (
-    BYTE_ORDER_MARKS,
     Copy,
     DecodedFile,
     Segment,

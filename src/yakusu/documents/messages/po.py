@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from yakusu.data.files.po import Entry
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import Message, render_all
-from yakusu.documents.messages.po_entries import Entry, PoFile
+from yakusu.documents.messages.po_file import PoFile
 
 _PERCENT = re.compile(
     r"%(?:\d+\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?"
@@ -89,7 +90,7 @@ class PoDocument:
                     f"{error.object[error.start]!r}"
                 )
         self.skipped = skipped
-        return b"".join(_edited(self._file.lines, edits))
+        return self._file.bom + b"".join(_edited(self._file.lines, edits))
 
     def _edits(self, unit: _Unit, values: Mapping[int, str]) -> dict[int, tuple[int, list[bytes]]]:
         """The lines that change."""

@@ -12,21 +12,26 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from yakusu.documents.document import DocumentOptions
-from yakusu.documents.languages import check_language
-from yakusu.documents.messages.xliff_content import Content
-from yakusu.documents.xmltree import (
+from yakusu.data.files.xliff import (
+    LANGUAGES,
+    UNTRANSLATED,
+    XliffPart,
+    marked_segments,
+    xliff_parts,
+)
+from yakusu.data.files.xmltree import (
     Element,
     Text,
     XmlFile,
     attributes_of,
     with_attribute,
 )
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.languages import check_language
+from yakusu.documents.messages.xliff_content import Content
 from yakusu.errors import DataError
 
 _Edit = tuple[int, int, str]  # start, stop, new content
-_NOT_DONE = ("new", "needs-translation", "initial")  # states of a target that copies the source
-_ATTRIBUTES = ("source-language", "target-language"), ("srcLang", "trgLang")  # XLIFF 1.x, 2.x
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
 
 
@@ -67,7 +72,7 @@ class XliffDocument:
         (self._root,) = self._file.elements
         self._language = options.languages[1]
         self._is_2 = _version(self._root) == "2"
-        self._attributes = _ATTRIBUTES[self._is_2]
+        self._attributes = LANGUAGES[self._is_2]
         units = _segments if self._is_2 else _trans_units
         self._units = [
             unit
@@ -219,35 +224,31 @@ def _version(root: Element) -> str:
 def _trans_units(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
     """Units of XLIFF 1.x."""
     for element in _translatable(file, "trans-unit"):
-        sources = element.named("source")
-        if sources and element.attributes.get("approved") != "yes":
-            yield from _trans_unit(file, element, sources[0], retranslate=retranslate)
+        if element.attributes.get("approved") != "yes":
+            for part in xliff_parts(element):
+                yield from _trans_unit(file, part, retranslate=retranslate)
 
 
-def _trans_unit(
-    file: XmlFile, element: Element, source: Element, *, retranslate: bool
-) -> Iterator[_Unit]:
+def _trans_unit(file: XmlFile, part: XliffPart, *, retranslate: bool) -> Iterator[_Unit]:
     """The unit of an element, if there is something to translate."""
-    target = next(iter(element.named("target")), None)
-    state = target.attributes.get("state", "") if target else ""
-    template = next(iter(element.named("seg-source")), source)
-    segments = [item for item in template.descendants() if _is_segment(item)]
+    template = part.divided
+    segments = _with_content(template)
     if not segments:
-        template, segments = source, [source]
+        template, segments = part.source, [part.source]
     filled: dict[str, str] = {}
-    if target and not retranslate and _has_translation(file, source, target, state):
+    if part.target and not retranslate and _has_translation(file, part):
         filled = {
             item.attributes.get("mid", ""): file.raw(item.inner, item.inner_end)
-            for item in target.descendants()
-            if _is_segment(item) and item.text.strip()
+            for item in _with_content(part.target)
+            if item.text.strip()
         }
         if not filled:
             return
-    if state in _DONE:
+    if part.state in _DONE:
         return
     numbered = [(item, item.attributes.get("mid", "")) for item in segments]
     yield _Unit(
-        element,
+        part.element,
         template,
         [(item, Content(file, item)) for item, number in numbered if number not in filled],
         [
@@ -261,13 +262,9 @@ def _trans_unit(
 def _segments(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
     """Segments of XLIFF 2.x."""
     for unit in _translatable(file, "unit"):
-        for segment in unit.named("segment"):
-            state = segment.attributes.get("state", "")
-            target = next(iter(segment.named("target")), None)
-            for source in segment.named("source")[: state not in _DONE]:
-                done = target and _has_translation(file, source, target, state)
-                if retranslate or not done:
-                    yield _Unit(segment, source, [(source, Content(file, source))])
+        for part in xliff_parts(unit):
+            if part.state not in _DONE and (retranslate or not _has_translation(file, part)):
+                yield _Unit(part.element, part.source, [(part.source, Content(file, part.source))])
 
 
 def _translatable(file: XmlFile, name: str) -> Iterator[Element]:
@@ -282,18 +279,20 @@ def _translatable(file: XmlFile, name: str) -> Iterator[Element]:
     )
 
 
-def _is_segment(element: Element) -> bool:
-    """Whether an element of XLIFF 1.2 is a segment with content."""
-    is_seg = element.name == "mrk" and element.attributes.get("mtype") == "seg"
-    return is_seg and element.inner < element.end
+def _with_content(side: Element) -> list[Element]:
+    """The segments of XLIFF 1.2 that can have content: not <mrk mtype="seg"/>."""
+    return [item for item in marked_segments(side) if item.inner < item.end]
 
 
-def _has_translation(file: XmlFile, source: Element, target: Element, state: str) -> bool:
+def _has_translation(file: XmlFile, part: XliffPart) -> bool:
     """Whether a target is neither empty nor a copy of the source that is still to be translated."""
+    source, target = part.source, part.target
+    if not target:
+        return False
     copies = file.raw(target.inner, target.inner_end) == file.raw(source.inner, source.inner_end)
     codes = (item for item in target.descendants() if item.name not in ("target", "mrk"))
     has_content = bool(target.text.strip()) or next(codes, None) is not None
-    return has_content and not (copies and state in _NOT_DONE)
+    return has_content and not (copies and part.state in UNTRANSLATED)
 
 
 def _spliced(file: XmlFile, template: Element, new: Sequence[_Edit]) -> str:

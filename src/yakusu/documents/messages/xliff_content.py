@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from yakusu.data.files.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin

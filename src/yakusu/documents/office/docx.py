@@ -11,11 +11,11 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import takewhile
 
+from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.office.parts import OfficeDocument, read_part
-from yakusu.documents.xmltree import Element, XmlFile, escaped
 from yakusu.errors import DataError
 
 _WORD = {

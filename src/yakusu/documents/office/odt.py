@@ -9,12 +9,12 @@ translated paragraphs.
 import re
 from collections.abc import Hashable, Iterator
 
+from yakusu.data.files.xmltree import Element, Other, XmlFile, escaped
+from yakusu.data.files.xmltree import Text as CharacterData
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.office.parts import OfficeDocument, read_part
-from yakusu.documents.xmltree import Element, Other, XmlFile, escaped
-from yakusu.documents.xmltree import Text as CharacterData
 from yakusu.errors import DataError
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
+from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
 from yakusu.documents.office.archive import Archive
 from yakusu.documents.splice import Copy, Segment, Splicer
-from yakusu.documents.xmltree import Element, XmlFile
 from yakusu.errors import DataError
 
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from yakusu.data.files.text import extends_ascii
-from yakusu.documents.splice import BYTE_ORDER_MARKS
+from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.errors import DataError
 
 _ATTRIBUTE = re.compile(r"""(?<!\s)\s+([^\s=]++)\s*=\s*("[^"]*"|'[^']*')""")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _FORBIDDEN = re.compile("[\0-\x08\v\f\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 XML_SPACE = "http://www.w3.org/XML/1998/namespace space"  # name of the attribute xml:space
+WRONG_ENCODING = "convert the file to UTF-8 or correct its XML declaration"
 _MAX_DEPTH = 256
 _MAX_ELEMENTS = 1_000_000  # which take up to 1 GB of memory
 
@@ -48,7 +48,7 @@ class Element:
         name: Its name without prefix.
         prefix: Its prefix as written, with a colon, or "".
         attributes: Values by name; names are "namespace name", or "name" without a namespace.
-        parent: The element around it, None for those in `XmlFile.elements`.
+        parent: The element around it, None for the root.
         start: Where its start tag begins.
         inner: Where its content begins.
         inner_end: Where its end tag begins.
@@ -124,9 +124,11 @@ class XmlFile:
     """
 
     def __init__(self, data: bytes, wanted: Callable[[str, str], bool] | None = None) -> None:
-        self._bom, self._encoding = _encoding(data)
+        self._bom, self._encoding = encoding_of(data)
         self.content = _decoded(data[len(self._bom) :], self._encoding).encode()
-        self.elements = _Reader(self.content, wanted or (lambda *_: True)).found
+        builder = ElementBuilder(wanted or (lambda *_: True))
+        builder.feed(self.content, final=True)
+        self.elements = builder.found
         self._newline = "\r\n" if b"\r\n" in self.content else "\n"
 
     def raw(self, start: int, end: int) -> str:
@@ -158,8 +160,12 @@ class XmlFile:
         return self._bom + content.decode().encode(self._encoding, "xmlcharrefreplace")
 
 
-def _encoding(data: bytes) -> tuple[bytes, str]:
-    """The byte order mark, and the encoding."""
+def encoding_of(data: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark of a file, given its first bytes, and its encoding.
+
+    Raises:
+        DataError: The encoding is unknown, or not that of the file.
+    """
     bom = next(filter(data.startswith, BYTE_ORDER_MARKS), b"")
     if bom:
         return bom, BYTE_ORDER_MARKS[bom]
@@ -176,7 +182,7 @@ def _encoding(data: bytes) -> tuple[bytes, str]:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    advice = "convert the file to UTF-8 or correct its XML declaration"
+    advice = WRONG_ENCODING
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -190,14 +196,24 @@ def _decoded(data: bytes, encoding: str) -> str:
     return text
 
 
-class _Reader:
-    """Builds the elements. Tags, comments and instructions end where the next event begins."""
+class ElementBuilder:
+    """Builds the elements. Tags, comments and instructions end where the next event begins.
 
-    def __init__(self, content: bytes, wanted: Callable[[str, str], bool]) -> None:
+    Args:
+        wanted: Whether to keep the elements with this namespace and name.
+
+    Attributes:
+        found: The wanted elements that are in no other wanted element.
+        root: The root element, without content unless it is wanted.
+    """
+
+    def __init__(self, wanted: Callable[[str, str], bool]) -> None:
         self.found: list[Element] = []
+        self.root: Element | None = None
         self._wanted = wanted
         self._names: dict[str, tuple[str, str, str]] = {}
-        self._depth = self._n_elements = 0
+        self._n_fed = self._n_elements = 0
+        self._outer: list[Element] = []  # open elements that are not wanted
         self._open: list[Element] = []  # a wanted element and its open descendants
         self._started: Element | None = None  # its start tag ends at the next event
         self._ended: Element | Other | None = None  # it ends at the next event
@@ -216,14 +232,41 @@ class _Reader:
         parser.SkippedEntityHandler = self._entity
         parser.StartDoctypeDeclHandler = self._doctype
         parser.DefaultHandlerExpand = lambda _: self._event()
+
+    def feed(self, content: bytes, *, final: bool = False) -> None:
+        """Parse the next part of the content, in UTF-8.
+
+        Raises:
+            DataError: It is not well-formed, or it declares or uses entities.
+        """
         try:
-            parser.Parse(content, True)
+            self._parser.Parse(content, final)
         except expat.ExpatError as error:
             raise DataError(
                 f"line {error.lineno}, column {error.offset + 1} is not well-formed XML "
                 f"({expat.ErrorString(error.code)}): correct the file, or save it again"
             ) from error
-        self._complete(len(content))
+        self._n_fed += len(content)
+        if final:
+            self._complete(self._n_fed)
+
+    def take(self) -> list[Element]:
+        """Remove the complete elements from `found`, and return them."""
+        if not self._open:
+            self._n_elements = 0
+        n_complete = len(self.found) - bool(self._open)
+        taken, self.found = self.found[:n_complete], self.found[n_complete:]
+        return taken
+
+    @property
+    def line(self) -> int:
+        """The line that the parser has reached."""
+        return self._parser.CurrentLineNumber
+
+    @property
+    def n_pending(self) -> int:
+        """Bytes since the start of the wanted element, tag or comment that is not complete."""
+        return self._n_fed - (self._open[0].start if self._open else self._parser.CurrentByteIndex)
 
     def _event(self) -> int:
         """Return where an event begins, which is where the one before it ends."""
@@ -242,31 +285,30 @@ class _Reader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         at = self._event()
-        self._depth += 1
         self._n_elements += 1
-        if self._depth > _MAX_DEPTH:
+        if len(self._outer) + len(self._open) >= _MAX_DEPTH:
             raise self._error(f"the XML has more than {_MAX_DEPTH} levels of elements: flatten it")
         if self._n_elements > _MAX_ELEMENTS:
             raise self._error(f"the XML has more than {_MAX_ELEMENTS:,} elements: split the file")
         namespace, local, prefix = self._split(name)
-        if not self._open and not self._wanted(namespace, local):
-            return
-        named = {" ".join(filter(None, self._split(k)[:2])): v for k, v in attributes.items()}
-        parent = self._open[-1] if self._open else None
-        element = Element(namespace, local, prefix, named, parent, at)
-        if parent:
-            parent.children.append(element)
-        else:
+        named = {" ".join(self._split(k)[:2]) if " " in k else k: v for k, v in attributes.items()}
+        around = self._open or self._outer
+        parent = around[-1] if around else None
+        self._started = element = Element(namespace, local, prefix, named, parent, at)
+        self.root = self.root or element
+        if self._open:
+            self._open[-1].children.append(element)
+        elif self._wanted(namespace, local):
             self.found.append(element)
+        else:
+            self._outer.append(element)
+            return
         self._open.append(element)
-        self._started = element
 
     def _end(self, _: str) -> None:
         at = self._event()
-        self._depth -= 1
-        if self._open:
-            self._ended = self._open.pop()
-            self._ended.inner_end = at
+        self._ended = element = (self._open or self._outer).pop()
+        element.inner_end = at
 
     def _characters(self, text: str) -> None:
         if not self._pieces:

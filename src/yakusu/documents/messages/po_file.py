@@ -1,0 +1,136 @@
+"""The lines of a PO file, kept as bytes, so that those not replaced are written unchanged."""
+
+import codecs
+import gettext
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from yakusu.data.files.po import ESCAPES, Entry, PoReader, charset_of, language_of_header
+from yakusu.data.files.text import extends_ascii
+from yakusu.errors import DataError
+
+_NPLURALS = re.compile(
+    r"^Plural-Forms:.*?nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;\n]+)", re.M
+)
+_WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
+_WORD = re.compile(f"[{_WIDE}]\\s*|[^\\s{_WIDE}]+\\s*|\\s+")
+_MAX_FORMS = 10  # of a plural; no language has more than 6
+_WIDTH = 79  # columns of a line, as in gettext
+
+
+class PoFile:
+    """The lines and entries of a PO file.
+
+    Attributes:
+        bom: The byte order mark, or nothing.
+        lines: The lines after it, with their ends.
+        encoding: The charset of the header; UTF-8 if there is none.
+        entries: The entries, without obsolete ones.
+        n_forms: Number of plural forms that the header states, or None.
+        singular: The form of the number 1.
+        language: The target language that the header states, or "".
+        header_line: The line of the header.
+        wraps: Whether long strings are wrapped.
+
+    Raises:
+        DataError: The data is not a PO file.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        self.lines = re.findall(rb"[^\n]*\n|[^\n]+", data.removeprefix(self.bom))
+        self.encoding = _encoding(data)
+        lines = (self._decode(number, line) for number, line in enumerate(self.lines))
+        self.entries = list(PoReader(self.encoding).entries(lines))
+        self.wraps = _wraps(self.entries)
+        header = next((entry.forms.get(0) for entry in self.entries if entry.is_header), None)
+        text = header.value if header else ""
+        self.n_forms, self.singular = _plural_forms(text)
+        self.language = language_of_header(text)
+        self.header_line = header.start + 1 if header else 1
+
+    def _decode(self, number: int, line: bytes) -> str:
+        try:
+            return line.decode(self.encoding)
+        except UnicodeError as error:
+            raise DataError(
+                f"line {number + 1} is not {self.encoding}, the charset of the header: convert the "
+                "file or correct the charset"
+            ) from error
+
+    def write(self, keyword: str, value: str) -> list[str]:
+        """A keyword and its string, as lines without their ends."""
+        parts = re.findall(r"[^\n]*\n|[^\n]+", value)
+        line = f'{keyword} "{_escaped(value)}"'
+        if len(parts) < 2 and not (self.wraps and _columns(line) > _WIDTH):
+            return [line]
+        chunks = [chunk for part in parts for chunk in (_wrap(part) if self.wraps else [part])]
+        return [f'{keyword} ""', *(f'"{_escaped(chunk)}"' for chunk in chunks)]
+
+
+def _encoding(data: bytes) -> str:
+    """The charset of the header."""
+    name = charset_of(data)
+    if not extends_ascii(name):
+        raise DataError(f"the charset {name} of the header is unknown: convert the file to UTF-8")
+    return name
+
+
+def _wraps(entries: Sequence[Entry]) -> bool:
+    """Whether long strings are wrapped: one is, or there are none."""
+    has_long = False
+    for entry in entries:
+        for item in (*entry.strings.values(), *entry.forms.values()):
+            end = ""  # of the string so far
+            for chunk in item.chunks:
+                if end and end != "\\n":
+                    return True
+                has_long |= _columns(chunk) > _WIDTH and " " in chunk.strip()
+                end = (end + chunk)[-2:]
+    return not has_long
+
+
+def _plural_forms(header: str) -> tuple[int | None, int]:
+    """The number of forms that a header states, and the form of the number 1."""
+    found = _NPLURALS.search(header)
+    n_forms = int(found[1]) if found else 0
+    if found and 0 < n_forms <= _MAX_FORMS:
+        return n_forms, _form_of_one(found[2], n_forms)
+    return None, 0
+
+
+def _form_of_one(expression: str, n_forms: int) -> int:
+    """The form that an expression of Plural-Forms gives for the number 1."""
+    try:
+        form: int = gettext.c2py(expression)(1)
+    except (ValueError, ArithmeticError, RecursionError):
+        return 0
+    return form if 0 <= form < n_forms else 0
+
+
+def _escaped(text: str) -> str:
+    names = {character: name for name, character in ESCAPES.items()} | {'"': '"', "\\": "\\"}
+    return re.sub('[\a\b\f\n\r\t\v"\\\\]', lambda found: "\\" + names[found[0]], text)
+
+
+def _columns(text: str) -> int:
+    """Columns on a terminal."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
+
+
+def _wrap(text: str) -> list[str]:
+    """Break a string after white space or between ideographs."""
+    chunks = [""]
+    room = _WIDTH - 2  # quotation marks
+    for word in _WORD.findall(text):
+        size = _columns(_escaped(word))
+        if chunks[-1] and size > room:
+            chunks.append("")
+            room = _WIDTH - 2
+        chunks[-1] += word
+        room -= size
+    return chunks
