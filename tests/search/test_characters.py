@@ -100,7 +100,7 @@ def test_bytes_spell_complete_characters_of_the_targets(
     tiny: Tiny, sequences: Sequences, config: SearchConfig, length: int | None
 ) -> None:
     config, n_spelled = config.model_copy(update={"max_length": length}), 0
-    for seed in some(range(3)):
+    for seed in range(3):
         for best in search(model_of_bytes(tiny, seed), sequences(5, seed=seed), config):
             for hypothesis in best:
                 assert hypothesis.log_prob > -math.inf

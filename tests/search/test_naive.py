@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from tests.cases import THOROUGH
 from tests.search.naive import NaiveSearch
 from yakusu.data.vocabulary import EOS
 from yakusu.model.base import Seq2Seq
@@ -24,8 +25,16 @@ def agree(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
         assert one.score == pytest.approx(other.score, abs=1e-4)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-@pytest.mark.parametrize("beam", range(1, 7))
+# By default each beam with one of the penalties.
+CASES = [
+    (beam, alpha)
+    for beam in range(1, 7)
+    for number, alpha in enumerate((0.0, 0.6, 2.0))
+    if THOROUGH or (beam + number) % 3 == 0
+]
+
+
+@pytest.mark.parametrize(("beam", "alpha"), CASES)
 def test_beam_search_finds_what_the_naive_search_finds(
     clear: Clear, search: Search, sequences: Sequences, beam: int, alpha: float
 ) -> None:
