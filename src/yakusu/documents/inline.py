@@ -10,7 +10,7 @@ steps between are the same for all formats:
     merged       a pair without text is one EMPTY piece
     trimmed      what is not part of the sentence at both ends, and pairs around all of it, go
     formatted    text in another formatting than most is enclosed in a pair; only `formatted_inline`
-    marked     each pair and each EMPTY piece gets the next number
+    marked       each pair and each EMPTY piece gets the next number
     compose      the marks of a translation are pieces again, and pairs are nested
 """
 
@@ -105,7 +105,7 @@ class Inline:
     Attributes:
         text: The text.
         marks: The piece of each mark.
-        pieces: All pieces of the text, in order.
+        pieces: All pieces of the text, in order; of formatted text, none.
         before: The pieces before the text.
         after: The pieces after it.
         runs: How text is written in each pair, and outside of pairs (None).
@@ -200,9 +200,8 @@ def formatted_inline(pieces: Sequence[Piece]) -> Inline | None:
     clean = list(_without_marks(pieces))
     before, core, after = _trimmed(_merged(matched(clean), flows=False))
     runs = _runs(core, texts[0].run)
-    kept = list(_formatted(core, runs))
-    shown, marks = marked(kept)
-    return Inline("".join(shown), marks, kept, before, after, runs) if shown else None
+    shown, marks = marked(_formatted(core, runs))
+    return Inline("".join(shown), marks, (), before, after, runs) if shown else None
 
 
 # ---- starts and ends -----------------------------------------------------------------------------
@@ -371,11 +370,11 @@ def _flat(pieces: Iterable[Piece]) -> Iterator[Piece]:
 def _without_marks(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Make empty pieces of characters that happen to be marks."""
     for piece in pieces:
-        if piece.kind is not PieceKind.TEXT:
+        if piece.kind is not PieceKind.TEXT or (piece.text and not _MARK.search(piece.text)):
             yield piece
             continue
         for part in filter(None, _MARK.split(piece.text)):
-            text = piece if part == piece.text else piece._replace(text=part)
+            text = piece._replace(text=part)
             yield Piece(PieceKind.EMPTY, parts=(text,)) if is_mark(part[0]) else text
 
 
@@ -399,12 +398,7 @@ def _runs(pieces: Iterable[Piece], default: Run | None) -> dict[int | None, Run 
 
 
 def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> Iterator[Piece]:
-    """Enclose text in another formatting than most in pairs.
-
-    Args:
-        pieces: The pieces of a text.
-        runs: The formatting that has no marks, by pair; that of the new pairs is added.
-    """
+    """Enclose text in another formatting than most in pairs, which are added to `runs`."""
     inside: list[int | None] = [None]
     own: Piece | None = None  # the start of a formatting that has not ended
     waiting: list[Piece] = []  # after its last word: what follows decides where it ends
@@ -434,10 +428,8 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
                 yield own
             yield piece._replace(text=word)
             waiting = [piece._replace(text=after)]  # spaces stay out of the pair
-        elif own is None and len(piece.text) > 1:  # to fill in, for example underlined
-            waiting = [Piece(PieceKind.EMPTY, parts=(piece,))]
-        elif own:
-            waiting = [piece]
+        elif own or len(piece.text) > 1:  # several spaces are to fill in, such as underlined ones
+            waiting = [piece if own else Piece(PieceKind.EMPTY, parts=(piece,))]
         else:
             yield piece
     if own:
