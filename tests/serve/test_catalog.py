@@ -169,7 +169,7 @@ def test_a_search_that_needs_torch_is_refused(tmp_path: Path) -> None:
 def test_a_missing_engine_is_reported_without_options_of_other_commands(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("translator.opening", "serve.catalog"):
+    for module in ("translator.folder.opening", "serve.catalog"):
         monkeypatch.setattr(f"yakusu.{module}.why_unavailable", lambda: "was not compiled")
     with pytest.raises(ModelError, match=r"the CPU engine was not compiled: install") as error:
         opened(folders["de-en"])
