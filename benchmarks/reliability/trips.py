@@ -38,7 +38,7 @@ benchmark.option(
 tables = Table(
     (
         ("Trip", "{name}"),
-        ("Version", "{version}"),
+        ("Version", "{trial}"),
         ("Calls", "{calls:,.0f}"),
         ("Functions", "{functions:,.0f}"),
         ("Files", "{files:,.0f}"),
@@ -104,6 +104,12 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
+def commit_of(checkout: Path) -> str:
+    """The commit of another checkout."""
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def main(args: argparse.Namespace) -> None:
     """Count, and print the result."""
     environment = {**os.environ, "PYTHONPATH": str(args.source / "src")}
@@ -111,15 +117,10 @@ def main(args: argparse.Namespace) -> None:
     found: dict[str, dict[str, Any]] = json.loads(
         subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     )
-    commit = subprocess.run(
-        ["git", "-C", str(args.source), "rev-parse", "--short", "HEAD"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    version = "now" if args.source == HERE else commit_of(args.source)
     for name, counts in found.items():
         print(f"{name}: " + ", ".join(f"{value:,} {what}" for what, value in counts.items()))
-        benchmark.record({"name": name, "version": commit, **counts})
+        benchmark.record({"name": name, "trial": version, **counts})
 
 
 if __name__ == "__main__":

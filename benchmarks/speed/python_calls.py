@@ -95,8 +95,7 @@ def counted() -> Iterator[dict[str, int]]:
 def calls_per_step(request: Request, search: dict[str, Any]) -> float:
     """The calls into Python while a sentence is translated."""
     with counted() as found:
-        translator = untrained()
-        translator.search = SearchConfig.model_validate(search)
+        translator = untrained().with_settings(search=SearchConfig.model_validate(search))
         list(translator.stream([request], batch=1))
     return found["calls"] / found["steps"]
 
