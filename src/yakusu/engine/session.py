@@ -85,6 +85,7 @@ class Session:
     def __post_init__(self) -> None:
         self._library = library()
         self._queries: dict[int, Query] = {}  # of unfinished searches
+        self._no_requirements = Requirements()
         found = kernels(self.kernels)
         if not found:
             raise ModelError(
@@ -131,11 +132,12 @@ class Session:
             guided: All of its restrictions and its sampler in Python, if it needs any there.
         """
         src, given = array("i", self.models[0].encoded(query.source)), array("i", query.prefix)
-        required, own = array("i"), Requirements()
+        own = self._no_requirements
         if guided:
-            own.guided, self._guides.sentences[key] = guided.kind, guided
+            own = Requirements(guided=guided.kind)
+            self._guides.sentences[key] = guided
         elif query.restrictions:
-            required.extend(query.restrictions.required)
+            required, own = array("i", query.restrictions.required), Requirements()
             own.required, own.n_required = required.buffer_info()
             characters = query.restrictions.characters
             if characters and characters is not self._characters:
