@@ -32,7 +32,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from yakusu.compress.axes import Floats, check_matrix
+from yakusu.arrays import Doubles
+from yakusu.compress.axes import check_matrix
 from yakusu.compress.blocks import ROWS, Loss, Matrix
 from yakusu.compress.codes import Codes
 from yakusu.errors import DataError
@@ -55,7 +56,7 @@ class Gumbel:
     codes: Codes
     codebooks: npt.NDArray[np.float32]
 
-    def rebuild(self, codes: Codes) -> Floats:
+    def rebuild(self, codes: Codes) -> Doubles:
         """Return the vectors (n, H) of codes (n, M)."""
         vectors = np.zeros((len(codes), self.codebooks.shape[2]))
         for codebook, chosen in zip(self.codebooks, codes.T, strict=True):

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles, Shorts
 from yakusu.compress.blocks import AnyMatrix, Matrix, sampled
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.lattice import LARGEST, Integers, Rounding, Tier
+from yakusu.compress.lattice import LARGEST, Rounding, Tier
 from yakusu.compress.storage import Shape, Size, size_of_codes, size_of_integers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
@@ -93,7 +93,7 @@ class Storage:
     """
 
     of_codes: Callable[[Shape, int, int], Size] = size_of_codes
-    of_integers: Callable[[Shape, Integers, Sequence[Tier]], Size] = size_of_integers
+    of_integers: Callable[[Shape, Shorts, Sequence[Tier]], Size] = size_of_integers
     largest: int = LARGEST
 
 
@@ -261,7 +261,7 @@ def _sample_size(vectors: AnyMatrix, most: int) -> int:
     return min(most, max(2, _NUMBERS // int(vectors.shape[1])))
 
 
-def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
+def losses_by_components(vectors: Matrix, coded: Coded) -> Doubles:
     """Return the loss of the closed form with the first 1, 2, ..., M components, (M,)."""
     book = Codebook.closed(coded)
     centred = vectors - book.mean
@@ -270,7 +270,7 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
     products = (chosen.T @ chosen) * (book.basis @ book.basis.T)
     rebuilt = products.cumsum(axis=0).cumsum(axis=1).diagonal()
     variance = np.square(centred).sum()
-    losses: Floats = 1 - (2 * covered - rebuilt) / variance
+    losses: Doubles = 1 - (2 * covered - rebuilt) / variance
     return losses
 
 

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from yakusu.arrays import Array
 from yakusu.errors import ModelError
 from yakusu.folder import write_file
 
-Array = npt.NDArray[Any]
 Metadata = dict[str, str]
 _TYPES = {
     name: np.dtype(kind)

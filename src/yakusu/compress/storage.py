@@ -11,18 +11,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Arrays, Integers, Shorts
 from yakusu.compress.blocks import AnyMatrix, numbered
 from yakusu.compress.codebook import Codebook, codes_ratio
 from yakusu.compress.container import Kind, file_bytes
-from yakusu.compress.digits import DigitCodes, Ints, radix
+from yakusu.compress.digits import DigitCodes, radix
 from yakusu.compress.entropy import EntropyCodes, coded_bytes
-from yakusu.compress.lattice import Integers, Lattice, Tier, integers_ratio
+from yakusu.compress.lattice import Lattice, Tier, integers_ratio
 from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
 Shape = tuple[int, ...]  # (V, H)
 Precision = Literal["float32", "float16"]
-Arrays = dict[str, npt.NDArray[Any]]
 FORMAT, VERSION = "yakusu compressed vectors", 2
 MOST_CODES = 2**16  # K
 _HEADER = 1024  # bytes that the header and the hash of a file with integers take at most
@@ -139,7 +139,7 @@ class CompressedMatrix:
         """
         return self.book.rebuild(self.codes.rows(self._checked(rows))).astype(np.float32)
 
-    def _checked(self, rows: npt.ArrayLike) -> Ints:
+    def _checked(self, rows: npt.ArrayLike) -> Integers:
         """Return the indices of rows as integers (n,)."""
         numbers = np.asarray(rows)
         if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
@@ -173,14 +173,14 @@ class CompressedMatrix:
         """Return all codes as floats, (V, M)."""
         return self._all(self.code_rows, self.codes.n_components)
 
-    def _all(self, part: Callable[[Ints], Vectors], width: int) -> Vectors:
+    def _all(self, part: Callable[[Integers], Vectors], width: int) -> Vectors:
         matrix = np.empty((len(self), width), dtype=np.float32)
         for rows in numbered(len(self)):
             matrix[rows] = part(rows)
         return matrix
 
 
-def size_of_integers(shape: Shape, integers: Integers, tiers: Sequence[Tier]) -> Size:
+def size_of_integers(shape: Shape, integers: Shorts, tiers: Sequence[Tier]) -> Size:
     """Return an upper limit of the size of integers for vectors (V, H), close to the size.
 
     Args:

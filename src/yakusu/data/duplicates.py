@@ -14,9 +14,8 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Longs
 from yakusu.data.files.text import Pair
-
-Positions = npt.NDArray[np.int64]
 
 
 def find_duplicates(pairs: Iterator[Pair]) -> npt.NDArray[np.bool_]:
@@ -67,7 +66,7 @@ class DuplicateFinder:
             is_duplicate[position[1:][same]] = True
         return is_duplicate
 
-    def groups(self) -> Iterator[Positions]:
+    def groups(self) -> Iterator[Longs]:
         """Yield the positions, ascending, of each item that occurs more than once."""
         for position, same in self._sorted_buckets():
             starts = np.flatnonzero(~same) + 1
@@ -76,7 +75,7 @@ class DuplicateFinder:
             for i in np.flatnonzero(sizes > 1):
                 yield position[first[i] : first[i] + sizes[i]]
 
-    def _sorted_buckets(self) -> Iterator[tuple[Positions, npt.NDArray[np.bool_]]]:
+    def _sorted_buckets(self) -> Iterator[tuple[Longs, npt.NDArray[np.bool_]]]:
         """Yield the positions of each bucket, equal items adjacent, and which equal the one before.
 
         The mask has no entry for the first item.

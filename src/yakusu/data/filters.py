@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from yakusu.arrays import Flags
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
@@ -38,7 +38,6 @@ from yakusu.progress import Progress
 
 _log = logging.getLogger(__name__)
 NumberedPair = tuple[int, Pair]  # line number in the corpus, counted from 1, and the pair
-Mask = npt.NDArray[np.bool_]
 _WINDOW = 8192  # pairs per update of the progress bar
 
 
@@ -147,7 +146,7 @@ class Selection:
     """The selected pairs of a corpus."""
 
     corpus: Corpus
-    mask: Mask  # (number of pairs in the corpus), True: selected
+    mask: Flags  # (number of pairs in the corpus), True: selected
 
     def __len__(self) -> int:
         return int(self.mask.sum())

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from yakusu.arrays import Floats
 from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
@@ -24,7 +25,6 @@ from yakusu.search.decoder import (
     Query,
     Searches,
     TargetScore,
-    Weights,
     too_long,
 )
 from yakusu.search.hypothesis import limit
@@ -146,9 +146,9 @@ class NativeDecoder(Decoder):
 
     def attentions(
         self, pairs: Sequence[Pair], roles: Collection[Role]
-    ) -> list[list[dict[Role, Weights]]]:
+    ) -> list[list[dict[Role, Floats]]]:
         """See `Decoder.attentions`."""
-        found: list[list[dict[Role, Weights]]] = [[] for _ in pairs]
+        found: list[list[dict[Role, Floats]]] = [[] for _ in pairs]
         for model in self.models:
             recorded = [_with_attention(pair, model, roles) for pair in pairs]
             self._record(pairs, recorded, [model], len(pairs))
@@ -259,9 +259,9 @@ def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> 
     return recorded
 
 
-def _by_role(recorded: Recorded, n_source: int) -> dict[Role, Weights]:
+def _by_role(recorded: Recorded, n_source: int) -> dict[Role, Floats]:
     """(N, H, rows, columns) for each role; zeros for an eos that the encoder leaves out."""
-    found: dict[Role, Weights] = {}
+    found: dict[Role, Floats] = {}
     if recorded.encoder is not None:
         missing = 0, n_source - recorded.encoder.shape[-1]
         square = ((0, 0), (0, 0), missing, missing)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import sentencepiece as spm
 
-from yakusu.arrays import Array
+from yakusu.arrays import Array, Floats
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
@@ -23,7 +23,6 @@ from yakusu.export.marian import (
     POSITIONS,
     SHARED,
     TABLES,
-    Floats,
     checked,
     from_marian,
     own_columns,

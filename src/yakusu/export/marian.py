@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.arrays import Array
+from yakusu.arrays import Array, Floats
 from yakusu.engine.packing import sinusoids
 from yakusu.engine.shapes import shapes
 from yakusu.errors import ModelError
@@ -21,7 +21,6 @@ from yakusu.export.reading import Renamed
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table_plans import Shapes
 
-Floats = NDArray[np.float32]
 Columns = NDArray[np.intp]
 
 SHARED = "shared.weight"  # the embeddings of both sides, or TABLES

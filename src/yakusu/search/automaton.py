@@ -10,9 +10,10 @@ from itertools import chain
 
 import numpy as np
 
+from yakusu.arrays import Array
 from yakusu.data.lines.words import is_joined
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie
+from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Trie
 
 _N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds
 _N_EXACT = 6  # missing phrases; the time that `need` takes doubles with each

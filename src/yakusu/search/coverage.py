@@ -13,15 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
+from yakusu.arrays import Floats
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import members_of
-from yakusu.search.decoder import Weights
 from yakusu.search.forced import attention_weights
 
 
-def coverage_penalty(weights: Weights, beta: float) -> float:
+def coverage_penalty(weights: Floats, beta: float) -> float:
     """cp of attention weights p (T, S); a total of 0 counts as the smallest normal float32."""
     total = weights.astype(np.float64).sum(axis=0)  # (S,)
     return beta * float(np.log(total.clip(np.finfo(np.float32).tiny, 1.0)).sum())

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from yakusu.arrays import Floats
 from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
@@ -20,7 +18,6 @@ from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 from yakusu.search.trace import Step
 
-Weights = NDArray[np.float32]
 Alternative = tuple[int, float]  # a token id and its log-probability
 MAX_ALTERNATIVES = 256  # most probable tokens of a position that are returned
 Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
@@ -154,7 +151,7 @@ class Decoder(Protocol):
 
     def attentions(
         self, pairs: Sequence[Pair], roles: Collection[Role]
-    ) -> list[list[dict[Role, Weights]]]:
+    ) -> list[list[dict[Role, Floats]]]:
         """The attention weights of each pair, in each member.
 
         Args:

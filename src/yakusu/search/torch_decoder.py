@@ -7,6 +7,7 @@ from typing import Self
 
 import torch
 
+from yakusu.arrays import Floats
 from yakusu.data.batches import pad
 from yakusu.data.files.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq
@@ -15,15 +16,7 @@ from yakusu.model.ensemble import members_of
 from yakusu.model.linear import padded_length
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import (
-    Decoder,
-    Pair,
-    Query,
-    Searches,
-    TargetScore,
-    Weights,
-    too_long,
-)
+from yakusu.search.decoder import Decoder, Pair, Query, Searches, TargetScore, too_long
 from yakusu.search.forced import attention_weights, score_targets
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.restrictions import Restrictions
@@ -81,7 +74,7 @@ class TorchDecoder(Decoder):
 
     def attentions(
         self, pairs: Sequence[Pair], roles: Collection[Role]
-    ) -> list[list[dict[Role, Weights]]]:
+    ) -> list[list[dict[Role, Floats]]]:
         """See `Decoder.attentions`."""
         of_members = [
             attention_weights(member, pairs, roles)

@@ -23,12 +23,13 @@ from dataclasses import InitVar, dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any
+from typing import IO
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Array
 from yakusu.compress.blocks import ROWS, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
@@ -41,7 +42,6 @@ from yakusu.vectors.matrices import (
 )
 from yakusu.vectors.matrixfile import MatrixFile, check_matrix
 
-AnyArray = npt.NDArray[Any]
 Stream = IO[bytes] | gzip.GzipFile
 Place = Callable[[int], str]
 Row = tuple[bytes, bytes | memoryview]  # a word and its vector
@@ -126,7 +126,7 @@ def read_vectors(
 
 def read_any(
     path: str | Path, *, words: str | Path | None, progress: Progress
-) -> WordVectors | MatrixFile | AnyArray:
+) -> WordVectors | MatrixFile | Array:
     """Read word vectors as `read_vectors`, or open a matrix (V, H) without checking its values."""
     path = Path(path)
     head = _head(path)
@@ -160,7 +160,7 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _array(path: Path, head: bytes) -> tuple[MatrixFile | AnyArray, list[str] | None] | None:
+def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | None] | None:
     """Return the matrix of a file of arrays, with its words if any; None for other files."""
     if matrix_format(head):
         return open_matrix(path), None
@@ -174,7 +174,7 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | AnyArray, list[str] | 
     return None
 
 
-def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
+def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     words = arrays.pop("words", None)
@@ -189,7 +189,7 @@ def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
 
 
 def _joined(
-    path: Path, matrix: MatrixFile | AnyArray, words: list[str], source: str | Path
+    path: Path, matrix: MatrixFile | Array, words: list[str], source: str | Path
 ) -> WordVectors:
     if len(words) != len(matrix):
         listed = "" if source == path else f"{source} "

@@ -20,21 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from yakusu.arrays import Arrays, Shorts
 from yakusu.compress.blocks import numbered
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.container import Kind, damaged
 from yakusu.compress.digits import DigitCodes
 from yakusu.compress.entropy import EntropyCodes
-from yakusu.compress.lattice import Integers, Lattice, Tier, spans
+from yakusu.compress.lattice import Lattice, Tier, spans
 from yakusu.compress.packed import PackedCodes, bits_of, row_bytes
 from yakusu.compress.storage import FLOATS, MOST_CODES, CompressedMatrix, Precision
 from yakusu.errors import ModelError
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.words import Words
 
-Arrays = dict[str, npt.NDArray[Any]]
 _MAGIC = b"YAKUSUV1"
 _HEADER, _ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
 _HALF, _ENTROPY = 1, 2  # flags
@@ -179,7 +178,7 @@ def _blocks(tiers: tuple[Tier, ...], n_rows: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _integers(arrays: Arrays, tiers: tuple[Tier, ...], n_rows: int) -> Integers:
+def _integers(arrays: Arrays, tiers: tuple[Tier, ...], n_rows: int) -> Shorts:
     """Decode all integers, (V, M)."""
     models, lowest, offsets = _models(arrays), arrays["lowest"], arrays["offsets"]
     coder_of = _constriction().stream.stack.AnsCoder

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import ValidationError
 
+from yakusu.arrays import Floats
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.ctranslate2.writer import ACTIVATIONS, N_POSITIONS
@@ -20,7 +21,6 @@ from yakusu.export.marian import (
     POSITIONS,
     SHARED,
     TABLES,
-    Floats,
     Kind,
     checked,
     kind_of_positions,

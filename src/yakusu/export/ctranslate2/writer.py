@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from yakusu.arrays import Floats
 from yakusu.engine.packing import sinusoids
 from yakusu.model.config import TransformerConfig
 
-Floats = NDArray[np.float32]
 Weights = Mapping[str, Floats]
 Precision = Literal["float32", "int8"]
 

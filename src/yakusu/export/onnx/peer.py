@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from yakusu.arrays import Arrays
 from yakusu.errors import ModelError
 from yakusu.export.onnx.writer import DECODER, ENCODER, WITH_PAST, OnnxConfig
 from yakusu.export.verify import N_TOKENS, Ids, Values
@@ -20,7 +20,6 @@ from yakusu.search.hypothesis import length_penalty
 
 _BATCH = 16
 _PAST, _PRESENT = "past_key_values", "present"
-Arrays = dict[str, NDArray[Any]]
 
 
 class OnnxPeer:

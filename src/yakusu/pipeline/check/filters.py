@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair
@@ -36,8 +37,6 @@ _TEXT_PASSED = (0, _CODES["too long"], _CODES["ratio"])
 # Tried for filters that are off. Languages take long to identify: see `Side.foreign`.
 _TRIED = {"identical": True, "nearly identical": True, "few letters": 0.3, "numbers": True}
 _GROUPED = ("pair", "words", "source", "target")  # what is compared to find repetitions
-Mask = npt.NDArray[np.bool_]
-Lines = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -149,22 +148,22 @@ class Decisions:
             found = _first_lines(name, codes == _CODES[name], setting, first)
             yield replace(found, lines=duplicates.lines) if name == "duplicate" else found
 
-    def _trials(self, kept: Mask, first: int) -> Iterator[_Found]:
+    def _trials(self, kept: Flags, first: int) -> Iterator[_Found]:
         tries = np.frombuffer(self._tries, dtype=np.uint8)
         for bit, (name, value) in enumerate(self._off.items()):
             setting = f"filters.{_KEYS[name]} = {_toml(value)}"
             tried = (tries >> bit & 1).astype(np.bool_)
             yield _first_lines(name, kept & tried, setting, first)
 
-    def _duplicates(self, compared: Lines) -> _Found:
+    def _duplicates(self, compared: Longs) -> _Found:
         return _repeats("equal pairs", self._finders["pair"], compared)
 
-    def _near_duplicates(self, compared: Lines, is_duplicate: Mask) -> _Found:
+    def _near_duplicates(self, compared: Longs, is_duplicate: Flags) -> _Found:
         """Pairs that differ from an earlier one only in case and punctuation."""
         name = "pairs equal except for case and punctuation"
         return _repeats(name, self._finders["words"], compared, is_duplicate)
 
-    def _several(self, side: str, compared: Lines, is_duplicate: Mask) -> _Found:
+    def _several(self, side: str, compared: Longs, is_duplicate: Flags) -> _Found:
         """Sentences of a side that have several different translations."""
         other = {"source": "target", "target": "source"}[side]
         sizes: dict[int, int] = {}  # first line -> number of different translations
@@ -181,7 +180,7 @@ class Decisions:
 
 
 def _repeats(
-    name: str, finder: DuplicateFinder, compared: Lines, ignored: Mask | None = None
+    name: str, finder: DuplicateFinder, compared: Longs, ignored: Flags | None = None
 ) -> _Found:
     """Find the items that occurred before, except the ignored ones."""
     n = 0
@@ -201,7 +200,7 @@ def _largest(sizes: Mapping[int, int]) -> dict[int, int]:
     return {line: sizes[line] for line in lines}
 
 
-def _first_lines(name: str, mask: Mask, key: str, first: int) -> _Found:
+def _first_lines(name: str, mask: Flags, key: str, first: int) -> _Found:
     lines = np.flatnonzero(mask) + first
     return _Found(name, len(lines), key, {int(line): "" for line in lines[:EXAMPLES]})
 
