@@ -25,7 +25,7 @@ from yakusu.data.vocabulary import EOS, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.search.decoder import Decoder, Pair
+from yakusu.search.decoder import Decoder, IdPair
 from yakusu.search.torch_decoder import TorchDecoder
 
 GOLD = Path(__file__).parent / "fixtures" / "alignment"
@@ -122,13 +122,13 @@ TGT = [[3, 4, EOS], [8, 2, 6, 6, 4, EOS], [10, EOS]]
 PAIRS = list(zip(SRC, TGT, strict=True))
 
 
-def weights_of(decoder: Decoder, pairs: Sequence[Pair]) -> list[Floats]:
+def weights_of(decoder: Decoder, pairs: Sequence[IdPair]) -> list[Floats]:
     """A of each pair."""
     found = decoder.attentions(pairs, ["cross"])
     return [token_weights([maps["cross"] for maps in members]) for members in found]
 
 
-def cross(model: Seq2Seq, pair: Pair) -> Floats:
+def cross(model: Seq2Seq, pair: IdPair) -> Floats:
     """The cross-attention of a pair: (N, H, T, S)."""
     ((maps,),) = TorchDecoder(model).attentions([pair], ["cross"])
     assert maps.keys() == {"cross"}

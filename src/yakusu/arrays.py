@@ -104,10 +104,10 @@ def open_safetensors(path: Path, framework: str) -> Any:  # safetensors ships no
     try:
         return safe_open(path, framework)
     except (OSError, SafetensorError) as error:
-        raise invalid(path) from error
+        raise invalid_safetensors(path) from error
 
 
-def invalid(path: Path) -> ModelError:
+def invalid_safetensors(path: Path) -> ModelError:
     """Return the error for a file that is missing or is not valid."""
     return ModelError(f"{path} is not a valid safetensors file: copy the folder again")
 

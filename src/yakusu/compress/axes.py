@@ -84,7 +84,7 @@ def eigenvectors(covariance: Doubles) -> tuple[Doubles, Doubles]:
 
 def check_components(vectors: Matrix, n_components: int) -> None:
     """Raise DataError unless the vectors are a finite matrix with at least M columns."""
-    check_matrix(vectors)
+    check_vectors(vectors)
     if not 1 <= n_components <= vectors.shape[1]:
         raise DataError(
             f"M = {n_components} is out of range for vectors of {vectors.shape[1]} dimensions: "
@@ -92,7 +92,7 @@ def check_components(vectors: Matrix, n_components: int) -> None:
         )
 
 
-def check_matrix(vectors: Matrix) -> None:
+def check_vectors(vectors: Matrix) -> None:
     """Raise DataError unless the vectors are a finite matrix that is not empty, in range."""
     if vectors.ndim != 2 or not vectors.size:
         raise DataError(f"vectors have shape {vectors.shape}: expected a matrix of shape (V, H)")

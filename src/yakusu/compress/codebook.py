@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yakusu.arrays import Doubles
-from yakusu.compress.blocks import AnyMatrix, Loss, Matrix, blocks
+from yakusu.compress.blocks import AnyMatrix, Matrix, ReconstructionLoss, blocks
 
 if TYPE_CHECKING:
     from yakusu.compress.codes import Coded
@@ -96,9 +96,9 @@ class Codebook:
         inverse: Doubles = np.linalg.pinv(self.basis).astype(np.float64, copy=False)
         return inverse
 
-    def loss(self, vectors: Matrix, codes: "Codes") -> Loss:
+    def loss(self, vectors: Matrix, codes: "Codes") -> ReconstructionLoss:
         """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""
-        return Loss.of(vectors, lambda rows: self.rebuild(codes[rows]))
+        return ReconstructionLoss.of(vectors, lambda rows: self.rebuild(codes[rows]))
 
 
 def codes_ratio(shape: tuple[int, ...], n_components: int, n_codes: int) -> float:

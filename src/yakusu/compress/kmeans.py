@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from yakusu.arrays import Doubles, Longs
 from yakusu.compress.doubledouble import running_sums
-from yakusu.compress.paths import PriceFinder, Sums, best_path
+from yakusu.compress.paths import CumulativeSums, PriceFinder, best_path
 from yakusu.errors import DataError
 
 _TOLERANCE = 1e-9  # share of the smallest cost by which the cost of the result may exceed it
@@ -91,7 +91,7 @@ def _best(distinct: Doubles, counts: Doubles, k: int) -> tuple[Longs, Doubles]:
         return np.arange(k), distinct
     exponent = _far_exponent(distinct)
     scaled = np.ldexp(distinct, -exponent) if exponent else distinct
-    sums = Sums.of(scaled, counts)
+    sums = CumulativeSums.of(scaled, counts)
     starts, price = best_path(sums, k)
     rounding = sums.rounding(k, price, float(scaled[-1] - scaled[0]))
     if k == 1 or sums.cost(starts) * _TOLERANCE >= rounding:
@@ -176,7 +176,9 @@ def _refined(distinct: Doubles, counts: Doubles, bound: _Split, *, price: float)
     """
     while True:
         gaps = _narrowed(distinct, bound.exponent, 2 * bound.fraction**0.5)
-        finder = PriceFinder(Sums(running_sums(gaps, counts)[..., None], 0.0), len(bound.starts))
+        finder = PriceFinder(
+            CumulativeSums(running_sums(gaps, counts)[..., None], 0.0), len(bound.starts)
+        )
         # Twice the cost of k intervals exceeds what one more interval can save.
         starts, price = finder.run(price, most=2 * bound.fraction)
         found = _Split.of(distinct, counts, starts)

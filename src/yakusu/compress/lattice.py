@@ -20,8 +20,8 @@ from yakusu.compress.axes import check_components, eigenvectors, moments
 from yakusu.compress.basis import best_basis
 from yakusu.compress.blocks import (
     AnyMatrix,
-    Loss,
     Matrix,
+    ReconstructionLoss,
     as_floats,
     blocks,
     evenly_spaced,
@@ -169,10 +169,10 @@ class Rounding:
         basis = best_basis(self.vectors, self.mean, lambda rows: integers[rows].astype(np.float64))
         return Lattice(self.mean, basis)
 
-    def loss(self, integers: Shorts, lattice: Lattice | None = None) -> Loss:
+    def loss(self, integers: Shorts, lattice: Lattice | None = None) -> ReconstructionLoss:
         """Measure Eq. 2 for integers (V, M) and a lattice; None: the best one."""
         lattice = lattice or self.lattice(integers)
-        return Loss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
+        return ReconstructionLoss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
 
 
 def rounded(scores: Doubles, step: float, factor: int = 1) -> Shorts:

@@ -18,14 +18,14 @@ _NEAR = 3  # largest difference of two numbers of intervals for which the chord 
 _TRIES = 200  # prices at most; every fourth is the chord, which at worst halves the distance
 
 
-class Sums(NamedTuple):
+class CumulativeSums(NamedTuple):
     """Cumulative sums of the distinct values in ascending order."""
 
     rows: Doubles  # (3, n + 1) of `running_moments`, or (5, n + 1, 1) of `running_sums`
     origin: float
 
     @classmethod
-    def of(cls, distinct: Doubles, counts: Doubles) -> "Sums":
+    def of(cls, distinct: Doubles, counts: Doubles) -> "CumulativeSums":
         mean = float(distinct @ counts) / float(counts.sum())
         above = min(int(np.searchsorted(distinct, mean)), len(distinct) - 1)
         origin = float(distinct[above])  # a value near the mean: integers stay exact
@@ -35,7 +35,7 @@ class Sums(NamedTuple):
     def n(self) -> int:
         return int(self.rows.shape[1]) - 1
 
-    def at(self, ends: Longs) -> "Sums":
+    def at(self, ends: Longs) -> "CumulativeSums":
         """Return the sums of groups of neighbouring values."""
         return self._replace(rows=np.ascontiguousarray(self.rows[:, ends]))
 
@@ -73,7 +73,7 @@ class Sums(NamedTuple):
         return means
 
 
-def best_path(sums: Sums, k: int) -> tuple[Longs, float]:
+def best_path(sums: CumulativeSums, k: int) -> tuple[Longs, float]:
     """Return the path of k intervals with the smallest cost, and its price.
 
     For many values, the price is estimated on coarse data first.
@@ -85,7 +85,7 @@ def best_path(sums: Sums, k: int) -> tuple[Longs, float]:
     return PriceFinder(sums, k).run(price)
 
 
-def _rough_price(sums: Sums, k: int, n_groups: int) -> float:
+def _rough_price(sums: CumulativeSums, k: int, n_groups: int) -> float:
     """Estimate the price of k intervals on groups: even groups first, then parts of intervals.
 
     The price is the slope of D over a span around k, wide enough to reduce errors of the groups.
@@ -116,7 +116,7 @@ def _extrapolated(price: float, k: float, wanted: float) -> float:
 class PriceFinder:
     """Root finder for the price of k intervals, bracketed by paths of fewer and more intervals."""
 
-    def __init__(self, sums: Sums, k: int) -> None:
+    def __init__(self, sums: CumulativeSums, k: int) -> None:
         self.sums, self.k = sums, k
         self.few = np.zeros(1, dtype=np.int64)  # the path of one interval
         self.many = np.arange(sums.n)  # and of all

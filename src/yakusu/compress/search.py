@@ -24,14 +24,16 @@ import numpy.typing as npt
 
 from yakusu.arrays import Doubles
 from yakusu.compress import kernels
-from yakusu.compress.blocks import Matrix, Rows, numbered
+from yakusu.compress.blocks import Matrix, Rows, row_blocks
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.lattice import Lattice
 from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 
-Scores = Callable[[Doubles], Vectors]  # a query (H,) -> its products with all rows, (V,)
-Candidates = Callable[[Doubles, int], Rows]  # queries (Q, H), n -> the n best rows of each, (Q, n)
+_ScoreFunction = Callable[[Doubles], Vectors]  # a query (H,) -> its products with all rows, (V,)
+_CandidateFunction = Callable[
+    [Doubles, int], Rows
+]  # queries (Q, H), n -> the n best rows of each, (Q, n)
 _CANDIDATES = 32  # more than are wanted, which are scored again
 _RERANKED = 4  # times as many as are wanted, scored with the original vectors
 _QUERIES = 16  # at a time per thread
@@ -54,7 +56,7 @@ class Index:
 
     matrix: CompressedMatrix
     lengths: Vectors
-    _candidates: Candidates
+    _candidates: _CandidateFunction
 
     def __repr__(self) -> str:
         return f"Index({self.matrix!r})"
@@ -63,7 +65,7 @@ class Index:
     def of(cls, matrix: CompressedMatrix) -> "Index":
         """Build the index of a matrix, which reads all of its codes twice."""
         lengths = np.empty(len(matrix), dtype=np.float32)
-        for rows in numbered(len(matrix)):
+        for rows in row_blocks(len(matrix)):
             vectors = matrix.book.rebuild(matrix.codes.rows(rows))
             lengths[rows] = np.linalg.norm(vectors, axis=1)
         np.divide(1, lengths, out=lengths, where=lengths > 0)
@@ -193,7 +195,7 @@ def _products(book: Codebook | Lattice, query: Doubles) -> Doubles:
 # ---- candidates ----------------------------------------------------------------------------------
 
 
-def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
+def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
     """Return the fastest way to find the rows with the largest cosines."""
     if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
         return _rebuilt(matrix, lengths)
@@ -209,12 +211,12 @@ def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
     return candidates
 
 
-def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
+def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
     """Score the rebuilt vectors of one block of rows after the other."""
 
     def candidates(queries: Doubles, n: int) -> Rows:
         scores, found = np.empty((len(queries), 0)), np.empty((len(queries), 0), dtype=np.int64)
-        for rows in numbered(len(matrix)):
+        for rows in row_blocks(len(matrix)):
             near = queries @ (matrix.book.rebuild(matrix.codes.rows(rows)) * lengths[rows, None]).T
             scores = np.concatenate([scores, near], axis=1)
             found = np.concatenate([found, np.broadcast_to(rows, near.shape)], axis=1)
@@ -226,9 +228,9 @@ def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
     return candidates
 
 
-def _half_bytes(matrix: CompressedMatrix, book: Codebook) -> Scores:
+def _half_bytes(matrix: CompressedMatrix, book: Codebook) -> _ScoreFunction:
     """Score codes with K up to 16 by a table."""
-    parts = [kernels.in_blocks(matrix.codes.rows(rows)) for rows in numbered(len(matrix))]
+    parts = [kernels.in_blocks(matrix.codes.rows(rows)) for rows in row_blocks(len(matrix))]
     stored = np.concatenate(parts)  # blocks of rows are whole blocks of kernels
 
     def scores(query: Doubles) -> Vectors:
@@ -254,7 +256,7 @@ def _table(book: Codebook, query: Doubles) -> tuple[npt.NDArray[np.uint16], np.f
     return table, np.float32(step), np.float32(query @ book.mean + least.sum())
 
 
-def _integers(matrix: CompressedMatrix) -> Scores:
+def _integers(matrix: CompressedMatrix) -> _ScoreFunction:
     """Score integers by their products with the basis."""
     book = matrix.book
     stored, steps, middles = _stored(matrix)
@@ -278,11 +280,11 @@ def _stored(matrix: CompressedMatrix) -> tuple[npt.NDArray[np.int8 | np.int16], 
         middles, steps = (least + most) / 2, np.maximum(most - least, _TINY) / (2 * 127)
         rounded = np.rint((book.weights - middles[:, None]) / steps[:, None]).astype(np.int8)
         narrow = np.empty(shape, dtype=np.int8)
-        for rows in numbered(len(matrix)):
+        for rows in row_blocks(len(matrix)):
             narrow[rows] = rounded[np.arange(shape[1]), matrix.codes.rows(rows)]
         return narrow, steps, middles
     integers = np.empty(shape, dtype=np.int16)
-    for rows in numbered(len(matrix)):
+    for rows in row_blocks(len(matrix)):
         integers[rows] = matrix.codes.rows(rows)
     is_narrow = max(integers.max(), -int(integers.min())) < 128
     stored = integers.astype(np.int8) if is_narrow else integers

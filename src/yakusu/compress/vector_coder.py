@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from yakusu.arrays import Doubles
-from yakusu.compress.axes import check_matrix
+from yakusu.compress.axes import check_vectors
 from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.errors import DataError
@@ -61,7 +61,7 @@ class VectorCoder(TransformerMixin, BaseEstimator):
     def _large(self, vectors: AnyMatrix, *, fitting: bool) -> AnyMatrix:
         """Check the shape of a matrix, and the numbers unless a file checks them on reading."""
         if isinstance(vectors, np.ndarray):
-            check_matrix(vectors)
+            check_vectors(vectors)
         if len(vectors) < 1 + fitting:
             raise DataError(f"vectors of shape {vectors.shape} are too few: give two or more")
         if fitting:

@@ -21,7 +21,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import (
     MAX_ALTERNATIVES,
     Decoder,
-    Pair,
+    IdPair,
     Query,
     Searches,
     TargetScore,
@@ -130,7 +130,7 @@ class NativeDecoder(Decoder):
             alpha=config.alpha,
         )
 
-    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
+    def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
         for source, target in pairs:
             for side, ids in (("source", source), ("target", target)):
@@ -145,7 +145,7 @@ class NativeDecoder(Decoder):
         ]
 
     def attentions(
-        self, pairs: Sequence[Pair], roles: Collection[Role]
+        self, pairs: Sequence[IdPair], roles: Collection[Role]
     ) -> list[list[dict[Role, Floats]]]:
         """See `Decoder.attentions`."""
         found: list[list[dict[Role, Floats]]] = [[] for _ in pairs]
@@ -158,7 +158,7 @@ class NativeDecoder(Decoder):
 
     def _record(
         self,
-        pairs: Sequence[Pair],
+        pairs: Sequence[IdPair],
         recorded: Sequence[Recorded],
         models: Sequence[NativeModel],
         batch: int,
@@ -244,7 +244,7 @@ def _recorded(n_target: int, n: int) -> Recorded:
     return Recorded(log_probs, np.zeros((n_target, n), np.int32), of_alternatives)
 
 
-def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> Recorded:
+def _with_attention(pair: IdPair, model: NativeModel, roles: Collection[Role]) -> Recorded:
     n_source, n_target = len(model.encoded(pair[0])), len(pair[1])
     recorded = _recorded(n_target, 0)
     heads = model.config.n_heads

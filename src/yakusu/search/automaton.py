@@ -49,7 +49,7 @@ class PieceTable:
         return cls(np.array(ordered, dtype=np.int32), tuple(columns))
 
 
-class Pieces:
+class PieceTexts:
     """The text of the pieces of a vocabulary.
 
     Args:
@@ -88,7 +88,7 @@ class Automaton:
     """
 
     def __init__(
-        self, pieces: Pieces, include: Sequence[Sequence[str]], exclude: Sequence[str]
+        self, pieces: PieceTexts, include: Sequence[Sequence[str]], exclude: Sequence[str]
     ) -> None:
         self.pieces, self.include = pieces, include
         self.all_met = sum(2 << i for i in range(len(include)))

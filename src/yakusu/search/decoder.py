@@ -16,11 +16,11 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
-from yakusu.search.trace import Step
+from yakusu.search.trace import TraceStep
 
 Alternative = tuple[int, float]  # a token id and its log-probability
 MAX_ALTERNATIVES = 256  # most probable tokens of a position that are returned
-Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
+IdPair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Query:
     source: Sequence[int]
     prefix: Sequence[int] = ()
     restrictions: Restrictions | None = None
-    trace: list[Step[int]] | None = None
+    trace: list[TraceStep[int]] | None = None
     cancelled: Event | None = None
 
 
@@ -136,7 +136,7 @@ class Decoder(Protocol):
                 searches.submit(query)
             return searches.results()
 
-    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
+    def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """The log-probability of each target.
 
         Args:
@@ -150,7 +150,7 @@ class Decoder(Protocol):
         """
 
     def attentions(
-        self, pairs: Sequence[Pair], roles: Collection[Role]
+        self, pairs: Sequence[IdPair], roles: Collection[Role]
     ) -> list[list[dict[Role, Floats]]]:
         """The attention weights of each pair, in each member.
 

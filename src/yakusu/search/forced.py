@@ -20,7 +20,7 @@ from yakusu.data.files.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq, shift_right
 from yakusu.model.config import Role
 from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE, padded_length
-from yakusu.search.decoder import Pair, TargetScore
+from yakusu.search.decoder import IdPair, TargetScore
 
 _MAX_LOGITS = 2**25  # in one batch; the log-probabilities need as much memory again
 _MAX_WEIGHTS = 2**20  # attention weights of a batch, in one head of one layer
@@ -64,7 +64,7 @@ def token_log_probs(
 
 
 def score_targets(
-    model: SearchModel, pairs: Sequence[Pair], *, alternatives: int = 0, batch: int = 64
+    model: SearchModel, pairs: Sequence[IdPair], *, alternatives: int = 0, batch: int = 64
 ) -> list[TargetScore]:
     """Score the target of each pair.
 
@@ -89,7 +89,7 @@ def score_targets(
     return [scores[row] for row in range(len(pairs))]
 
 
-def _score_batch(model: SearchModel, pairs: list[Pair], alternatives: int) -> list[TargetScore]:
+def _score_batch(model: SearchModel, pairs: list[IdPair], alternatives: int) -> list[TargetScore]:
     """Score pairs of equal padded lengths; repeat the first pair if there are too few."""
     device = next(model.parameters()).device
     filled = pairs + pairs[:1] * (MIN_SENTENCES - len(pairs))
@@ -109,8 +109,8 @@ def _score_batch(model: SearchModel, pairs: list[Pair], alternatives: int) -> li
     ]
 
 
-def attention_weights(
-    model: Seq2Seq, pairs: Sequence[Pair], roles: Collection[Role]
+def forced_attention(
+    model: Seq2Seq, pairs: Sequence[IdPair], roles: Collection[Role]
 ) -> list[dict[Role, Floats]]:
     """The attention weights of each pair when its target is predicted from its source.
 
@@ -139,7 +139,7 @@ def attention_weights(
 
 @torch.inference_mode()
 def _weights_of_equal_length(
-    model: Seq2Seq, pairs: list[Pair], roles: Collection[Role]
+    model: Seq2Seq, pairs: list[IdPair], roles: Collection[Role]
 ) -> list[dict[Role, Floats]]:
     device = next(model.parameters()).device
     filled = pairs + pairs[:1] * (MIN_SENTENCES - len(pairs))

@@ -40,11 +40,11 @@ from yakusu.vectors.matrices import (
     open_matrix,
     unreadable,
 )
-from yakusu.vectors.matrixfile import MatrixFile, check_matrix
+from yakusu.vectors.matrixfile import MatrixFile, check_shape
 
 Stream = IO[bytes] | gzip.GzipFile
 Place = Callable[[int], str]
-Row = tuple[bytes, bytes | memoryview]  # a word and its vector
+EncodedRow = tuple[bytes, bytes | memoryview]  # a word and its vector
 _NUMBER = np.dtype("<f4")
 _BYTES = 1 << 20  # read from a binary file at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
@@ -183,7 +183,7 @@ def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
             f"{path}: words have shape {words.shape} and type {words.dtype}: save V strings"
         )
     matrix = arrays[only_matrix(path, {name: array.shape for name, array in arrays.items()})]
-    check_matrix(path, matrix.shape, matrix.dtype)
+    check_shape(path, matrix.shape, matrix.dtype)
     native = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
     return native, None if words is None else words.tolist()
 
@@ -256,7 +256,7 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
     return WordVectors(words, vectors, place=place)
 
 
-def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[Row]]:
+def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[EncodedRow]]:
     """Return V (None without a header), H, the function that names rows, and the rows."""
     first = file.readline().removeprefix(codecs.BOM_UTF8)
     header = _HEADER.fullmatch(first)
@@ -295,7 +295,7 @@ def _is_text(sample: bytes, size: int) -> bool:
     return "\0" not in text
 
 
-def _text_rows(lines: Iterable[bytes], size: int, place: Place) -> Iterator[Row]:
+def _text_rows(lines: Iterable[bytes], size: int, place: Place) -> Iterator[EncodedRow]:
     for row, line in enumerate(lines):
         word, numbers = _split(line, size)
         values = _parsed(numbers)
@@ -333,7 +333,7 @@ def _parsed(numbers: bytes) -> npt.NDArray[np.float32]:
             return np.empty(0, _NUMBER)
 
 
-def _binary_rows(file: Stream, size: int, place: Place) -> Iterator[Row]:
+def _binary_rows(file: Stream, size: int, place: Place) -> Iterator[EncodedRow]:
     window, at, width = b"", 0, 4 * size
     for row in count():
         start = window.find(b" ", at) + 1

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from yakusu.arrays import Doubles, Integers
-from yakusu.compress.blocks import Matrix, numbered
+from yakusu.compress.blocks import Matrix, row_blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.vectors.outcomes import Shares, TaskResult, result_of
@@ -150,7 +150,7 @@ def _kept(before: Integers, after: Integers) -> Doubles:
 
 
 def _mean(vectors: Lookup, n_words: int) -> Matrix:
-    total = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in numbered(n_words))
+    total = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in row_blocks(n_words))
     mean: Matrix = total / n_words
     return mean
 
@@ -170,7 +170,7 @@ def nearest(
     queries = unit(vectors(rows) - mean).astype(np.float32)
     found = np.full((len(rows), n), -1, dtype=np.int64)
     cosines = np.full((len(rows), n), -np.inf, dtype=np.float32)
-    for part in numbered(n_words):
+    for part in row_blocks(n_words):
         near = queries @ unit(vectors(part) - mean).astype(np.float32).T  # (R, candidates)
         near[rows[:, None] == part] = -np.inf
         at, which = np.nonzero(near > cosines[:, -1:])  # few, after the first candidates

@@ -30,7 +30,7 @@ _WORD = regex.compile(r"[\p{L}\p{N}]+(?:[-'.][\p{L}\p{N}]+)*")
 _END = regex.compile(r"\P{P}(\p{P}*)$")
 
 
-def shown(piece: str) -> str:
+def shown_piece(piece: str) -> str:
     """A piece of a vocabulary as it is shown: a placeholder token by its number."""
     return f"<placeholder {SLOTS.index(piece) + 1}>" if IS_SLOT.fullmatch(piece) else piece
 

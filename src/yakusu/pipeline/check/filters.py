@@ -15,7 +15,7 @@ from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
-from yakusu.data.identification import Languages
+from yakusu.data.identification import CorpusLanguages
 from yakusu.data.noise import words_only
 from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example, Finding, shorten
@@ -78,7 +78,11 @@ class Decisions:
     """
 
     def __init__(
-        self, filters: FilterConfig, languages: Languages | None, folder: Path, stack: ExitStack
+        self,
+        filters: FilterConfig,
+        languages: CorpusLanguages | None,
+        folder: Path,
+        stack: ExitStack,
     ) -> None:
         self._filters, self._languages = filters, languages
         self._off = {name: value for name, value in _TRIED.items() if not self._is_on(name)}
