@@ -21,12 +21,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from yakusu.arrays import Longs
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
 from yakusu.search.candidates import Candidates, ordered, top_k, with_proposals
 from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Ints
 from yakusu.search.coverage import CoveragePenalty
 from yakusu.search.decoder import too_long
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
@@ -303,7 +303,7 @@ class BeamSearch:
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
 
-    def _follow_sentences(self, beams: Ints, ids: Ints) -> None:
+    def _follow_sentences(self, beams: Longs, ids: Longs) -> None:
         """Tell restrictions and samplers which hypotheses are open now: (B, K) each."""
         for row, sentence in self._open_rows():
             if self.samplers:
