@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
-from yakusu.cli.options import Model
+from yakusu.cli.options import Model, OutputFormat
 from yakusu.cli.text_options import takes_reading_options
 from yakusu.data.files.text import count_lines, decode_lines
 from yakusu.data.files.tree_files import holds_trees
@@ -25,23 +24,16 @@ if TYPE_CHECKING:
     from yakusu.translator.scoring import Scored
 
 
-class Format(StrEnum):
-    """How scores are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-Src = Annotated[
+_Src = Annotated[
     str, typer.Argument(metavar="SRC", help="Source sentences, or - for standard input.")
 ]
-Tgt = Annotated[
+_Tgt = Annotated[
     str,
     typer.Argument(
         metavar="TGT", help="Their translations, line by line, or - for standard input."
     ),
 ]
-NBest = Annotated[
+_NBest = Annotated[
     bool,
     typer.Option(
         "--n-best",
@@ -49,15 +41,15 @@ NBest = Annotated[
         "this model.",
     ),
 ]
-OutputFormat = Annotated[
-    Format,
+_OutputFormat = Annotated[
+    OutputFormat,
     typer.Option(
         "--format",
         help="text: the three columns; json: an object per line, with the log-probability of each "
         "token.",
     ),
 ]
-Alternatives = Annotated[
+_Alternatives = Annotated[
     int,
     typer.Option(
         min=0,
@@ -65,27 +57,27 @@ Alternatives = Annotated[
         help="With --format json: number of most probable tokens to add per position.",
     ),
 ]
-Ensemble = Annotated[
+_Ensemble = Annotated[
     list[str] | None,
     typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
 ]
-Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored together.")]
+_Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored together.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(takes_engine_options(takes_reading_options(score)))
+    app.command("score")(takes_engine_options(takes_reading_options(score_verb)))
 
 
-def score(
+def score_verb(
     model: Model,
-    src: Src,
-    tgt: Tgt,
-    n_best: NBest = False,
-    format: OutputFormat = Format.TEXT,
-    alternatives: Alternatives = 0,
-    ensemble: Ensemble = None,
-    batch: Batch = 64,
+    src: _Src,
+    tgt: _Tgt,
+    n_best: _NBest = False,
+    format: _OutputFormat = OutputFormat.TEXT,
+    alternatives: _Alternatives = 0,
+    ensemble: _Ensemble = None,
+    batch: _Batch = 64,
     *,
     engine: "EngineConfig",
     text: "TextConfig",
@@ -119,16 +111,18 @@ def score(
         batch=batch,
         engine=engine,
     )
-    line = _json if format is Format.JSON else _columns
+    line = _json if format is OutputFormat.JSON else _columns
     _print_all(((scored, line(scored)) for scored in found), total)
 
 
-def _refuse_conflicts(src: str, tgt: str, format: Format, alternatives: int, n_best: bool) -> None:
+def _refuse_conflicts(
+    src: str, tgt: str, format: OutputFormat, alternatives: int, n_best: bool
+) -> None:
     if src == tgt == "-":
         raise DataError("SRC and TGT are both standard input: specify a file for one of them")
-    if n_best and format is Format.JSON:
+    if n_best and format is OutputFormat.JSON:
         raise DataError("--n-best prints a list, not JSON: omit --n-best or --format json")
-    if alternatives and format is Format.TEXT:
+    if alternatives and format is OutputFormat.TEXT:
         raise DataError("--alternatives has no column in text: add --format json")
 
 

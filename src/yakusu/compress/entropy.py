@@ -219,7 +219,7 @@ class EntropyCodes:
         n_rows = min(len(blocks) * BLOCK, last - first - int(blocks[-1] + 1 - len(blocks)) * BLOCK)
         at = self._first_blocks[segment] + blocks
         begins, ends = self._offsets[at], self._offsets[at + 1]
-        decoded = kernels.decode if kernels.are_available() else decode
+        decoded = kernels.decode_blocks if kernels.are_available() else decode
         integers = decoded(self.stream, begins, ends, wanted, n_rows, self.frequencies[segment])
         if (factor := self.segments[segment].factor) > 1:
             integers *= np.int16(factor)

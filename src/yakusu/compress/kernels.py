@@ -61,7 +61,7 @@ def dot(
     return sums
 
 
-def decode(
+def decode_blocks(
     stream: npt.NDArray[np.uint16],
     begins: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],

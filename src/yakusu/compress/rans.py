@@ -24,7 +24,7 @@ import numpy.typing as npt
 from yakusu.arrays import Integers, Shorts
 from yakusu.errors import DataError, ModelError
 
-Words = npt.NDArray[np.uint16]
+StreamWords = npt.NDArray[np.uint16]
 States = npt.NDArray[np.uint64]
 BLOCK = 16  # rows
 BITS = 15
@@ -122,7 +122,7 @@ def scaled(counts: Integers) -> npt.NDArray[np.int64]:
     return scaled
 
 
-def encode(integers: Integers, frequencies: Frequencies) -> list[Words]:
+def encode(integers: Integers, frequencies: Frequencies) -> list[StreamWords]:
     """Return the stream of each block of integers (V, M)."""
     at_once = max(1, _SYMBOLS // (BLOCK * integers.shape[1])) * BLOCK
     return [
@@ -132,7 +132,7 @@ def encode(integers: Integers, frequencies: Frequencies) -> list[Words]:
     ]
 
 
-def _encode(integers: Integers, frequencies: Frequencies) -> Iterator[Words]:
+def _encode(integers: Integers, frequencies: Frequencies) -> Iterator[StreamWords]:
     n_rows, n_components = integers.shape
     n_blocks = -(-n_rows // BLOCK)
     states = np.full(n_blocks, _LOWEST, dtype=np.uint64)
@@ -158,7 +158,7 @@ def _encode(integers: Integers, frequencies: Frequencies) -> Iterator[Words]:
 
 
 def decode(
-    stream: Words,
+    stream: StreamWords,
     begins: Integers,
     ends: Integers,
     wanted: Integers,
@@ -201,7 +201,9 @@ def decode(
     return integers.reshape(-1, frequencies.n_components)[:n_rows]
 
 
-def _begun(stream: Words, begins: Integers, ends: Integers) -> tuple[States, npt.NDArray[np.int64]]:
+def _begun(
+    stream: StreamWords, begins: Integers, ends: Integers
+) -> tuple[States, npt.NDArray[np.int64]]:
     """Return the state at the start of each block, and the place of its next word."""
     if begins.min() < 0 or (begins + 2 > ends).any() or ends.max() > len(stream):
         raise ModelError(DAMAGED)
