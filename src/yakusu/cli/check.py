@@ -8,7 +8,7 @@ import typer
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.corpus_options import require_one_form, takes_pairs, takes_test_files
-from yakusu.cli.options import OutputFormat
+from yakusu.cli.options import Format
 
 _Src = Annotated[
     str | None,
@@ -31,7 +31,7 @@ _Set = Annotated[
     ),
 ]
 _OutputFormat = Annotated[
-    OutputFormat,
+    Format,
     typer.Option(
         "--format", help="text, or json (one object; a list of them for several language pairs)."
     ),
@@ -50,7 +50,7 @@ def check_verb(
     tgt: _Tgt = None,
     recipe: _RecipeName = "base",
     set_: _Set = None,
-    format: _OutputFormat = OutputFormat.TEXT,
+    format: _OutputFormat = Format.TEXT,
     *,
     files: "yakusu.RecipeFiles",
     test: "yakusu.RecipeFiles",
@@ -78,7 +78,7 @@ def check_verb(
         for each in loaded.directions
     ]
     (_, first), *others = reports
-    if format is OutputFormat.TEXT:
+    if format is Format.TEXT:
         named = (f"# {'-'.join(languages)}\n\n{report}" for languages, report in reports)
         print("\n\n".join(named) if others else first)
         return

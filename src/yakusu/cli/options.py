@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 
-class OutputFormat(StrEnum):
+class Format(StrEnum):
     """How a result is printed."""
 
     TEXT = "text"

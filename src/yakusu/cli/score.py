@@ -12,7 +12,7 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
-from yakusu.cli.options import Model, OutputFormat
+from yakusu.cli.options import Format, Model
 from yakusu.cli.text_options import takes_reading_options
 from yakusu.data.files.text import count_lines, decode_lines
 from yakusu.data.files.tree_files import holds_trees
@@ -42,7 +42,7 @@ _NBest = Annotated[
     ),
 ]
 _OutputFormat = Annotated[
-    OutputFormat,
+    Format,
     typer.Option(
         "--format",
         help="text: the three columns; json: an object per line, with the log-probability of each "
@@ -74,7 +74,7 @@ def score_verb(
     src: _Src,
     tgt: _Tgt,
     n_best: _NBest = False,
-    format: _OutputFormat = OutputFormat.TEXT,
+    format: _OutputFormat = Format.TEXT,
     alternatives: _Alternatives = 0,
     ensemble: _Ensemble = None,
     batch: _Batch = 64,
@@ -111,18 +111,16 @@ def score_verb(
         batch=batch,
         engine=engine,
     )
-    line = _json if format is OutputFormat.JSON else _columns
+    line = _json if format is Format.JSON else _columns
     _print_all(((scored, line(scored)) for scored in found), total)
 
 
-def _refuse_conflicts(
-    src: str, tgt: str, format: OutputFormat, alternatives: int, n_best: bool
-) -> None:
+def _refuse_conflicts(src: str, tgt: str, format: Format, alternatives: int, n_best: bool) -> None:
     if src == tgt == "-":
         raise DataError("SRC and TGT are both standard input: specify a file for one of them")
-    if n_best and format is OutputFormat.JSON:
+    if n_best and format is Format.JSON:
         raise DataError("--n-best prints a list, not JSON: omit --n-best or --format json")
-    if alternatives and format is OutputFormat.TEXT:
+    if alternatives and format is Format.TEXT:
         raise DataError("--alternatives has no column in text: add --format json")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
-from yakusu.engine.library import LANES, NOT_FINITE, PACKED, Config, library
+from yakusu.engine.library import LANES, NOT_FINITE, PACKED, ModelSizes, library
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
@@ -123,10 +123,10 @@ class Packing:
         self._matrices.clear()
         return model
 
-    def sizes(self) -> Config:
+    def sizes(self) -> ModelSizes:
         """The sizes of the model."""
         config, (n_encoder_layers, n_decoder_layers) = self.config, self.config.depths
-        return Config(
+        return ModelSizes(
             d_model=config.d_model,
             n_heads=config.n_heads,
             d_k=config.d_k,
