@@ -38,11 +38,11 @@ class DuplicateFinder:
 
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()
-        self._files = [self._open(folder / f"{i:02}") for i in range(self._BUCKETS)]
+        self._files: list[BinaryIO] = [
+            self._stack.enter_context((folder / f"{i:02}").open("w+b"))
+            for i in range(self._BUCKETS)
+        ]
         self._n = 0
-
-    def _open(self, path: Path) -> BinaryIO:
-        return self._stack.enter_context(path.open("w+b"))
 
     def __enter__(self) -> "DuplicateFinder":
         return self

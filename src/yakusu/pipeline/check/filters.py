@@ -124,7 +124,10 @@ class Decisions:
         is_duplicate = self._finders["pair"].find()
         if self._filters.drop_duplicates:
             codes[compared[is_duplicate] - first] = _CODES["duplicate"]
-        groups = [self._duplicates(compared), self._near_duplicates(compared, is_duplicate)]
+        groups = [
+            _repeats("equal pairs", self._finders["pair"], compared),
+            self._near_duplicates(compared, is_duplicate),
+        ]
         groups += [self._several(side, compared, is_duplicate) for side in ("source", "target")]
         duplicates, *repeated = groups
         filters = list(self._rejections(codes, duplicates, first))
@@ -158,9 +161,6 @@ class Decisions:
             setting = f"filters.{_KEYS[name]} = {_toml(value)}"
             tried = (tries >> bit & 1).astype(np.bool_)
             yield _first_lines(name, kept & tried, setting, first)
-
-    def _duplicates(self, compared: Longs) -> _Found:
-        return _repeats("equal pairs", self._finders["pair"], compared)
 
     def _near_duplicates(self, compared: Longs, is_duplicate: Flags) -> _Found:
         """Pairs that differ from an earlier one only in case and punctuation."""
