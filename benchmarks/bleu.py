@@ -9,7 +9,7 @@ from sacrebleu.metrics.bleu import BLEU
 from benchmarks.bootstrap import interval, resampled
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError, unequal
-from yakusu.metrics import METRICS, MetricOptions, Score, score
+from yakusu.metrics import METRICS, MetricOptions, Score, score_translations
 
 _ORDER = 4  # of the n-grams of BLEU
 
@@ -50,7 +50,7 @@ class Scorer:
 
     def score(self, texts: list[str]) -> Score:
         """Return the BLEU of translations."""
-        return score(
+        return score_translations(
             texts,
             self.ref,
             metrics=("bleu",),

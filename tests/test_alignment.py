@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.translators import ENGINES, decoder_of
 from yakusu.alignment import (
-    Weights,
     alignment_error_rate,
     content_words,
     pharaoh,
@@ -20,12 +19,13 @@ from yakusu.alignment import (
     word_links,
     word_weights,
 )
+from yakusu.arrays import Floats
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.search.decoder import Decoder, Pair
+from yakusu.search.decoder import Decoder, IdPair
 from yakusu.search.torch_decoder import TorchDecoder
 
 GOLD = Path(__file__).parent / "fixtures" / "alignment"
@@ -122,13 +122,13 @@ TGT = [[3, 4, EOS], [8, 2, 6, 6, 4, EOS], [10, EOS]]
 PAIRS = list(zip(SRC, TGT, strict=True))
 
 
-def weights_of(decoder: Decoder, pairs: Sequence[Pair]) -> list[Weights]:
+def weights_of(decoder: Decoder, pairs: Sequence[IdPair]) -> list[Floats]:
     """A of each pair."""
     found = decoder.attentions(pairs, ["cross"])
     return [token_weights([maps["cross"] for maps in members]) for members in found]
 
 
-def cross(model: Seq2Seq, pair: Pair) -> Weights:
+def cross(model: Seq2Seq, pair: IdPair) -> Floats:
     """The cross-attention of a pair: (N, H, T, S)."""
     ((maps,),) = TorchDecoder(model).attentions([pair], ["cross"])
     assert maps.keys() == {"cross"}
@@ -211,7 +211,7 @@ def test_a_model_that_copies_aligns_the_diagonal(copy_task: Any) -> None:
 # ---- links ---------------------------------------------------------------------------------------
 
 
-def array(rows: Sequence[Sequence[float]]) -> Weights:
+def array(rows: Sequence[Sequence[float]]) -> Floats:
     return np.array(rows, np.float32)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from yakusu.config import Registry, nearest
+from yakusu.config import Registry, did_you_mean
 from yakusu.errors import RecipeError
 from yakusu.recipe import load_recipe
 
@@ -51,7 +51,7 @@ def test_a_name_cannot_be_registered_twice() -> None:
     ],
 )
 def test_nearest_suggests_one_name_or_lists_all_names(name: str, hint: str) -> None:
-    assert nearest(name, ["beam", "alpha"]) == hint
+    assert did_you_mean(name, ["beam", "alpha"]) == hint
 
 
 # ---- messages about keys -------------------------------------------------------------------------

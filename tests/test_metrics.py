@@ -13,7 +13,7 @@ from yakusu.metrics import (
     METRICS,
     Score,
     paired_bootstrap,
-    score,
+    score_translations,
     sentence_scorer,
     tokenized_compound_bleu,
 )
@@ -52,7 +52,7 @@ def no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_scores_equal_those_of_sacrebleu() -> None:
-    bleu, chrf, ter = score(GOOD, REFERENCES)
+    bleu, chrf, ter = score_translations(GOOD, REFERENCES)
     assert bleu.value == sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score
     assert chrf.value == sacrebleu.corpus_chrf(GOOD, [REFERENCES]).score
     assert ter.value == sacrebleu.corpus_ter(GOOD, [REFERENCES]).score
@@ -61,7 +61,7 @@ def test_scores_equal_those_of_sacrebleu() -> None:
 
 def test_signatures_describe_how_scores_were_computed() -> None:
     version = sacrebleu.__version__
-    assert [(s.name, s.signature) for s in score(GOOD, REFERENCES)] == [
+    assert [(s.name, s.signature) for s in score_translations(GOOD, REFERENCES)] == [
         ("BLEU", f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"),
         ("chrF2", f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}"),
         ("TER", f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}"),
@@ -73,20 +73,23 @@ def test_a_score_is_printed_with_its_signature() -> None:
 
 
 def test_perfect_translations_have_100_bleu_and_0_ter() -> None:
-    values = [s.value for s in score(REFERENCES, REFERENCES)]
+    values = [s.value for s in score_translations(REFERENCES, REFERENCES)]
     assert values == pytest.approx([100, 100, 0])
 
 
 def test_scores_are_in_the_requested_order() -> None:
-    assert [s.name for s in score(GOOD, REFERENCES, metrics=["ter", "bleu"])] == ["TER", "BLEU"]
+    assert [s.name for s in score_translations(GOOD, REFERENCES, metrics=["ter", "bleu"])] == [
+        "TER",
+        "BLEU",
+    ]
     assert list(METRICS) == ["bleu", "chrf", "ter"]
 
 
 def test_lowercase_ignores_case_and_ter_always_does() -> None:
     shouted = [line.upper() for line in REFERENCES]
-    bleu, chrf, ter = score(shouted, REFERENCES)
+    bleu, chrf, ter = score_translations(shouted, REFERENCES)
     assert bleu.value < 50 and chrf.value < 50 and ter.value == 0
-    folded = score(shouted, REFERENCES, lowercase=True)
+    folded = score_translations(shouted, REFERENCES, lowercase=True)
     assert [s.value for s in folded] == pytest.approx([100, 100, 0])
     assert all("case:lc" in s.signature for s in folded)
 
@@ -96,7 +99,9 @@ def test_lowercase_ignores_case_and_ter_always_does() -> None:
     [("ja", "ja-mecab"), ("ko", "ko-mecab"), ("zh", "zh"), ("zh_CN", "zh"), ("pt-BR", "13a")],
 )
 def test_the_target_language_selects_the_tokenizer(language: str, tokenizer: str) -> None:
-    [bleu] = score(JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language)
+    [bleu] = score_translations(
+        JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language
+    )
     oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize=tokenizer)
     assert bleu.value == oracle.score
     assert f"|tok:{tokenizer}" in bleu.signature
@@ -115,22 +120,24 @@ def test_a_tokenizer_without_its_library_is_a_missing_module(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ModuleNotFoundError) as caught:
-        score(GOOD, REFERENCES, **options)
+        score_translations(GOOD, REFERENCES, **options)
     assert caught.value.name == library
-    score(GOOD, REFERENCES, tokenize="char", target_language="ja")
+    score_translations(GOOD, REFERENCES, tokenize="char", target_language="ja")
 
 
 def test_mecab_finds_words_that_13a_does_not() -> None:
     def bleu(language: str | None) -> float:
-        return score(JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language)[
-            0
-        ].value
+        return score_translations(
+            JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language
+        )[0].value
 
     assert bleu("ja") > 30 > bleu(None)
 
 
 def test_an_explicit_tokenizer_overrides_that_of_the_language() -> None:
-    bleu, *_ = score(JAPANESE, JAPANESE_REFERENCES, tokenize="char", target_language="ja")
+    bleu, *_ = score_translations(
+        JAPANESE, JAPANESE_REFERENCES, tokenize="char", target_language="ja"
+    )
     oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize="char")
     assert bleu.value == oracle.score and "|tok:char|" in bleu.signature
 
@@ -163,7 +170,7 @@ def test_compound_bleu_is_not_smoothed() -> None:
     # No 4-gram matches; with sacreBLEU's default smoothing the score would be positive.
     hypothesis, reference = ["wir lesen den Brief"], ["wir lesen den Text"]
     assert tokenized_compound_bleu(hypothesis, reference, "de").value == pytest.approx(0)
-    assert score(hypothesis, reference, metrics=["bleu"])[0].value > 50
+    assert score_translations(hypothesis, reference, metrics=["bleu"])[0].value > 50
 
 
 def test_compound_bleu_has_its_own_name_and_signature() -> None:
@@ -193,7 +200,9 @@ def test_a_system_does_not_differ_significantly_from_itself() -> None:
 def test_a_much_better_system_differs_significantly(metric: str) -> None:
     result = paired_bootstrap(BAD, GOOD, REFERENCES, metric=metric)
     assert result.p_value < 0.05
-    [bad], [good] = (score(lines, REFERENCES, metrics=[metric]) for lines in (BAD, GOOD))
+    [bad], [good] = (
+        score_translations(lines, REFERENCES, metrics=[metric]) for lines in (BAD, GOOD)
+    )
     assert (result.baseline.score.value, result.system.score.value) == (bad.value, good.value)
     assert result.system.score.name == good.name
 
@@ -263,7 +272,7 @@ def test_bootstrap_passes_its_options_to_the_metric() -> None:
 def test_texts_of_unequal_length_are_rejected_with_their_lengths() -> None:
     message = r"the hypotheses and the references differ in length \(5 and 6 lines\): align them"
     with pytest.raises(DataError, match=message):
-        score(GOOD[:5], REFERENCES)
+        score_translations(GOOD[:5], REFERENCES)
     with pytest.raises(DataError, match=message):
         tokenized_compound_bleu(GOOD[:5], REFERENCES, "en")
     with pytest.raises(
@@ -278,14 +287,14 @@ def test_texts_of_unequal_length_are_rejected_with_their_lengths() -> None:
 
 def test_empty_texts_are_rejected() -> None:
     with pytest.raises(DataError, match="are empty: provide at least one line of each"):
-        score([], [])
+        score_translations([], [])
 
 
 def test_unknown_names_are_reported_with_the_nearest_name() -> None:
     with pytest.raises(RecipeError, match="no metric 'belu': did you mean 'bleu'"):
-        score(GOOD, REFERENCES, metrics=["belu"])
+        score_translations(GOOD, REFERENCES, metrics=["belu"])
     with pytest.raises(RecipeError, match="no BLEU tokenizer 'ja-meca': did you mean 'ja-mecab'"):
-        score(GOOD, REFERENCES, tokenize="ja-meca")
+        score_translations(GOOD, REFERENCES, tokenize="ja-meca")
 
 
 def test_a_bootstrap_without_enough_lines_or_samples_is_rejected() -> None:

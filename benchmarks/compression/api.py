@@ -12,7 +12,7 @@ import torch
 
 from yakusu.compress import CodebookCompressor, LatticeCompressor
 from yakusu.compress.axes import PrincipalAxes
-from yakusu.compress.blocks import Loss
+from yakusu.compress.blocks import ReconstructionLoss
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import code
 from yakusu.compress.compressor import Compressor
@@ -87,7 +87,7 @@ def component_scores(vectors: np.ndarray, n_components: int) -> np.ndarray:
 
 def variance_lost(vectors: np.ndarray, rebuilt: np.ndarray) -> float:
     """Return the squared error of rebuilt vectors (V, H) as a share of their variance."""
-    return float(Loss.of(vectors, rebuilt.__getitem__).share)
+    return float(ReconstructionLoss.of(vectors, rebuilt.__getitem__).share)
 
 
 def codes_table(weight: torch.Tensor, n_components: int, n_codes: int) -> Table:

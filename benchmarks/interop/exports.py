@@ -11,12 +11,12 @@ import numpy as np
 
 from yakusu.errors import ModelError
 from yakusu.export.foreign import own_model
-from yakusu.export.formats import Exported, Precision
+from yakusu.export.formats import ExportedModel, ExportPrecision
 from yakusu.export.importing import read_foreign
 from yakusu.pipeline.export_model import export_model
 from yakusu.translator.folder.folder import ModelFolder
 
-FORMATS: dict[str, tuple[str, Precision]] = {
+FORMATS: dict[str, tuple[str, ExportPrecision]] = {
     "Hugging Face": ("hf", "float32"),
     "CTranslate2": ("ctranslate2", "float32"),
     "CTranslate2, int8": ("ctranslate2", "int8"),
@@ -62,7 +62,7 @@ def same_tensors(model: Path, exported: Path) -> tuple[int, int]:
 
     A compressed table counts as the matrix that it stands for.
     """
-    own = Exported.of(ModelFolder.open(model)).weights
+    own = ExportedModel.of(ModelFolder.open(model)).weights
     packages = list(exported.glob("*.argosmodel"))
     _, imported, _ = own_model(read_foreign(packages[0] if packages else exported))
     same = [name in imported and np.array_equal(imported[name], own[name]) for name in own]

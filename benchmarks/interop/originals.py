@@ -17,7 +17,7 @@ from yakusu.engine.packing import sinusoids
 from yakusu.export.ctranslate2.peer import CTranslate2Peer
 from yakusu.export.hf.peer import HfPeer
 from yakusu.export.marian import marian_columns
-from yakusu.export.verify import Ids, Values
+from yakusu.export.verify import TokenIds, Values
 
 _NEVER = -1e9
 
@@ -44,17 +44,17 @@ class HfOriginal(HfPeer):
         # Padding has a logit, and so a share of all probabilities; the imported model has none.
         self._model.final_logits_bias[:, target["<pad>"]] = _NEVER
 
-    def values(self, src: Ids, tgt: Ids) -> Values:
+    def values(self, src: TokenIds, tgt: TokenIds) -> Values:
         """See `Peer`."""
         rows = super().values(self._sources([src])[0], tuple(self._tgt[i] for i in tgt))
         return rows[:, self._tgt]
 
-    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+    def search(self, sources: Sequence[TokenIds], *, beam: int, alpha: float) -> list[TokenIds]:
         """See `Peer`."""
         found = super().search(self._sources(sources), beam=beam, alpha=alpha)
         return [tuple(self._own[row] for row in rows) for rows in found]
 
-    def _sources(self, sources: Sequence[Ids]) -> list[Ids]:
+    def _sources(self, sources: Sequence[TokenIds]) -> list[TokenIds]:
         return [tuple(self._src[i] for i in src) for src in sources]
 
 

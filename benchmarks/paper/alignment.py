@@ -22,7 +22,6 @@ from benchmarks.records import Record
 from benchmarks.tables import FilledTable, Table, fixed, scores
 from yakusu.alignment import (
     Link,
-    Weights,
     alignment_error_rate,
     content_words,
     read_pharaoh,
@@ -30,6 +29,7 @@ from yakusu.alignment import (
     word_links,
     word_weights,
 )
+from yakusu.arrays import Floats
 from yakusu.data.files.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.pipeline.receipts.receipt import read_receipt
@@ -116,12 +116,12 @@ class Aligned:
             for src, tgt in zip(gold.src, gold.tgt, strict=True)
         ]
 
-    def aer(self, weights: Iterable[Weights], method: Callable[..., Links] = word_links) -> float:
+    def aer(self, weights: Iterable[Floats], method: Callable[..., Links] = word_links) -> float:
         """Return the alignment error rate of the weights (T, S) of each sentence."""
         rows = zip(weights, self.words, strict=True)
         return self.gold.aer(method(each, *words) for each, words in rows)
 
-    def default(self) -> list[Weights]:
+    def default(self) -> list[Floats]:
         """Return the weights (T, S) of each sentence that the package uses."""
         return [token_weights([own]) for own in self.cross]
 
@@ -161,7 +161,7 @@ def parts(n_layers: int, n_heads: int) -> Iterable[tuple[str, slice, slice]]:
 # ---- other methods that derive links from weights ------------------------------------------------
 
 
-def by_piece(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
+def by_piece(weights: Floats, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
     """Link each target piece to the source piece with the largest weight."""
     kept = [s for s, word in enumerate(src_words) if word >= 0]
     best = weights[: len(tgt_words), kept].argmax(axis=1).tolist()
@@ -170,7 +170,7 @@ def by_piece(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int
     ]
 
 
-def by_word(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
+def by_word(weights: Floats, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
     """Link each target word to the source word with the largest weight."""
     best = word_weights(weights, src_words, tgt_words).argmax(axis=1).tolist()
     return [(source, word) for word, source in enumerate(best)]

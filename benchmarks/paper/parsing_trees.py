@@ -13,10 +13,10 @@ from benchmarks.bootstrap import Floats, interval, resampled
 from yakusu.data.brackets import UNTAGGED, delinearise
 from yakusu.data.files.text import windows
 from yakusu.data.files.tree_files import tree_files
-from yakusu.data.trees import one_line, read_trees, tags_of, words_of
+from yakusu.data.trees import read_trees, tags_of, tree_line, words_of
 from yakusu.folder import sha256, write_text
 from yakusu.metrics import Score
-from yakusu.tasks.evalb import DELETED, compare, total
+from yakusu.tasks.evalb import DELETED, compare_trees, total
 from yakusu.translator.folder.folder import model_hash
 
 BLOCK = 500  # sentences in a file of parses, which is written completely or not at all
@@ -51,7 +51,7 @@ class Trees:
             "reporting": dev[n_choosing:],
         }
         for name, trees in parts.items():
-            write_lines(folder / f"{name}.mrg", map(one_line, trees))
+            write_lines(folder / f"{name}.mrg", map(tree_line, trees))
         return cls(
             gold=gold / "train.mrg",
             gum=gum / "train.mrg",
@@ -88,7 +88,7 @@ def write_parses(model: Path, trees: Path, path: Path) -> None:
 
     Sentences without a parse, for which the parser returns a tree without tags, are left out.
     """
-    parses = map(one_line, read_trees(tree_files(parsed(model, trees))))
+    parses = map(tree_line, read_trees(tree_files(parsed(model, trees))))
     write_lines(path, (parse for parse in parses if f"({UNTAGGED} " not in parse))
 
 
@@ -110,7 +110,7 @@ class Scored:
     def of(cls, parses: Path, trees: Path) -> "Scored":
         """Score the parses of a file or folder."""
         made, truth = (list(read_trees(tree_files(place))) for place in (parses, trees))
-        matches = compare(made, truth)
+        matches = compare_trees(made, truth)
         counts = np.array([(2 * m.matched, m.predicted + m.true) for m in matches])
         part, whole = resampled(counts).T  # (B,), (B,)
         return cls(total(matches).scores(), np.asarray(100 * part / np.maximum(whole, 1)))

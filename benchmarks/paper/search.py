@@ -32,11 +32,11 @@ from yakusu.data.files.text import windows
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError
-from yakusu.metrics import Score, score
+from yakusu.metrics import Score, score_translations
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
 from yakusu.model.linear import padded_length
-from yakusu.search.beam import Search
+from yakusu.search.beam import BeamSearch
 from yakusu.search.candidates import Candidates, top_k
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
@@ -93,7 +93,7 @@ def tables(records: list[Record]) -> Iterator[FilledTable]:
     yield from _RANDOM(records[-1:])
 
 
-class ShrinkingBeam(Search):
+class ShrinkingBeam(BeamSearch):
     """The previous search."""
 
     def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
@@ -113,22 +113,22 @@ class Setting:
     """A search: its name, class and settings, and the index of the setting it is compared with."""
 
     name: str
-    search: type[Search]
+    search: type[BeamSearch]
     changes: dict[str, Any]
     base: int
 
 
 SETTINGS = [
     Setting("K candidates, shrinking beam", ShrinkingBeam, {"max_repeats": 0}, 0),
-    Setting("2K candidates", Search, {"max_repeats": 0}, 0),
+    Setting("2K candidates", BeamSearch, {"max_repeats": 0}, 0),
     Setting("K candidates, 4 best", ShrinkingBeam, {"max_repeats": 0, "n_best": 4}, 0),
-    Setting("2K candidates, 4 best", Search, {"max_repeats": 0, "n_best": 4}, 0),
+    Setting("2K candidates, 4 best", BeamSearch, {"max_repeats": 0, "n_best": 4}, 0),
     *(
-        Setting(f"margin {margin}", Search, {"max_repeats": 0, "margin": float(margin)}, 1)
+        Setting(f"margin {margin}", BeamSearch, {"max_repeats": 0, "margin": float(margin)}, 1)
         for margin in (4, 3, 2, 1)
     ),
     *(
-        Setting(f"max_repeats {repeats}", Search, {"max_repeats": repeats}, 1)
+        Setting(f"max_repeats {repeats}", BeamSearch, {"max_repeats": repeats}, 1)
         for repeats in (4, 3, 2)
     ),
 ]
@@ -179,7 +179,7 @@ def _batches(encoded: list[list[int]], batch: int) -> Iterator[list[int]]:
         yield from windows(same, batch)
 
 
-def _open_rows(search: Search) -> int:
+def _open_rows(search: BeamSearch) -> int:
     real = torch.tensor([sentence >= 0 for sentence in search.sentences])
     return int(((search.log_probs > -torch.inf).sum(dim=1) * real).sum())
 
@@ -238,7 +238,7 @@ def random_models(n_models: int, *, n_sentences: int = 50, beam: int = 4) -> dic
         with torch.inference_mode():
             old, new = (
                 search(model, src, config, [], [[]] * len(ids)).run()
-                for search in (ShrinkingBeam, Search)
+                for search in (ShrinkingBeam, BeamSearch)
             )
         gains += [mine[0].score - other[0].score for mine, other in zip(new, old, strict=True)]
     return {
@@ -264,7 +264,7 @@ def _bleu(
     translator: Translator, own: Outcome, references: list[str], args: argparse.Namespace
 ) -> Score:
     texts = translator.tokenizer.decode_target([h.tokens for h in own.hypotheses])
-    (bleu,) = score(
+    (bleu,) = score_translations(
         texts,
         references,
         metrics=("bleu",),

@@ -32,8 +32,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from yakusu.compress.axes import Floats, check_matrix
-from yakusu.compress.blocks import ROWS, Loss, Matrix
+from yakusu.arrays import Doubles
+from yakusu.compress.axes import check_vectors
+from yakusu.compress.blocks import ROWS, Matrix, ReconstructionLoss
 from yakusu.compress.codes import Codes
 from yakusu.errors import DataError
 from yakusu.folder import write_file
@@ -55,16 +56,16 @@ class Gumbel:
     codes: Codes
     codebooks: npt.NDArray[np.float32]
 
-    def rebuild(self, codes: Codes) -> Floats:
+    def rebuild(self, codes: Codes) -> Doubles:
         """Return the vectors (n, H) of codes (n, M)."""
         vectors = np.zeros((len(codes), self.codebooks.shape[2]))
         for codebook, chosen in zip(self.codebooks, codes.T, strict=True):
             vectors += codebook[chosen]
         return vectors
 
-    def loss(self, vectors: Matrix, codes: Codes) -> Loss:
+    def loss(self, vectors: Matrix, codes: Codes) -> ReconstructionLoss:
         """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""
-        return Loss.of(vectors, lambda rows: self.rebuild(codes[rows]))
+        return ReconstructionLoss.of(vectors, lambda rows: self.rebuild(codes[rows]))
 
 
 def ratio(n_words: int, n_columns: int, n_components: int, n_codes: int) -> float:
@@ -104,7 +105,7 @@ def learn(
     Raises:
         DataError: M or K is out of range, or the vectors are not a finite matrix.
     """
-    check_matrix(vectors)
+    check_vectors(vectors)
     _check_sizes(n_codebooks, n_codes)
     generator = torch.Generator(device).manual_seed(seed)
     words = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(device)

@@ -18,7 +18,7 @@ from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.terms import Glossary, Term
-from yakusu.metrics import score
+from yakusu.metrics import score_translations
 from yakusu.translator import Translator
 from yakusu.translator.writing.links import Translated, word_links_of
 
@@ -92,7 +92,7 @@ def main(args: argparse.Namespace) -> None:
     result = {"name": src.name, "terms": len(glossary.terms), "occurrences": len(wanted)}
     for name, output in (("without", translator.translate(sources)), ("with", with_terms)):
         kept = sum(term.target.casefold() in output[i].casefold() for i, term in wanted)
-        (bleu,) = score(
+        (bleu,) = score_translations(
             output,
             references,
             metrics=("bleu",),

@@ -12,7 +12,7 @@ from benchmarks.common import Benchmark
 from benchmarks.speed.systems import System
 from yakusu.data.files.text import read_lines
 from yakusu.errors import DataError
-from yakusu.metrics import score
+from yakusu.metrics import score_translations
 from yakusu.translator.folder.folder import ModelFolder
 
 
@@ -37,7 +37,7 @@ class EvaluationSet:
 
     def score(self, texts: list[str]) -> dict[str, str]:
         """BLEU and chrF of translations, with their signatures."""
-        bleu, chrf = score(
+        bleu, chrf = score_translations(
             texts,
             self.references,
             metrics=("bleu", "chrf"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from yakusu.engine.library import library
 from yakusu.errors import RunError
-from yakusu.native.compile import FLAGS, NATIVE, instruction_sets, system_compiler
+from yakusu.native.compile import FLAGS, NATIVE, instruction_set_flags, system_compiler
 from yakusu.native.library import instruction_set
 
 SOURCE = Path(__file__).parent / "native" / "profile.c"
@@ -58,7 +58,7 @@ class Profiled:
         if not compiler:
             raise RunError("there is no C compiler: install gcc or clang")
         self.kernels = instruction_set()
-        flags = instruction_sets(compiler)[self.kernels].split()
+        flags = instruction_set_flags(compiler)[self.kernels].split()
         out = folder / "profile.so"
         files = [f"-DISA={self.kernels}", f"-I{NATIVE}", "-shared", "-o", str(out), str(SOURCE)]
         subprocess.run([*compiler, *FLAGS, *flags, *files, "-lm"], check=True)

@@ -35,13 +35,13 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.arrays import Floats
 from yakusu.errors import DataError
 
 Link = tuple[int, int]  # source word, target word; counted from 0
-Weights = NDArray[np.float32]
 
 
-def token_weights(members: Sequence[Weights]) -> Weights:
+def token_weights(members: Sequence[Floats]) -> Floats:
     """A: the weights from which links are derived; the rows do not sum to one.
 
     Args:
@@ -60,7 +60,7 @@ def token_weights(members: Sequence[Weights]) -> Weights:
             found.append(others.mean(axis=0) + reading)
         else:
             found.append(first)
-    mean: Weights = np.mean(found, axis=0)
+    mean: Floats = np.mean(found, axis=0)
     return mean
 
 
@@ -83,7 +83,7 @@ def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
 
 
 def word_weights(
-    weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]
+    weights: Floats, src_words: Sequence[int], tgt_words: Sequence[int]
 ) -> NDArray[np.float64]:
     """W: the weight that each target word gives to each source word.
 
@@ -106,7 +106,7 @@ def word_weights(
     return received
 
 
-def word_links(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:
+def word_links(weights: Floats, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:
     """The links of a sentence, one for each target word in `tgt_words`; eos is never linked.
 
     Args:

@@ -1,4 +1,4 @@
-"""Tensors on disk as numpy arrays: safetensors, int8 rows, entropy-coded streams.
+"""Types of numpy arrays; tensors on disk as arrays: safetensors, int8 rows, entropy-coded streams.
 
 This module does not import torch. `weights.py` writes these files and reads them as torch tensors.
 """
@@ -17,6 +17,13 @@ from safetensors import SafetensorError, safe_open
 from yakusu.errors import ModelError
 
 Array = NDArray[Any]
+Arrays = dict[str, Array]
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.integer]
+Shorts = NDArray[np.int16]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 
 SCALE = "scale of "  # prefix of the name of a matrix of int8 rows, for its scales
 SHAPE = "shape of "  # prefix of the name of a matrix of encoded integers, for its shape
@@ -97,10 +104,10 @@ def open_safetensors(path: Path, framework: str) -> Any:  # safetensors ships no
     try:
         return safe_open(path, framework)
     except (OSError, SafetensorError) as error:
-        raise invalid(path) from error
+        raise invalid_safetensors(path) from error
 
 
-def invalid(path: Path) -> ModelError:
+def invalid_safetensors(path: Path) -> ModelError:
     """Return the error for a file that is missing or is not valid."""
     return ModelError(f"{path} is not a valid safetensors file: copy the folder again")
 

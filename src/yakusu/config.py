@@ -51,7 +51,7 @@ def apply_override(
     values[last] = value
 
 
-def nearest(name: str, known: list[str], *, section: str = "") -> str:
+def did_you_mean(name: str, known: list[str], *, section: str = "") -> str:
     """Return a hint for an unknown name: "did you mean 'x'?", or a list of all known names.
 
     Args:
@@ -178,7 +178,7 @@ class Registry(Generic[T]):
             RecipeError: The name is unknown; the message suggests the most similar name.
         """
         if name not in self._factories:
-            raise RecipeError(f"there is no {self.kind} '{name}': {nearest(name, list(self))}")
+            raise RecipeError(f"there is no {self.kind} '{name}': {did_you_mean(name, list(self))}")
         return self._factories[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -18,7 +18,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
-from yakusu.config import Registry, nearest
+from yakusu.config import Registry, did_you_mean
 from yakusu.errors import DataError, RecipeError, unequal
 
 
@@ -82,7 +82,7 @@ METRICS: Registry[Callable[[MetricOptions], Metric]] = Registry("metric")
 @METRICS.register("bleu")
 def _bleu(options: MetricOptions) -> Metric:
     if options.tokenize is not None and options.tokenize not in BLEU.TOKENIZERS:
-        fix = nearest(options.tokenize, list(BLEU.TOKENIZERS))
+        fix = did_you_mean(options.tokenize, list(BLEU.TOKENIZERS))
         raise RecipeError(f"there is no BLEU tokenizer '{options.tokenize}': {fix}")
     # sacreBLEU knows codes without region; for "zh-CN" it would silently use 13a.
     language = re.split("[-_]", options.target_language or "")[0].lower()
@@ -101,7 +101,7 @@ def _ter(_: MetricOptions) -> Metric:
     return TER()
 
 
-def score(
+def score_translations(
     hypotheses: Sequence[str],
     references: Sequence[str],
     *,
@@ -158,8 +158,8 @@ def tokenized_compound_bleu(
     """Compute BLEU as in the paper (Table 2): on Moses tokens, with hyphenated compounds split.
 
     The steps are those of tensor2tensor's get_ende_bleu.sh: tokenizer.perl, "rich-text" to
-    "rich ##AT##-##AT## text", multi-bleu.perl. The result is usually higher than that of `score`;
-    compare it only with scores computed in the same way.
+    "rich ##AT##-##AT## text", multi-bleu.perl. The result is usually higher than that of
+    `score_translations`; compare it only with scores computed in the same way.
 
     Args:
         hypotheses: Detokenised translations, one per line.

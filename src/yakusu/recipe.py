@@ -13,7 +13,14 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from yakusu.config import Config, apply_override, fault_keys, fault_message, fault_place, nearest
+from yakusu.config import (
+    Config,
+    apply_override,
+    did_you_mean,
+    fault_keys,
+    fault_message,
+    fault_place,
+)
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
 from yakusu.data.corpus import Corpus, parse_columns, with_languages
@@ -324,7 +331,7 @@ def _find(name: str | Path) -> Path:
     if path.suffix == ".toml" or str(path.parent) not in (".", *folders):
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
     known = [str(path.parent / other) for other in recipe_names(str(path.parent))]
-    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
+    raise RecipeError(f"there is no recipe '{name}': {did_you_mean(str(name), known)}")
 
 
 def _with_languages(recipe: Recipe) -> Recipe:
@@ -376,7 +383,7 @@ def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]
     match fault["type"]:
         case "union_tag_invalid":
             name = fault["ctx"]["tag"]
-            return f"there is no model '{name}': {nearest(name, list(CONFIGS))}"
+            return f"there is no model '{name}': {did_you_mean(name, list(CONFIGS))}"
         case "extra_forbidden":
             return _unknown_key(keys, values)
     return fault_message(fault, keys)
@@ -399,7 +406,7 @@ def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
     known = [*_flat(defaults.model_dump()), *Recipe.model_fields, *entries]
     same_name = [other for other in known if other.split(".")[-1] == keys[-1]]
     same_group = [other for other in known if other.split(".")[:-1] == list(keys[:-1])]
-    return f"unknown key '{key}': {nearest(key, same_name or same_group)}"
+    return f"unknown key '{key}': {did_you_mean(key, same_name or same_group)}"
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

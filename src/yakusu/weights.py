@@ -18,7 +18,7 @@ from yakusu.arrays import (
     SCALE,
     SHAPE,
     integers_of,
-    invalid,
+    invalid_safetensors,
     open_safetensors,
 )
 from yakusu.errors import ModelError
@@ -57,7 +57,7 @@ def load_tensors(path: Path) -> Tensors:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise invalid(path) from error
+        raise invalid_safetensors(path) from error
 
 
 class TensorsOnDisk(Mapping[str, Tensor]):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.export.marians import VARIANTS, Marian
 from yakusu.errors import DataError, RunError
-from yakusu.export.formats import FORMATS, Exported
+from yakusu.export.formats import FORMATS, ExportedModel
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import ModelFolder
 
@@ -41,7 +41,7 @@ def test_the_generated_models_translate_sentences_differently(tmp_path: Path) ->
 def test_an_export_to_hugging_face_keeps_all_tensors(name: str, tmp_path: Path) -> None:
     model, out = models.write_model(name, tmp_path / "own"), tmp_path / "hf"
     out.mkdir()
-    FORMATS["hf"].write(out, Exported.of(ModelFolder.open(model)))
+    FORMATS["hf"].write(out, ExportedModel.of(ModelFolder.open(model)))
     same, n_tensors = exports.same_tensors(model, out)
     assert same == n_tensors > 40
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from yakusu.data.trees import one_line, read_trees, tree_of, words_of
+from yakusu.data.trees import read_trees, tree_line, tree_of, words_of
 from yakusu.metrics import Score
 
 parsing_f1: Any = pytest.importorskip(
@@ -31,7 +31,7 @@ def trees(tmp_path: Path) -> Any:
 
 
 def lines(*paths: Path) -> list[str]:
-    return [one_line(tree) for tree in read_trees(paths)]
+    return [tree_line(tree) for tree in read_trees(paths)]
 
 
 # ---- trees ---------------------------------------------------------------------------------------

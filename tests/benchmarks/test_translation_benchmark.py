@@ -10,7 +10,7 @@ from tests.translators import network_of
 from yakusu.compress.config import CompressConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError
-from yakusu.metrics import score
+from yakusu.metrics import score_translations
 from yakusu.translator import Translator
 
 bleu: Any = pytest.importorskip("benchmarks.bleu")
@@ -41,7 +41,7 @@ def test_an_interval_contains_the_difference_of_both_scores() -> None:
     bad = [line.replace("park", "garden") if i % 2 else line for i, line in enumerate(good)]
     scorer = bleu.Scorer(ref, False, "en")
     value, low, high = scorer.difference(good, bad)
-    one, two = (score(texts, ref, metrics=("bleu",))[0].value for texts in (good, bad))
+    one, two = (score_translations(texts, ref, metrics=("bleu",))[0].value for texts in (good, bad))
     assert value == pytest.approx(two - one) and low < value < high < 0
     assert scorer.difference(bad, good)[0] == pytest.approx(-value)
     assert scorer.difference(good, good) == (0, 0, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from yakusu.compress.config import CompressConfig
 from yakusu.folder import read_json
-from yakusu.pipeline.compress import Memory
+from yakusu.pipeline.compress import MemoryUse
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 RunYakusu = Callable[..., Any]
@@ -19,8 +19,8 @@ def test_a_translator_is_compressed_and_scored(
     run_yakusu: RunYakusu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {  # no new processes
-        str(FILES / "transformer"): Memory(4000, "float32"),
-        str(tmp_path / "small"): Memory(1000, "int8"),
+        str(FILES / "transformer"): MemoryUse(4000, "float32"),
+        str(tmp_path / "small"): MemoryUse(1000, "int8"),
     }
     monkeypatch.setattr("yakusu.pipeline.compress.memory_of", lambda path: sizes[str(path)])
     out = tmp_path / "small"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.export.marians import Marian, sentences
 from yakusu.folder import sha256
-from yakusu.pipeline.compress import Memory
+from yakusu.pipeline.compress import MemoryUse
 
 RunYakusu = Callable[..., Any]
 CARD = "---\nlanguage: [en, de]\nlicense: cc-by-4.0\n---\n\n# A model\n"
@@ -124,7 +124,7 @@ def test_an_imported_model_scores_and_shows_attention(
 def test_an_imported_model_can_be_compressed(
     run_yakusu: RunYakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = Memory(1000, "int8")
+    memory = MemoryUse(1000, "int8")
     monkeypatch.setattr("yakusu.pipeline.compress.memory_of", lambda _: memory)  # no new processes
     options = ("--method", "integers", "--set", "compress.step=0.2", "--int8")
     said = run_yakusu("compress", model, tmp_path / "small", *options)

@@ -9,9 +9,9 @@ import pytest
 
 from tests.translators import save, untrained
 from yakusu.pipeline.shards import cluster
-from yakusu.pipeline.shards.parts import Part, PartTranslator, ShardConfig, read_parts
+from yakusu.pipeline.shards.parts import PartTranslator, ShardConfig, ShardPart, read_parts
 from yakusu.pipeline.shards.plan import ShardJob
-from yakusu.pipeline.shards.receipt import Settings
+from yakusu.pipeline.shards.receipt import ShardSettings
 
 Yakusu = Callable[..., Any]
 
@@ -26,8 +26,8 @@ class Here:
         type(self).address = address
 
     def __call__(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
-    ) -> Generator[Part, None, None]:
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings
+    ) -> Generator[ShardPart, None, None]:
         type(self).config = config
         translate = PartTranslator(config, settings)
         for job in jobs:

@@ -7,7 +7,7 @@ import pytest
 from yakusu.compress.adam import fit_by_adam
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.fitting import Statistics, fit
+from yakusu.compress.fitting import SufficientStatistics, fit
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def test_adam_approaches_the_least_squares_solution_from_above(
     vectors: Floats, coded: Coded
 ) -> None:
     closed = Codebook.closed(coded)
-    statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
+    statistics = SufficientStatistics.of(vectors, coded.codes, closed.mean, 4)
     least = fit(closed, statistics, rounds=2000).loss(vectors, coded.codes).per_vector
     begin = closed.loss(vectors, coded.codes).per_vector
     by_epochs = [

@@ -14,7 +14,7 @@ import pytest
 from yakusu.compress import budget as budget_module
 from yakusu.compress.budget import (
     Budget,
-    Choice,
+    SizeChoice,
     choose_codes,
     choose_step,
     losses_by_components,
@@ -40,7 +40,7 @@ def vectors() -> Floats:
 
 
 @pytest.fixture(scope="module")
-def choices(vectors: Floats) -> list[Choice]:
+def choices(vectors: Floats) -> list[SizeChoice]:
     """Every M and K, one at a time, measured by rebuilding the vectors."""
     found = []
     for k in ALL_CODES:
@@ -48,15 +48,15 @@ def choices(vectors: Floats) -> list[Choice]:
             coded = code(vectors, n_components=m, n_codes=k)
             loss = Codebook.closed(coded).loss(vectors, coded.codes).share
             ratio = size_of_codes(vectors.shape, m, k).ratio(vectors.shape)
-            found.append(Choice(m, k, radix(k).bits * m, ratio, loss))
+            found.append(SizeChoice(m, k, radix(k).bits * m, ratio, loss))
     return found
 
 
-def as_chosen(choice: Choice) -> tuple[int, int]:
+def as_chosen(choice: SizeChoice) -> tuple[int, int]:
     return choice.n_components, choice.n_codes
 
 
-def test_the_trade_off_matches_brute_force(vectors: Floats, choices: list[Choice]) -> None:
+def test_the_trade_off_matches_brute_force(vectors: Floats, choices: list[SizeChoice]) -> None:
     quick = list(trade_off(vectors))
     assert [as_chosen(choice) for choice in quick] == [as_chosen(choice) for choice in choices]
     for one, other in zip(quick, choices, strict=True):
@@ -74,7 +74,7 @@ def test_losses_by_components_match_separate_codebooks(vectors: Floats) -> None:
 
 @pytest.mark.parametrize("bits", [1, 5, 8, 13, 20.5, 32])
 def test_no_choice_within_the_bits_loses_less(
-    vectors: Floats, choices: list[Choice], bits: float
+    vectors: Floats, choices: list[SizeChoice], bits: float
 ) -> None:
     best = min((c for c in choices if c.bits <= bits), key=lambda c: (c.loss, c.bits))
     assert as_chosen(choose_codes(vectors, Budget(bits=bits))) == as_chosen(best)
@@ -82,7 +82,7 @@ def test_no_choice_within_the_bits_loses_less(
 
 @pytest.mark.parametrize("times", [2, 6, 10.5, 30])
 def test_no_choice_within_the_ratio_loses_less(
-    vectors: Floats, choices: list[Choice], times: float
+    vectors: Floats, choices: list[SizeChoice], times: float
 ) -> None:
     best = min((c for c in choices if c.ratio >= times), key=lambda c: (c.loss, c.bits))
     chosen = choose_codes(vectors, Budget(ratio=times))
@@ -91,7 +91,7 @@ def test_no_choice_within_the_ratio_loses_less(
 
 @pytest.mark.parametrize("loss", [0.6, 0.2, 0.05, 0.001])
 def test_no_choice_within_the_loss_is_smaller(
-    vectors: Floats, choices: list[Choice], loss: float
+    vectors: Floats, choices: list[SizeChoice], loss: float
 ) -> None:
     best = max((c for c in choices if c.loss <= loss), key=lambda c: (c.ratio, -c.loss))
     chosen = choose_codes(vectors, Budget(max_loss=loss))

@@ -12,7 +12,7 @@ import pytest
 from yakusu.compress.axes import PrincipalAxes
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import code
-from yakusu.compress.fitting import Statistics, fit, loss_by
+from yakusu.compress.fitting import SufficientStatistics, fit, loss_by
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -122,7 +122,7 @@ def test_all_components_and_codes_rebuild_the_vectors() -> None:
 def test_fitting_lowers_the_loss_computed_from_the_statistics(vectors: Floats) -> None:
     coded = code(vectors, n_components=6, n_codes=4)
     closed = Codebook.closed(coded)
-    statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
+    statistics = SufficientStatistics.of(vectors, coded.codes, closed.mean, 4)
     fitted = fit(closed, statistics)
     before, after = (book.loss(vectors, coded.codes).per_vector for book in (closed, fitted))
     assert after < before
@@ -132,7 +132,7 @@ def test_fitting_lowers_the_loss_computed_from_the_statistics(vectors: Floats) -
 
 def test_no_change_of_basis_or_weights_improves_a_fitted_codebook(vectors: Floats) -> None:
     coded = code(vectors[:800], n_components=3, n_codes=4)
-    statistics = Statistics.of(vectors[:800], coded.codes, coded.axes.mean, 4)
+    statistics = SufficientStatistics.of(vectors[:800], coded.codes, coded.axes.mean, 4)
     fitted = fit(Codebook.closed(coded), statistics, rounds=2000)
     least, rng = loss_by(statistics, fitted.basis, fitted.weights), np.random.default_rng(0)
     for scale in (1e-1, 1e-2):

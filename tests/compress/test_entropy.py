@@ -8,20 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yakusu.arrays import Shorts
 from yakusu.compress import entropy as entropy_module
 from yakusu.compress import kernels
 from yakusu.compress.entropy import EntropyCodes, coded_bytes
-from yakusu.compress.lattice import ONE_TIER, Integers, Tier, entropy, tiers_from
+from yakusu.compress.lattice import ONE_TIER, Tier, entropy, tiers_from
 from yakusu.compress.rans import TOTAL, scaled
 from yakusu.errors import DataError, ModelError
 
 
-def random_integers(n_rows: int, *deviations: float) -> Integers:
+def random_integers(n_rows: int, *deviations: float) -> Shorts:
     rng = np.random.default_rng(n_rows)
     return (rng.standard_normal((n_rows, len(deviations))) * deviations).round().astype(np.int16)
 
 
-def assert_restored(integers: Integers, tiers: tuple[Tier, ...] = ONE_TIER) -> EntropyCodes:
+def assert_restored(integers: Shorts, tiers: tuple[Tier, ...] = ONE_TIER) -> EntropyCodes:
     codes = EntropyCodes.of(integers, tiers)
     assert (len(codes), codes.n_components) == integers.shape
     assert (codes.rows(np.arange(len(integers))) == integers).all()
@@ -82,7 +83,7 @@ def test_a_row_is_read_alone_and_its_block_is_decoded_once(
     codes = EntropyCodes.of(integers, ONE_TIER)
     original = EntropyCodes._block
 
-    def watched(self: EntropyCodes, segment: int, block: int) -> Integers:
+    def watched(self: EntropyCodes, segment: int, block: int) -> Shorts:
         decoded.append(block)
         return original(self, segment, block)
 

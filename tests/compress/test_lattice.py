@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles
 from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, spans, tiers_from
 from yakusu.errors import DataError
 
 
 @pytest.fixture(scope="module")
-def vectors() -> Floats:
+def vectors() -> Doubles:
     rng = np.random.default_rng(8)
     return rng.standard_normal((9000, 6)) @ rng.standard_normal((6, 6)) + 3
 
 
 @pytest.mark.parametrize("whitening", [0, 0.5, 1])
 def test_integers_are_rounded_components_of_scikit_learns_pca(
-    vectors: Floats, whitening: float
+    vectors: Doubles, whitening: float
 ) -> None:
     pca = PCA(6, svd_solver="full").fit(vectors)
     scores = pca.transform(vectors) / np.sqrt(pca.explained_variance_) ** whitening / 0.3
@@ -28,7 +28,7 @@ def test_integers_are_rounded_components_of_scikit_learns_pca(
     assert near.max() < 0.5 + 1e-6 and integers.dtype == np.int16
 
 
-def test_the_basis_is_the_least_squares_solution(vectors: Floats) -> None:
+def test_the_basis_is_the_least_squares_solution(vectors: Doubles) -> None:
     rounding = Rounding(vectors, n_components=4)
     integers = rounding.integers(0.7)
     lattice = rounding.lattice(integers)
@@ -39,7 +39,7 @@ def test_the_basis_is_the_least_squares_solution(vectors: Floats) -> None:
     )
 
 
-def test_the_loss_grows_with_the_step(vectors: Floats) -> None:
+def test_the_loss_grows_with_the_step(vectors: Doubles) -> None:
     rounding = Rounding(vectors, n_components=6)
     losses = []
     for step in (0.001, 0.01, 0.1, 1):
@@ -48,7 +48,7 @@ def test_the_loss_grows_with_the_step(vectors: Floats) -> None:
     assert losses[0] < 1e-6 and losses == sorted(losses)
 
 
-def test_integers_of_a_tier_are_multiples_of_its_factor(vectors: Floats) -> None:
+def test_integers_of_a_tier_are_multiples_of_its_factor(vectors: Doubles) -> None:
     tiers = tiers_from((100, 8500))
     assert tiers == (Tier(0, 1), Tier(100, 2), Tier(8500, 4))
     rounding = Rounding(vectors, n_components=6, tiers=tiers)
@@ -77,7 +77,7 @@ def test_one_vector_is_its_own_mean() -> None:
     assert rounding.lattice(integers).rebuild(integers).tolist() == [[1, 2]]
 
 
-def test_the_share_lost_is_the_squared_error_over_the_variance(vectors: Floats) -> None:
+def test_the_share_lost_is_the_squared_error_over_the_variance(vectors: Doubles) -> None:
     rounding = Rounding(vectors, n_components=6)
     integers = rounding.integers(1)
     error = np.square(vectors - rounding.lattice(integers).rebuild(integers)).sum()
@@ -85,14 +85,14 @@ def test_the_share_lost_is_the_squared_error_over_the_variance(vectors: Floats) 
     assert rounding.loss(integers).share == pytest.approx(error / variance, rel=1e-9)
 
 
-def test_at_the_coarsest_step_every_integer_is_0(vectors: Floats) -> None:
+def test_at_the_coarsest_step_every_integer_is_0(vectors: Doubles) -> None:
     rounding = Rounding(vectors, n_components=6)
     coarsest = rounding.coarsest()
     assert (rounding.integers(1.0001 * coarsest) == 0).all()
     assert (rounding.integers(0.999 * coarsest) != 0).any()
 
 
-def test_a_sample_has_rows_of_each_tier_and_the_same_axes(vectors: Floats) -> None:
+def test_a_sample_has_rows_of_each_tier_and_the_same_axes(vectors: Doubles) -> None:
     tiers = tiers_from((3, 1000))
     every = Rounding(vectors, n_components=6, tiers=tiers)
     sample = every.sampled(900)
@@ -102,12 +102,12 @@ def test_a_sample_has_rows_of_each_tier_and_the_same_axes(vectors: Floats) -> No
 
 
 @pytest.mark.parametrize("step", [0, -1, np.nan, np.inf])
-def test_a_step_out_of_range_is_rejected(vectors: Floats, step: float) -> None:
+def test_a_step_out_of_range_is_rejected(vectors: Doubles, step: float) -> None:
     with pytest.raises(DataError, match=f"step = {step} is out of range"):
         Rounding(vectors, n_components=6).integers(step)
 
 
-def test_integers_of_more_than_16_bits_are_rejected(vectors: Floats) -> None:
+def test_integers_of_more_than_16_bits_are_rejected(vectors: Doubles) -> None:
     rounding = Rounding(vectors, n_components=6)
     greatest = rounding.coarsest() / 2 / 32767
     assert np.abs(rounding.integers(1.00001 * greatest).astype(int)).max() == 32767
@@ -127,19 +127,19 @@ def test_integers_of_more_than_16_bits_are_rejected(vectors: Floats) -> None:
     ],
 )
 def test_tiers_out_of_range_are_rejected(
-    vectors: Floats, tiers: tuple[Tier, ...], message: str
+    vectors: Doubles, tiers: tuple[Tier, ...], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
         Rounding(vectors, n_components=6, tiers=tiers)
 
 
 @pytest.mark.parametrize("scale", [1e160, 1e-160])
-def test_vectors_out_of_range_are_rejected(vectors: Floats, scale: float) -> None:
+def test_vectors_out_of_range_are_rejected(vectors: Doubles, scale: float) -> None:
     with pytest.raises(DataError, match=r"scale them to a largest magnitude from 1e-30 to 1e\+30"):
         Rounding(vectors * scale, n_components=6)
 
 
 @pytest.mark.parametrize("whitening", [-0.1, 1.1, np.nan])
-def test_a_whitening_out_of_range_is_rejected(vectors: Floats, whitening: float) -> None:
+def test_a_whitening_out_of_range_is_rejected(vectors: Doubles, whitening: float) -> None:
     with pytest.raises(DataError, match="whitening = "):
         Rounding(vectors, n_components=6, whitening=whitening, tiers=ONE_TIER)

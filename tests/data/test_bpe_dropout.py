@@ -12,7 +12,7 @@ import yakusu
 from tests.system.runs import recipe_for, result, write_corpus
 from yakusu.data.bpe_dropout import BpeDropout, Merges
 from yakusu.data.lines.private_use import SLOTS
-from yakusu.data.pairs import Pairs, Part, Sentences
+from yakusu.data.pairs import CorpusPart, Pairs, Sentences
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
@@ -42,7 +42,7 @@ def packed(ids: Sequence[Sequence[int]]) -> Sentences:
 def pairs(tokenizer: Tokenizer) -> Pairs:
     src, tgt = tokenizer.encode_source(lines()), tokenizer.encode_target(lines()[::-1])
     numbers = np.arange(1, len(src) + 1, dtype=np.uint64)
-    return Pairs(packed(src), packed(tgt), numbers, (Part(len(src), 1.0),))
+    return Pairs(packed(src), packed(tgt), numbers, (CorpusPart(len(src), 1.0),))
 
 
 def ids(side: Sentences) -> list[list[int]]:

@@ -21,7 +21,7 @@ from yakusu.data.filters import (
     length_filter,
     text_filter,
 )
-from yakusu.data.identification import EvenSample, Languages
+from yakusu.data.identification import CorpusLanguages, EvenSample
 from yakusu.data.noise import patterns_in
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Silent
@@ -367,7 +367,7 @@ def test_hardly_any_correct_short_sentence_counts_as_foreign(
         .split("\n")[:2000]
         for code in (src, tgt)
     ]
-    languages = Languages(src, tgt)
+    languages = CorpusLanguages(src, tgt)
     dropped = [pair for pair in zip(*sides, strict=True) if any(languages.foreign(pair))]
     assert len(dropped) <= 4
     assert not languages.swapped(zip(*sides, strict=True))

@@ -12,7 +12,7 @@ import pytest
 from yakusu.data.corpus import Corpus
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
-from yakusu.data.pairs import DataFacts, Pairs, Part, RawPart, binarise, dtype_for
+from yakusu.data.pairs import CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import RunError
@@ -214,7 +214,7 @@ FACTS = DataFacts(
     n_dev=1,
     report={"read": 5, "empty": 1, "kept": 4},
     inputs={"train.src": "ab12"},
-    parts={"train": (Part(2, 1.0), Part(1, 0.5))},
+    parts={"train": (CorpusPart(2, 1.0), CorpusPart(1, 0.5))},
     fullness=0.9,
 )
 

@@ -10,9 +10,9 @@ from yakusu.data.files.tree_files import tree_files
 from yakusu.data.trees import (
     bare_label,
     clean,
-    one_line,
     read_trees,
     tags_of,
+    tree_line,
     words_of,
 )
 from yakusu.errors import DataError
@@ -21,12 +21,12 @@ from yakusu.errors import DataError
 def read(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "trees.mrg"
     path.write_text(text)
-    return [one_line(tree) for tree in read_trees([path])]
+    return [tree_line(tree) for tree in read_trees([path])]
 
 
 def cleaned(text: str) -> str:
     tree = clean(Tree.fromstring(text))
-    return one_line(tree) if tree else ""
+    return tree_line(tree) if tree else ""
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_valid_trees_are_not_formatted_for_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.mrg").write_text("((NP (NN end)))\n")
-    monkeypatch.setattr("yakusu.data.trees.one_line", lambda tree: pytest.fail("was written"))
+    monkeypatch.setattr("yakusu.data.trees.tree_line", lambda tree: pytest.fail("was written"))
     assert len(list(read_trees([tmp_path / "a.mrg"]))) == 1
 
 
 def test_a_compressed_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trees.mrg.gz"
     path.write_bytes(gzip.compress(b"((NP (NN end)))\n"))
-    assert [one_line(tree) for tree in read_trees(tree_files(path))] == ["(NP (NN end))"]
+    assert [tree_line(tree) for tree in read_trees(tree_files(path))] == ["(NP (NN end))"]

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from tests.engine.test_search import RULES, V, make_model, native, sentence
+from yakusu.arrays import Flags, Longs
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.session import Session
 from yakusu.engine.workers import Threads, _Waiting
 from yakusu.errors import ModelError
 from yakusu.native.library import instruction_sets
 from yakusu.search.config import SamplingConfig, SearchConfig
-from yakusu.search.constraint import Flags, Ints
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.restrictions import Restrictions
@@ -35,22 +35,22 @@ class Failing:
         if self.left < 0:
             raise KeyboardInterrupt
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         self._count("allowed")
         return np.ones((1, RULES.n_tokens), dtype=np.bool_)
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         self._count("follow")
 
 
 class FailingGoal(Failing):
     """A goal that proposes eos."""
 
-    def proposals(self) -> Ints:
+    def proposals(self) -> Longs:
         self._count("proposals")
         return np.zeros((1, 1), dtype=np.int64)
 
-    def progress(self, beams: Ints, ids: Ints) -> Ints:
+    def progress(self, beams: Longs, ids: Longs) -> Longs:
         self._count("progress")
         return np.zeros(len(ids), dtype=np.int64)
 
@@ -132,11 +132,11 @@ class Begun:
     def __init__(self) -> None:
         self.begun = Event()
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         self.begun.set()
         return np.ones((1, RULES.n_tokens), dtype=np.bool_)
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         pass
 
 
@@ -203,10 +203,10 @@ class Cancelling:
     def __init__(self, cancelled: Event) -> None:
         self.cancelled, self.n_steps = cancelled, 0
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         return np.ones((1, RULES.n_tokens), dtype=np.bool_)
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         self.n_steps += 1
         if self.n_steps == 3:
             self.cancelled.set()

@@ -10,6 +10,7 @@ import torch
 from tests.engine.test_search import V, native, sentence
 from tests.search.test_phrases import ToyTokenizer, has_form, text_of
 from tests.translators import ENGINES, Engine, decoder_of, sharpened, untrained
+from yakusu.arrays import Flags, Longs
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.library import PROPOSALS
@@ -20,7 +21,6 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Flags, Ints
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.phrases import phrase_constraint
 from yakusu.search.restrictions import Restrictions
@@ -51,12 +51,12 @@ def model(request: pytest.FixtureRequest) -> Seq2Seq:
 class Endless:
     """Allows eos at the maximum length only."""
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         flags = np.ones((len(left), V - 1), dtype=np.bool_)
         flags[:, EOS] = left <= 1
         return flags
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         pass
 
 

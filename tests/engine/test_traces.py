@@ -13,9 +13,9 @@ from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.search.trace import Extension, Step
+from yakusu.search.trace import Extension, TraceStep
 
-Steps = list[Step[int]]
+Steps = list[TraceStep[int]]
 IDS = [sentence(Random(seed)) for seed in range(6)]
 engines = pytest.mark.parametrize("engine", [native, TorchDecoder])
 

@@ -16,7 +16,7 @@ from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.foreign import own_model
-from yakusu.export.formats import FORMATS, Exported, Precision, refuse
+from yakusu.export.formats import FORMATS, ExportedModel, ExportPrecision, refuse
 from yakusu.export.importing import read_foreign
 from yakusu.export.verify import Verification, verify_export
 from yakusu.model.config import TransformerConfig
@@ -66,7 +66,7 @@ def network(changes: dict[str, Any]) -> Transformer:
     return model
 
 
-def exported(model: Transformer, precision: Precision = "float32") -> Exported:
+def exported(model: Transformer, precision: ExportPrecision = "float32") -> ExportedModel:
     """The model as exporters receive it."""
     weights = {name: each.detach().numpy() for name, each in model.weights().items()}
     sizes = tokenizer().vocab_sizes
@@ -77,11 +77,14 @@ def exported(model: Transformer, precision: Precision = "float32") -> Exported:
         search=SearchConfig(),
     )
     dense = DenseWeights(model.config, weights, (), **sizes)
-    return Exported(config, dense, tokenizer(), precision)
+    return ExportedModel(config, dense, tokenizer(), precision)
 
 
 def verified(
-    folder: Path, model: Transformer, precision: Precision = "float32", to: str = "ctranslate2"
+    folder: Path,
+    model: Transformer,
+    precision: ExportPrecision = "float32",
+    to: str = "ctranslate2",
 ) -> Verification:
     """Write a model and compare it with the original."""
     form, random = FORMATS[to], Random(1)

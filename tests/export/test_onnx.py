@@ -16,7 +16,7 @@ from tests.translators import save, untrained
 from yakusu.data.batches import pad
 from yakusu.data.files.text import read_lines
 from yakusu.errors import ModelError
-from yakusu.export.formats import Exported
+from yakusu.export.formats import ExportedModel
 from yakusu.export.onnx import writer as onnx_writer
 from yakusu.export.onnx.graphs import N_SINUSOIDS
 from yakusu.export.onnx.peer import OnnxPeer
@@ -172,7 +172,7 @@ def test_an_export_has_the_same_bytes_each_time_and_no_path_of_this_machine(
     exports: Exports, tmp_path: Path
 ) -> None:
     folder = exports["codes"].folder
-    model = Exported.of(ModelFolder.open(FIXTURES / "codes"))
+    model = ExportedModel.of(ModelFolder.open(FIXTURES / "codes"))
     onnx_writer.write_onnx(tmp_path, model.config, model.weights, model.tokenizer)
     for path in tmp_path.iterdir():
         data = path.read_bytes()

@@ -9,7 +9,13 @@ from torch import Tensor
 
 from yakusu.errors import ModelError
 from yakusu.export.formats import refuse
-from yakusu.export.onnx.graphs import N_SINUSOIDS, Cache, Decoder, DecoderWithPast, Encoder
+from yakusu.export.onnx.graphs import (
+    N_SINUSOIDS,
+    DecoderGraph,
+    DecoderWithPastGraph,
+    EncoderGraph,
+    LayerCache,
+)
 from yakusu.model.base import Seq2Seq
 from yakusu.model.transformer import Transformer
 
@@ -55,7 +61,7 @@ def _ids(network: Transformer) -> tuple[Tensor, Tensor, Tensor]:
 def test_the_encoder_computes_the_memory(network: Transformer) -> None:
     src, mask, _ = _ids(network)
     with torch.no_grad():
-        found, expected = Encoder(network)(src, mask), network.encode(src).states
+        found, expected = EncoderGraph(network)(src, mask), network.encode(src).states
     real = mask.bool()
     torch.testing.assert_close(found[real], expected[real], atol=1e-5, rtol=1e-5)
     assert found.isfinite().all()  # at padding too: no attention weight hides an infinite value
@@ -65,31 +71,31 @@ def test_the_decoder_computes_the_logits_of_all_positions(network: Transformer) 
     src, mask, tgt_in = _ids(network)
     with torch.no_grad():
         expected = network.decode(tgt_in, network.encode(src))
-        found, _ = Decoder(network)(tgt_in, Encoder(network)(src, mask), mask)
+        found, _ = DecoderGraph(network)(tgt_in, EncoderGraph(network)(src, mask), mask)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
 def test_the_decoder_with_past_continues_where_the_decoder_ends(network: Transformer) -> None:
     src, mask, tgt_in = _ids(network)
     with torch.no_grad():
-        memory, n = Encoder(network)(src, mask), 2
-        expected, all_caches = Decoder(network)(tgt_in, memory, mask)
-        _, caches = Decoder(network)(tgt_in[:, :n], memory, mask)
+        memory, n = EncoderGraph(network)(src, mask), 2
+        expected, all_caches = DecoderGraph(network)(tgt_in, memory, mask)
+        _, caches = DecoderGraph(network)(tgt_in[:, :n], memory, mask)
         for i in range(n, tgt_in.shape[1]):
-            logits, longer = DecoderWithPast(network)(tgt_in[:, i : i + 1], mask, caches)
+            logits, longer = DecoderWithPastGraph(network)(tgt_in[:, i : i + 1], mask, caches)
             torch.testing.assert_close(logits[:, 0], expected[:, i], atol=1e-5, rtol=1e-5)
             caches = [_joined(own, old) for own, old in zip(longer, caches, strict=True)]
     for found, whole in zip(caches, all_caches, strict=True):
         torch.testing.assert_close(found, whole, atol=1e-5, rtol=1e-5)
 
 
-def _joined(own: tuple[Tensor, Tensor], old: Cache) -> Cache:
+def _joined(own: tuple[Tensor, Tensor], old: LayerCache) -> LayerCache:
     return (*own, old[2], old[3])
 
 
 def test_a_position_outside_the_table_is_an_error(tiny: Tiny) -> None:
     src = torch.full((1, N_SINUSOIDS), 3)
-    encoder = Encoder(cast(Transformer, tiny(n_layers=1)))
+    encoder = EncoderGraph(cast(Transformer, tiny(n_layers=1)))
     assert encoder(src, torch.ones_like(src)).isfinite().all()
     longer = torch.full((1, N_SINUSOIDS + 1), 3)
     with pytest.raises(IndexError, match="out of range"):

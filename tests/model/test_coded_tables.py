@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from yakusu.arrays import Shorts
 from yakusu.compress.compressor import CodebookCompressor
-from yakusu.compress.lattice import Integers, Lattice, entropy
+from yakusu.compress.lattice import Lattice, entropy
 from yakusu.compress.packed import PackedCodes
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Seq2Seq
@@ -149,7 +150,7 @@ def test_weights_of_a_dense_model_are_rejected(tiny: Tiny) -> None:
 # ---- integers -----------------------------------------------------------------------------------
 
 
-def integer_table(exact: Tensor, integers: Integers, lattice: Lattice) -> IntegerTable:
+def integer_table(exact: Tensor, integers: Shorts, lattice: Lattice) -> IntegerTable:
     mean, basis = torch.from_numpy(lattice.mean), torch.from_numpy(lattice.basis)
     return IntegerTable.of(exact, integers=torch.from_numpy(integers), mean=mean, basis=basis)
 

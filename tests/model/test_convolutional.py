@@ -14,9 +14,9 @@ from yakusu.model.base import Seq2Seq
 from yakusu.model.config import ConvolutionalConfig, config_of
 from yakusu.model.convolutional import (
     Convolutional,
-    DecoderLayer,
+    ConvolutionalDecoderLayer,
+    ConvolutionalEncoderLayer,
     DotAttention,
-    EncoderLayer,
     GatedConvolution,
     scale_gradient,
 )
@@ -66,7 +66,7 @@ def test_a_gated_convolution_equals_torch_conv1d(kernel: int, dilation: int, cau
 
 def test_an_encoder_layer_halves_the_variance_and_ignores_padding() -> None:
     torch.manual_seed(0)
-    layer, x = EncoderLayer(config(), 0), randn(1, 5, 4)
+    layer, x = ConvolutionalEncoderLayer(config(), 0), randn(1, 5, 4)
     real = torch.tensor([[[True], [True], [True], [False], [False]]])
     alone = layer.convolution(x[:, :3], back=1)
     expected = (alone + x[:, :3]) / math.sqrt(2)
@@ -103,7 +103,7 @@ def test_keys_are_encoder_outputs_and_values_also_add_the_embedding(
 
 def test_a_decoder_layer_is_the_formula_of_section_3_3(tiny: Callable[..., Seq2Seq]) -> None:
     model: Any = tiny("convolutional")
-    layer: DecoderLayer = model.decoder[0]
+    layer: ConvolutionalDecoderLayer = model.decoder[0]
     memory, x, g = model.encode(torch.tensor([[3, 4, 5, 0]])), randn(1, 6, 24), randn(1, 6, 16)
     key, value = memory.states.chunk(2, dim=-1)
     h = layer.convolution(x, back=2)
@@ -141,8 +141,10 @@ def test_the_receptive_field_is_1_plus_k_minus_1_times_the_dilations(
     x = randn(1, 101, 4).requires_grad_()
     around = back = x
     for i in range(n_layers):
-        around = EncoderLayer(sizes, i)(around, torch.ones(1, 101, 1, dtype=torch.bool))
-        layer = DecoderLayer(sizes, i)
+        around = ConvolutionalEncoderLayer(sizes, i)(
+            around, torch.ones(1, 101, 1, dtype=torch.bool)
+        )
+        layer = ConvolutionalDecoderLayer(sizes, i)
         back = back + layer.convolution(back, layer.convolution.span)
     ahead = sum((kernel - 1) * sizes.dilation(i) // 2 for i in range(n_layers))
     assert seen_from(50, around, x) == [*range(51 + ahead - field, 51 + ahead)]

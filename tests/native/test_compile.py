@@ -11,7 +11,7 @@ from yakusu.native.compile import (
     INSTRUCTION_SETS,
     TARGETS,
     compile_library,
-    instruction_sets,
+    instruction_set_flags,
     library_name,
     system_compiler,
     zig_compiler,
@@ -84,8 +84,8 @@ def test_ziglang_is_never_asked_for_the_processor_it_runs_on() -> None:
 
 def test_names_of_machines_differ_between_systems() -> None:
     for name, same in ("AMD64", "x86_64"), ("arm64", "aarch64"):
-        assert instruction_sets(["cc"], name) == INSTRUCTION_SETS[same]
-    assert instruction_sets(["cc"], "riscv64") == {"generic": ""}
+        assert instruction_set_flags(["cc"], name) == INSTRUCTION_SETS[same]
+    assert instruction_set_flags(["cc"], "riscv64") == {"generic": ""}
 
 
 # ---- the library -------------------------------------------------------------------------------

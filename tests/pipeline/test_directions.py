@@ -17,7 +17,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.pipeline.receipts.receipt import read_receipt
-from yakusu.pipeline.training.parent import resolved
+from yakusu.pipeline.training.parent import with_parent_sizes
 from yakusu.pipeline.training.validation import mean_score
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
@@ -257,13 +257,13 @@ def test_a_language_that_a_kept_vocabulary_lacks_is_refused_at_once(
     with pytest.raises(RecipeError, match=r"language 'es', only for de, fr: set parent\.vocab"):
         yakusu.train("adapt", parent=model, **files)
     learnt = load_recipe("adapt", ["parent.vocabulary=learn"], parent=model, **files)
-    assert resolved(learnt).languages == ("en", "es")
+    assert with_parent_sizes(learnt).languages == ("en", "es")
 
 
 def test_an_unknown_or_ambiguous_target_language_must_be_set(folder: Path, model: Path) -> None:
     files = {"src": folder / "train-fr.en", "tgt": folder / "train-fr", "run": folder / "unknown"}
     files["tgt"].write_text((folder / "train-fr.fr").read_text())  # a name without a language
-    assert resolved(load_recipe("adapt", parent=model, **files)).languages == ("en", "de")
+    assert with_parent_sizes(load_recipe("adapt", parent=model, **files)).languages == ("en", "de")
     tokenizer = small_tokenizer(WORDS, languages=("sr_Cyrl", "sr_Latn"))
     sizes = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2)
     network = Transformer(sizes, **tokenizer.vocab_sizes)
@@ -272,12 +272,12 @@ def test_an_unknown_or_ambiguous_target_language_must_be_set(folder: Path, model
     )
     serbian = save(folder / "serbian", translator)
     with pytest.raises(RecipeError, match=r"the parent has several: set data\.target_language"):
-        resolved(load_recipe("adapt", parent=serbian, **files))
+        with_parent_sizes(load_recipe("adapt", parent=serbian, **files))
     either = load_recipe("adapt", ["data.target_language=sr"], parent=serbian, **files)
     with pytest.raises(RecipeError, match=r"several .*'sr': set .* one of sr_Cyrl, sr_Latn"):
-        resolved(either)
+        with_parent_sizes(either)
     latin = load_recipe("adapt", ["data.target_language=sr_Latn"], parent=serbian, **files)
-    assert resolved(latin).languages == ("en", "sr_Latn")
+    assert with_parent_sizes(latin).languages == ("en", "sr_Latn")
 
 
 def test_sizes_of_a_model_with_a_parent_are_refused(model: Path) -> None:
@@ -290,13 +290,13 @@ def test_sizes_of_a_model_with_a_parent_are_refused(model: Path) -> None:
 
 def test_the_corpus_of_the_same_language_is_mixed_in(folder: Path, model: Path) -> None:
     files = {"src": folder / "train-fr.en", "tgt": folder / "train-fr.fr", "run": folder / "mixed"}
-    french = resolved(load_recipe("adapt", parent=model, mix=0.5, **files))
+    french = with_parent_sizes(load_recipe("adapt", parent=model, mix=0.5, **files))
     assert french.data.extra.tgt.endswith("train-fr.fr")
     spanish = load_recipe("adapt", ["data.target_language=es"], parent=model, mix=0.5, **files)
     with pytest.raises(
         RecipeError, match=r"no corpus of en-es, only of en-de, en-fr: set data\.extra"
     ):
-        resolved(spanish)
+        with_parent_sizes(spanish)
 
 
 def test_a_corpus_of_the_parent_that_is_missing_or_changed_is_not_mixed_in(
@@ -309,10 +309,10 @@ def test_a_corpus_of_the_parent_that_is_missing_or_changed_is_not_mixed_in(
     try:
         corpus.write_text(text + "\n")
         with pytest.raises(RecipeError, match=r"train-fr\.fr, has changed since the parent"):
-            resolved(recipe)
+            with_parent_sizes(recipe)
         corpus.unlink()
         with pytest.raises(RecipeError, match=r"corpus of the parent, .*fr, does not exist"):
-            resolved(recipe)
+            with_parent_sizes(recipe)
     finally:
         corpus.write_text(text)
 

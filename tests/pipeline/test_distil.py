@@ -26,7 +26,7 @@ from yakusu.pipeline.receipts.receipt import Receipt
 from yakusu.pipeline.synthetic import corpus as synthetic
 from yakusu.pipeline.synthetic import models as synthetic_models
 from yakusu.pipeline.synthetic.distil import DistilConfig, Distilled
-from yakusu.pipeline.synthetic.models import Models
+from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.recipe import load_recipe
 from yakusu.translator.folder.folder import model_hash
 
@@ -110,10 +110,10 @@ def test_each_text_has_its_best_translation_and_its_reference(
 def test_a_text_that_the_teacher_does_not_translate_is_counted_and_not_its_own_translation(
     distil: Distil, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def kept(models: Models, shards: Path, out: Path) -> Iterator[list[str]]:
+    def kept(models: ShardModels, shards: Path, out: Path) -> Iterator[list[str]]:
         return ([text] for text, _ in synthetic.read_texts(shards))
 
-    monkeypatch.setattr(Models, "read", kept)
+    monkeypatch.setattr(ShardModels, "read", kept)
     made = distil()
     assert pairs_of(made.corpus) == PAIRS
     counts = {"translations": 0, "untranslated": 8, "references": 8}
@@ -128,10 +128,10 @@ def test_a_text_that_the_teacher_does_not_translate_is_counted_and_not_its_own_t
 def test_the_best_translation_decides_whether_a_text_is_translated(
     distil: Distil, monkeypatch: pytest.MonkeyPatch, best: list[str], chosen: list[str]
 ) -> None:
-    def read(models: Models, shards: Path, out: Path) -> Iterator[list[str]]:
+    def read(models: ShardModels, shards: Path, out: Path) -> Iterator[list[str]]:
         return ([each.format(text) for each in best] for text, _ in synthetic.read_texts(shards))
 
-    monkeypatch.setattr(Models, "read", read)
+    monkeypatch.setattr(ShardModels, "read", read)
     made = distil(options=yakusu.SearchConfig(n_best=2))
     assert pairs_of(made.corpus) == [
         pair

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from yakusu.errors import RunError
-from yakusu.pipeline.training.run import opened
+from yakusu.pipeline.training.run import locked_run
 from yakusu.recipe import Recipe, load_recipe, save_recipe
 
 
@@ -15,7 +15,7 @@ def prepared(tmp_path: Path) -> Path:
     """A run with prepared data."""
     (tmp_path / "a").write_text("x\n")
     run = tmp_path / "run"
-    with opened(recipe(run, "training.device=cuda")):
+    with locked_run(recipe(run, "training.device=cuda")):
         (run / "data").mkdir()
     return run
 
@@ -27,12 +27,12 @@ def recipe(run: Path, *overrides: str) -> Recipe:
 
 
 def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> None:
-    with opened(recipe(prepared, "training.device=cpu")):
+    with locked_run(recipe(prepared, "training.device=cpu")):
         pass
     (prepared / "checkpoints").mkdir()
     with (
         pytest.raises(RunError, match=r"different recipe \(training\.device = 'cpu', not 'cuda'\)"),
-        opened(recipe(prepared, "training.device=cuda")),
+        locked_run(recipe(prepared, "training.device=cuda")),
     ):
         pass
 
@@ -40,7 +40,7 @@ def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> 
 def test_keys_that_determine_the_data_may_not_change(prepared: Path) -> None:
     with (
         pytest.raises(RunError, match=r"different recipe \(tokenizer\.vocab_size"),
-        opened(
+        locked_run(
             recipe(
                 prepared,
                 "training.device=cuda",
@@ -76,7 +76,7 @@ def test_the_error_of_another_recipe_suggests_how_to_repeat_the_saved_one(
     (run / "data").mkdir(parents=True)
     save_recipe(load_recipe("tiny", run=run), run / "recipe.toml")
     with pytest.raises(RunError, match=fix):
-        opened(load_recipe(name, overrides, run=run)).__enter__()
+        locked_run(load_recipe(name, overrides, run=run)).__enter__()
 
 
 def test_a_run_folder_in_a_closed_folder_is_refused(
@@ -88,4 +88,4 @@ def test_a_run_folder_in_a_closed_folder_is_refused(
     recipe = load_recipe(prepared / "recipe.toml")
     monkeypatch.setattr(Path, "exists", exists)  # as in a folder of another user
     with pytest.raises(RunError, match=r"run cannot be written \(Permission denied\): choose"):
-        opened(recipe).__enter__()
+        locked_run(recipe).__enter__()

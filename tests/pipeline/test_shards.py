@@ -14,9 +14,15 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked
-from yakusu.pipeline.shards.parts import Part, PartTranslator, ShardConfig, from_line, read_parts
+from yakusu.pipeline.shards.parts import (
+    PartTranslator,
+    ShardConfig,
+    ShardPart,
+    from_line,
+    read_parts,
+)
 from yakusu.pipeline.shards.plan import ShardJob, plan_shards
-from yakusu.pipeline.shards.receipt import RECEIPT, Settings
+from yakusu.pipeline.shards.receipt import RECEIPT, ShardSettings
 from yakusu.pipeline.shards.shards import TranslatedShards, translate_shards
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
@@ -53,11 +59,11 @@ class Here:
     """Translates parts in this process, and records what it was asked for."""
 
     asked: list[str] = field(default_factory=list)
-    change: Callable[[Part], Part] | None = None
+    change: Callable[[ShardPart], ShardPart] | None = None
 
     def __call__(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
-    ) -> Generator[Part, None, None]:
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings
+    ) -> Generator[ShardPart, None, None]:
         translate = PartTranslator(config, settings)
         for job in jobs:
             self.asked.append(job.source.name)
@@ -132,7 +138,7 @@ def test_an_interrupted_run_leaves_whole_shards_and_is_resumed(
 ) -> None:
     parts_seen = iter(range(100))
 
-    def interrupt(part: Part) -> Part:
+    def interrupt(part: ShardPart) -> ShardPart:
         if next(parts_seen) == stop_at:
             raise KeyboardInterrupt
         return part
@@ -224,7 +230,7 @@ def test_a_source_that_has_changed_is_not_skipped(
 def test_a_source_that_changes_after_it_was_read_is_not_skipped(
     model: Path, source: Path, tmp_path: Path
 ) -> None:
-    def change(part: Part) -> Part:
+    def change(part: ShardPart) -> ShardPart:
         if part.job.source.name == "c.txt" and part.end:
             (source / "c.txt").write_text("Vier.\n")
         return part
@@ -281,8 +287,8 @@ def test_a_part_that_was_lost_is_an_error_and_not_a_gap(
 ) -> None:
     class Losing(Here):
         def __call__(
-            self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
-        ) -> Generator[Part, None, None]:
+            self, jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings
+        ) -> Generator[ShardPart, None, None]:
             for part in super().__call__(jobs, config, settings):
                 if part.block is None or part.block.start != 4:
                     yield part
@@ -300,8 +306,8 @@ def test_a_worker_with_another_model_glossary_or_version_is_an_error(
 ) -> None:
     class Elsewhere(Here):
         def __call__(
-            self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
-        ) -> Generator[Part, None, None]:
+            self, jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings
+        ) -> Generator[ShardPart, None, None]:
             return super().__call__(jobs, config, settings.model_copy(update=difference))
 
     message = r"model, the glossary or the version of yakusu was changed, or differs between"

@@ -19,7 +19,7 @@ from yakusu.pipeline.training.validation import DevScore
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, load_recipe, save_recipe
 from yakusu.training.checkpoint import checkpoints
-from yakusu.training.config import Engine
+from yakusu.training.config import TrainingEngine
 from yakusu.training.distributed import Group
 from yakusu.training.state import read_state
 from yakusu.weights import load_tensors
@@ -52,7 +52,7 @@ def no_torch_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "TorchDecoder", None)
 
 
-def dev_score(engine: Engine) -> Score:
+def dev_score(engine: TrainingEngine) -> Score:
     recipe = load_recipe(RUN / "recipe.toml", [f"training.engine={engine}"])
     tokenizer = Tokenizer.load(RUN / "data")
     model = build(recipe.model, **tokenizer.vocab_sizes)

@@ -180,14 +180,14 @@ def test_stopping_early_changes_no_result_and_saves_steps(
     ids = sequences(40, seed=6, vocab_size=20)
     config = SearchConfig(alpha=alpha, n_best=n_best, max_extra=15)
     n_steps = 0
-    step = search_module.Search.extend
+    step = search_module.BeamSearch.extend
 
     def counted(self: Any) -> None:
         nonlocal n_steps
         n_steps += len(self.sentences)
         step(self)
 
-    monkeypatch.setattr(search_module.Search, "extend", counted)
+    monkeypatch.setattr(search_module.BeamSearch, "extend", counted)
     for seed in range(2):
         model = sharpened(tiny(vocab_size=20, tied="none", seed=seed), 3.0)
         # Let eos be likely, so that sentences end at all lengths.
@@ -195,7 +195,7 @@ def test_stopping_early_changes_no_result_and_saves_steps(
         early = beam_search(model, padded(model, ids), config)
         n_early, n_steps = n_steps, 0
         with monkeypatch.context() as patch:
-            patch.setattr(search_module.Search, "_can_improve", never_stop)
+            patch.setattr(search_module.BeamSearch, "_can_improve", never_stop)
             full = beam_search(model, padded(model, ids), config)
         assert early == full
         assert n_early <= n_steps
@@ -207,17 +207,17 @@ def test_stopping_early_saves_steps_of_a_confident_model(
 ) -> None:
     src, config = padded(copy_task.model, copy_task.unseen[:20]), SearchConfig()
     rows: list[int] = []
-    close = search_module.Search.close_sentences
+    close = search_module.BeamSearch.close_sentences
 
     def watched(self: Any) -> None:
         rows.append(sum(sentence >= 0 for sentence in self.sentences))
         close(self)
 
-    monkeypatch.setattr(search_module.Search, "close_sentences", watched)
+    monkeypatch.setattr(search_module.BeamSearch, "close_sentences", watched)
     early = beam_search(copy_task.model, src, config)
     n_early = sum(rows)
     rows.clear()
-    monkeypatch.setattr(search_module.Search, "_can_improve", never_stop)
+    monkeypatch.setattr(search_module.BeamSearch, "_can_improve", never_stop)
     assert beam_search(copy_task.model, src, config) == early
     assert n_early < sum(rows)
 

@@ -16,10 +16,10 @@ from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.coverage import Coverage, coverage_penalty
+from yakusu.search.coverage import CoveragePenalty, coverage_penalty
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.search.tokens import TokenRules
-from yakusu.search.trace import Extension, Step, best_first
+from yakusu.search.trace import Extension, TraceStep, best_first
 
 GNMT: dict[str, Any] = {"name": "recurrent", "decoder": "gnmt", "attention": "additive"}
 
@@ -62,7 +62,7 @@ def test_scores_are_log_probability_by_length_penalty_plus_coverage_penalty(
 ) -> None:
     members = [tiny(**kind, seed=seed) for seed, kind in enumerate(kinds)]
     model: SearchModel = members[0] if len(members) == 1 else Ensemble(members)
-    sources, traces = sequences(5, seed=3), [list[Step[int]]() for _ in range(5)]
+    sources, traces = sequences(5, seed=3), [list[TraceStep[int]]() for _ in range(5)]
     config = SearchConfig(n_best=4, coverage=0.7, max_extra=4)
     found = beam_search(model, pad(sources, model.src_pad), config, traces=traces)
     for source, best, trace in zip(sources, found, traces, strict=True):
@@ -81,14 +81,14 @@ def test_only_hypotheses_that_can_enter_the_n_best_are_decoded_again(
 ) -> None:
     model, n_decoded = tiny(**GNMT), list[int]()
     src, config = pad(sequences(12, seed=4), model.src_pad), SearchConfig(max_extra=4, coverage=5.0)
-    compute = Coverage.penalties
+    compute = CoveragePenalty.penalties
 
-    def counted(self: Coverage, found: Sequence[Any]) -> list[float]:
+    def counted(self: CoveragePenalty, found: Sequence[Any]) -> list[float]:
         n_decoded.append(len(found))
         return compute(self, found)
 
-    monkeypatch.setattr(Coverage, "penalties", counted)
-    traces = [list[Step[int]]() for _ in src]
+    monkeypatch.setattr(CoveragePenalty, "penalties", counted)
+    traces = [list[TraceStep[int]]() for _ in src]
     traced = beam_search(model, src, config, traces=traces)
     n_ended = sum(n_decoded)
     assert n_ended == sum(len(step.finished) for trace in traces for step in trace)

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.search.constraint import Flags, Ints
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 
@@ -18,25 +18,25 @@ class Only:
     """Allows some tokens after every hypothesis, and records its calls."""
 
     def __init__(self, *tokens: int) -> None:
-        self.tokens, self.left, self.followed = list(tokens), list[list[int]](), list[Ints]()
+        self.tokens, self.left, self.followed = list(tokens), list[list[int]](), list[Longs]()
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         self.left.append(left.tolist())
         flags = np.zeros((len(left), RULES.n_tokens), dtype=np.bool_)
         flags[:, self.tokens] = True
         return flags
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         self.followed.append(np.stack([beams, ids]))
 
 
 class Wanting(Only):
     """A goal that wants token 5, and then token 6."""
 
-    def proposals(self) -> Ints:
+    def proposals(self) -> Longs:
         return np.array([[5, 6]])
 
-    def progress(self, beams: Ints, ids: Ints) -> Ints:
+    def progress(self, beams: Longs, ids: Longs) -> Longs:
         return np.where(ids == 6, 2, np.where(ids == 5, 1, 0))
 
 

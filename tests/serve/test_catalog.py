@@ -14,7 +14,7 @@ from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
 from yakusu.folder import sha256
 from yakusu.search.config import SearchConfig
-from yakusu.serve.catalog import Catalog, Models
+from yakusu.serve.catalog import Catalog, ReloadedModels
 from yakusu.serve.errors import RefusedError
 
 ENGINE = EngineConfig(engine="native")
@@ -22,8 +22,8 @@ TEXT = "Der Zug kommt."
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
 
-def opened(*folders: Path) -> Models:
-    return Models(folders, ENGINE, Threads(1))
+def opened(*folders: Path) -> ReloadedModels:
+    return ReloadedModels(folders, ENGINE, Threads(1))
 
 
 def test_several_models_of_a_pair_have_names(folders: dict[str, Path], tmp_path: Path) -> None:

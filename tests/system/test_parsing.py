@@ -16,7 +16,7 @@ from yakusu.data.corpus import Corpus, read_pairs, read_sources
 from yakusu.data.files.tree_files import tree_files
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.trees import one_line, read_trees, tree_of, words_of
+from yakusu.data.trees import read_trees, tree_line, tree_of, words_of
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
@@ -90,7 +90,7 @@ def test_prepare_keeps_the_reference_trees_of_the_dev_set_with_tags(tmp_path: Pa
     made = yakusu.prepare(recipe)
     assert (made.n_train, made.n_dev) == (100, 20)
     lines = (made.folder / "dev.tgt.txt").read_text().splitlines()
-    assert lines == [one_line(tree) for tree in read_trees([tmp_path / "dev.mrg"])]
+    assert lines == [tree_line(tree) for tree in read_trees([tmp_path / "dev.mrg"])]
     tokenizer, dev = Tokenizer.load(made.folder), Pairs.open(made.folder, "dev")
     said = tokenizer.decode_target([dev.tgt[0].tolist()[:-1]])[0]
     assert said.startswith("(S (NP") and said.endswith(". )S") and "XX" not in said
@@ -353,6 +353,6 @@ def test_every_tree_of_a_corpus_round_trips_through_brackets(name: str, n_trees:
     trees = list(read_trees(tree_files(DATA / name / "dev.mrg")))
     assert len(trees) == n_trees
     for tree in trees:
-        tokens = linearise(one_line(tree))
+        tokens = linearise(tree_line(tree))
         back = tree_of(delinearise(tokens, words_of(tree)))
         assert back == tree

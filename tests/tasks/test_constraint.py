@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.batches import pad
 from yakusu.data.brackets import MAX_DEPTH, delinearise
 from yakusu.data.trees import tree_over, words_of
@@ -18,7 +19,6 @@ from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Flags, Ints
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 from yakusu.tasks.constraint import MAX_CHAIN, BracketRules, TreeConstraint
@@ -169,10 +169,10 @@ def test_a_parse_is_independent_of_other_sentences_in_the_batch(model: Seq2Seq) 
 class Anything:
     """A constraint that allows every token."""
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         return np.ones((len(left), len(TOKENS)), dtype=np.bool_)
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         assert beams.shape == ids.shape
 
 

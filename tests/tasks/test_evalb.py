@@ -4,9 +4,9 @@ import pytest
 from nltk.tree import Tree
 
 from yakusu.data.brackets import delinearise, linearise
-from yakusu.data.trees import one_line, words_of
+from yakusu.data.trees import tree_line, words_of
 from yakusu.errors import DataError
-from yakusu.tasks.evalb import Matches, compare, total
+from yakusu.tasks.evalb import Matches, compare_trees, total
 
 # True tree, predicted tree and EVALB's counts: matched, true and predicted brackets.
 CASES = [
@@ -52,12 +52,12 @@ def trees(column: int) -> list[Tree]:
 
 
 def test_counts_of_each_sentence_equal_those_of_evalb() -> None:
-    found = [(m.matched, m.true, m.predicted) for m in compare(trees(1), trees(0))]
+    found = [(m.matched, m.true, m.predicted) for m in compare_trees(trees(1), trees(0))]
     assert found == [row[2] for row in CASES]
 
 
 def test_scores_of_the_corpus_equal_those_of_evalb() -> None:
-    whole = total(compare(trees(1), trees(0)))
+    whole = total(compare_trees(trees(1), trees(0)))
     assert whole == Matches(matched=26, predicted=34, true=32, n_exact=2, n_sentences=6)
     assert [f"{score.name} {score.value:.2f}" for score in whole.scores()] == [
         "F1 78.79",
@@ -70,14 +70,15 @@ def test_scores_of_the_corpus_equal_those_of_evalb() -> None:
 
 def test_tags_of_the_true_tree_apply_to_both_trees() -> None:
     made = [
-        Tree.fromstring(delinearise(linearise(one_line(tree)), words_of(tree))) for tree in trees(1)
+        Tree.fromstring(delinearise(linearise(tree_line(tree)), words_of(tree)))
+        for tree in trees(1)
     ]
-    assert compare(made, trees(0)) == compare(trees(1), trees(0))
+    assert compare_trees(made, trees(0)) == compare_trees(trees(1), trees(0))
 
 
 def test_top_is_not_counted() -> None:
     bare, topped = Tree.fromstring("(S (VP (VB Go)))"), Tree.fromstring("(TOP (S (VP (VB Go))))")
-    assert compare([topped], [bare]) == [Matches(2, 2, 2, 1, 1)]
+    assert compare_trees([topped], [bare]) == [Matches(2, 2, 2, 1, 1)]
 
 
 def test_the_score_of_no_sentences_is_zero() -> None:
@@ -88,10 +89,10 @@ def test_trees_over_different_words_are_reported_with_their_number() -> None:
     go, stop = Tree.fromstring("(S (VP (VB Go)))"), Tree.fromstring("(S (VP (VB Stop)))")
     long = Tree.fromstring("(S (VP (VB Go)) (. .))")
     with pytest.raises(DataError, match="tree 2 has 'Go' where the reference tree has 'Stop'"):
-        compare([go, go], [go, stop])
+        compare_trees([go, go], [go, stop])
     with pytest.raises(DataError, match=r"tree 1 has '\.' where the reference tree has 'nothing'"):
-        compare([long], [go])
+        compare_trees([long], [go])
     with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the reference tree has '\.'"):
-        compare([go], [long])
+        compare_trees([go], [long])
     with pytest.raises(DataError, match="there are 1 predicted trees and 2 reference trees"):
-        compare([go], [go, go])
+        compare_trees([go], [go, go])

@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 
-from yakusu.translator.writing.tag_pairs import Pair
+from yakusu.translator.writing.tag_pairs import TagPair
 
 Interval = tuple[int, int]
 
 
 def naively_moved(
-    pairs: Sequence[Pair], linked: Mapping[int, int], spans: Set[int], low: int, high: int
-) -> list[Pair]:
+    pairs: Sequence[TagPair], linked: Mapping[int, int], spans: Set[int], low: int, high: int
+) -> list[TagPair]:
     """The pairs around the units of the translation, within low to high - 1, in order."""
-    moved: list[Pair] = []
+    moved: list[TagPair] = []
     for pair in pairs:
         taken = [(other.first, other.last) for other in moved]
         free = [
@@ -27,12 +27,12 @@ def naively_moved(
         else:
             first, last = at_edge(pair, linked, spans, end, high)
         inner = naively_moved(pair.inner, linked, spans, first, last)
-        moved.append(Pair(pair.opening, pair.closing, first, last, inner))
+        moved.append(TagPair(pair.opening, pair.closing, first, last, inner))
     return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
 
 def place(
-    pair: Pair, linked: Mapping[int, int], spans: Set[int], free: Sequence[Interval]
+    pair: TagPair, linked: Mapping[int, int], spans: Set[int], free: Sequence[Interval]
 ) -> Interval | None:
     """Where a pair with units is put, given the places that are free."""
 
@@ -50,7 +50,7 @@ def place(
 
 
 def at_edge(
-    pair: Pair, linked: Mapping[int, int], spans: Set[int], low: int, high: int
+    pair: TagPair, linked: Mapping[int, int], spans: Set[int], low: int, high: int
 ) -> Interval:
     """Where a pair is put that begins on an earlier line or ends on a later one."""
     if not pair.opening and not pair.closing:
@@ -62,12 +62,12 @@ def at_edge(
     return nothing if pair.first == pair.last or (unlinked and best[0] in spans) else best
 
 
-def weight(pair: Pair, linked: Mapping[int, int], own: Interval) -> int:
+def weight(pair: TagPair, linked: Mapping[int, int], own: Interval) -> int:
     """The units of an interval that are linked to a pair, minus the others."""
     return sum(1 if pair.first <= linked.get(j, -1) < pair.last else -1 for j in range(*own))
 
 
-def nowhere(pair: Pair, linked: Mapping[int, int], end: int, low: int, high: int) -> Interval:
+def nowhere(pair: TagPair, linked: Mapping[int, int], end: int, low: int, high: int) -> Interval:
     """Where a pair is put around nothing, after the pairs that end at `end` or before."""
     before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
     at = max(end, *(j + 1 for j in before), low)

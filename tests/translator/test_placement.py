@@ -14,7 +14,7 @@ from yakusu.data.lines.private_use import BREAKS
 from yakusu.data.lines.spans import Span, SpanFinder
 from yakusu.translator.reading.slots import restore
 from yakusu.translator.writing.placement import adjust_spaces, place_tags, units
-from yakusu.translator.writing.tag_pairs import Links, Pair
+from yakusu.translator.writing.tag_pairs import Links, TagPair
 
 P, Q = "\U00100000", "\U00100001"
 R, S = BREAKS[0], BREAKS[-1]
@@ -267,18 +267,18 @@ PAIRS = st.recursive(
 )
 
 
-def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[Pair], int]:
+def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[TagPair], int]:
     """Pairs with some units before each of them and inside, from a source unit on."""
     pairs = []
     for n_before, n_inside, inner in tree:
         first = start + n_before
         own, last = pairs_of(inner, first)
         start = last + n_inside
-        pairs.append(Pair("<b>", "</b>", first, start, own))
+        pairs.append(TagPair("<b>", "</b>", first, start, own))
     return pairs, start
 
 
-def continue_on_other_lines(pairs: list[Pair], n_before: int, n_after: int) -> None:
+def continue_on_other_lines(pairs: list[TagPair], n_before: int, n_after: int) -> None:
     """Let the outermost pairs begin on an earlier line, and those at the end end on a later one."""
     if pairs and n_before:
         pairs[0].opening = ""
@@ -313,8 +313,8 @@ def test_pairs_are_where_trying_all_units_puts_them(
 
 @pytest.mark.parametrize("step", [1, -1, 0])
 def test_the_work_to_place_pairs_grows_with_their_number(step: int) -> None:
-    def work(n: int) -> Callable[[], list[Pair]]:
-        pairs = [Pair("<b>", "</b>", 2 * i, 2 * i + 1) for i in range(n)]
+    def work(n: int) -> Callable[[], list[TagPair]]:
+        pairs = [TagPair("<b>", "</b>", 2 * i, 2 * i + 1) for i in range(n)]
         return lambda: Links({j: j * step % (2 * n) for j in range(2 * n)}).moved(pairs, 0, 2 * n)
 
     assert len(work(5000)()) == 5000

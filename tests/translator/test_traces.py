@@ -6,14 +6,14 @@ import pytest
 
 from tests.translators import ENGINES, Engine, untrained
 from yakusu.data.lines.private_use import SLOTS
-from yakusu.search.trace import Step
+from yakusu.search.trace import TraceStep
 from yakusu.translator import Translation
 from yakusu.translator.request import Request
 
 SENTENCE, SPAN = "sieht {name}", "{name}"
 
 
-def tokens(trace: tuple[Step[str], ...]) -> set[str]:
+def tokens(trace: tuple[TraceStep[str], ...]) -> set[str]:
     return {
         extension.token
         for step in trace

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles
 from yakusu.errors import DataError
 from yakusu.vectors import bootstrap
 from yakusu.vectors.bootstrap import Interval, paired_difference
@@ -24,7 +24,7 @@ def agreement(seed: int, n: int = 40) -> TaskResult:
     return result_of("s", Agreement(human, (human + rng.normal(0, 3, n)).round()), 0, "")
 
 
-def all_resamples(n: int) -> Floats:
+def all_resamples(n: int) -> Doubles:
     """How often each of the n^n resamples contains each item."""
     picks = list(product(range(n), repeat=n))
     return np.array([np.bincount(each, minlength=n) for each in picks], dtype=float)

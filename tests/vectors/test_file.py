@@ -23,7 +23,7 @@ from yakusu.compress.digits import DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.lattice import Lattice, tiers_from
 from yakusu.compress.packed import PackedCodes
-from yakusu.compress.storage import CompressedMatrix, Precision
+from yakusu.compress.storage import CompressedMatrix, FloatPrecision
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.file import open_compressed, open_words, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
@@ -113,7 +113,7 @@ def test_half_precision_rounds_only_the_codebook(make: Make, tmp_path: Path) -> 
 @pytest.mark.parametrize("precision", ["float32", "float16"])
 @pytest.mark.parametrize("n_words", [1, 300])
 def test_the_stated_size_is_the_size_of_the_file(
-    make: Make, tmp_path: Path, precision: Precision, n_words: int
+    make: Make, tmp_path: Path, precision: FloatPrecision, n_words: int
 ) -> None:
     vectors = replace(make(n_words), precision=precision)
     write_compressed(tmp_path / "v", vectors)
@@ -214,7 +214,7 @@ def changed(data: bytes, rng: Random) -> bytes:
 @pytest.mark.parametrize("precision", ["float32", "float16"])
 @pytest.mark.parametrize("has_words", [True, False])
 def test_a_changed_header_is_rejected_or_changes_no_vector(
-    make: Make, tmp_path: Path, precision: Precision, has_words: bool
+    make: Make, tmp_path: Path, precision: FloatPrecision, has_words: bool
 ) -> None:
     path, rng, words = tmp_path / "v", Random(7), None
     vectors: CompressedMatrix = replace(make(40), precision=precision)

@@ -1,7 +1,6 @@
 """The verb `check`: a report on a corpus before training."""
 
 import json
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -9,26 +8,21 @@ import typer
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.corpus_options import require_one_form, takes_pairs, takes_test_files
+from yakusu.cli.options import Format
 
-
-class Format(StrEnum):
-    """How the report is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-Src = Annotated[
+_Src = Annotated[
     str | None,
     typer.Argument(
         metavar="SRC", help="Source sentences, one per line (default: data.train of the recipe)."
     ),
 ]
-Tgt = Annotated[str | None, typer.Argument(metavar="TGT", help="Their translations, line by line.")]
-RecipeName = Annotated[
+_Tgt = Annotated[
+    str | None, typer.Argument(metavar="TGT", help="Their translations, line by line.")
+]
+_RecipeName = Annotated[
     str, typer.Option(help="Recipe with the filters: a TOML file or the name of a packaged recipe.")
 ]
-Set = Annotated[
+_Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -36,7 +30,7 @@ Set = Annotated[
         help="Override a key of the recipe, such as filters.max_ratio=3. Repeatable.",
     ),
 ]
-OutputFormat = Annotated[
+_OutputFormat = Annotated[
     Format,
     typer.Option(
         "--format", help="text, or json (one object; a list of them for several language pairs)."
@@ -46,17 +40,17 @@ OutputFormat = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(check)
+    app.command("check")(check_verb)
 
 
 @takes_test_files
 @takes_pairs
-def check(
-    src: Src = None,
-    tgt: Tgt = None,
-    recipe: RecipeName = "base",
-    set_: Set = None,
-    format: OutputFormat = Format.TEXT,
+def check_verb(
+    src: _Src = None,
+    tgt: _Tgt = None,
+    recipe: _RecipeName = "base",
+    set_: _Set = None,
+    format: _OutputFormat = Format.TEXT,
     *,
     files: "yakusu.RecipeFiles",
     test: "yakusu.RecipeFiles",

@@ -20,7 +20,7 @@ ConfigFile = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", help="TOML file with a section [compress]."),
 ]
-Set = Annotated[
+CompressOverrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="compress.KEY=VALUE", help="Override a setting. Repeatable."),
 ]
@@ -36,10 +36,10 @@ MaxLoss = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(compress)
+    app.command("compress")(compress_verb)
 
 
-def compress(
+def compress_verb(
     model: Model,
     out: Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")],
     method: Method = None,
@@ -50,7 +50,7 @@ def compress(
         bool, typer.Option("--int8", help="Store all other matrices with 8 bits per weight.")
     ] = False,
     config: ConfigFile = None,
-    settings: Set = None,
+    settings: CompressOverrides = None,
     src: Annotated[
         str | None,
         typer.Option(help="Sentences to translate before and after compression, for BLEU."),
@@ -72,7 +72,7 @@ def compress(
     made = yakusu.compress_translator(
         model,
         out,
-        config=resolved(config, settings, options | {"int8": int8 or None}),
+        config=compress_config(config, settings, options | {"int8": int8 or None}),
         src=Path(src) if src is not None else None,
         references=Path(ref) if ref is not None else None,
         lowercase=lowercase,
@@ -81,7 +81,7 @@ def compress(
     _print_result(model, made)
 
 
-def resolved(
+def compress_config(
     path: str | None,
     settings: Sequence[str] | None,
     options: dict[str, str | float | bool | None],

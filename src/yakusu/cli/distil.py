@@ -12,7 +12,7 @@ from yakusu.cli.corpus_options import takes_corpus
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import To
 from yakusu.cli.search_options import search_config
-from yakusu.cli.train import Set, print_trained
+from yakusu.cli.train import RecipeOverrides, print_trained
 from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Beam = Annotated[
         help="Beam width of the search (default: the model's).",
     ),
 ]
-HeldOut = Annotated[
+_HeldOut = Annotated[
     list[str] | None,
     typer.Option(
         "--held-out",
@@ -42,7 +42,7 @@ Drop = Annotated[
 
 # ---- options of distil ---------------------------------------------------------------------------
 
-NBest = Annotated[
+_NBest = Annotated[
     int | None,
     typer.Option(
         "--n-best",
@@ -78,7 +78,7 @@ Forward = Annotated[
         help="Translate back with this model, and drop pairs below --min-chrf.",
     ),
 ]
-SourceLanguage = Annotated[
+_SourceLanguage = Annotated[
     str | None,
     typer.Option(
         "--to", metavar="CODE", help="Language of the synthetic sources, if the model has several."
@@ -100,11 +100,11 @@ MinChrf = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
-    app.command()(takes_engine_options(takes_corpus(distil)))
-    app.command()(takes_engine_options(backtranslate))
+    app.command("distil")(takes_engine_options(takes_corpus(distil_verb)))
+    app.command("backtranslate")(takes_engine_options(backtranslate_verb))
 
 
-def distil(
+def distil_verb(
     teachers: Annotated[
         list[str],
         typer.Argument(metavar="TEACHER...", help="Model folder; several are an ensemble."),
@@ -113,14 +113,14 @@ def distil(
     recipe: Annotated[
         str, typer.Option(metavar="RECIPE", help="Recipe of the student: a name or a TOML file.")
     ] = "fast",
-    set_: Set = None,
+    set_: RecipeOverrides = None,
     beam: Beam = None,
-    n_best: NBest = None,
+    n_best: _NBest = None,
     closest: Closest = False,
     references: References = True,
     corpus_only: CorpusOnly = False,
     to: To = None,
-    held_out: HeldOut = None,
+    held_out: _HeldOut = None,
     drop_held_out: Drop = False,
     *,
     engine: "EngineConfig",
@@ -154,7 +154,7 @@ def distil(
         print_trained(made.trained)
 
 
-def backtranslate(
+def backtranslate_verb(
     model: Annotated[
         str,
         typer.Argument(
@@ -168,8 +168,8 @@ def backtranslate(
     tag: Tag = "<BT>",
     forward: Forward = None,
     min_chrf: MinChrf = None,
-    to: SourceLanguage = None,
-    held_out: HeldOut = None,
+    to: _SourceLanguage = None,
+    held_out: _HeldOut = None,
     drop_held_out: Drop = False,
     *,
     engine: "EngineConfig",

@@ -50,7 +50,7 @@ def refuse_document(source: str, *, is_text: bool) -> None:
 
 
 @dataclass(frozen=True)
-class DocumentOptions:
+class DocumentOutputOptions:
     """How documents are written.
 
     Attributes:
@@ -73,7 +73,9 @@ class DocumentOptions:
             raise DataError(f"{name} applies to documents: add --out PATH, or remove {name}")
 
 
-takes_document_options = grouped("documents", _OPTIONS, lambda given: DocumentOptions(**given))
+takes_document_options = grouped(
+    "documents", _OPTIONS, lambda given: DocumentOutputOptions(**given)
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class DocumentOutput:
     """
 
     out: str
-    options: DocumentOptions
+    options: DocumentOutputOptions
 
     def check(self, source: str, of_lines: Iterable[str]) -> None:
         """Refuse standard input, and the options in `of_lines`, which apply to lines only."""

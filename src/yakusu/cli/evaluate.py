@@ -28,7 +28,7 @@ System = Annotated[
 Reference = Annotated[
     str, typer.Argument(metavar="REFERENCE", help="Reference translations, or reference trees.")
 ]
-Src = Annotated[
+_Src = Annotated[
     str | None,
     typer.Option(help="Source sentences, line by line, if SYSTEM or --baseline is a model folder."),
 ]
@@ -63,14 +63,14 @@ Paper = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
-    app.command()(takes_engine_options(evaluate))
-    app.command()(verify)
+    app.command("evaluate")(takes_engine_options(evaluate_verb))
+    app.command("verify")(verify_verb)
 
 
-def evaluate(
+def evaluate_verb(
     system: System,
     reference: Reference,
-    src: Src = None,
+    src: _Src = None,
     baseline: Baseline = None,
     trees: Trees = None,
     lowercase: Lowercase = False,
@@ -161,7 +161,7 @@ def _translations(
     )
 
 
-def verify(model: Model) -> None:
+def verify_verb(model: Model) -> None:
     """Check every file of a model against its recorded hash and print how the model was made.
 
     Example: `yakusu verify runs/en-de/model`

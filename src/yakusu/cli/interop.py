@@ -22,19 +22,19 @@ Folder = Annotated[
         "CTranslate2; or an .argosmodel file.",
     ),
 ]
-Out = Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")]
-SourceLanguage = Annotated[
+_Out = Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")]
+_SourceLanguage = Annotated[
     str | None,
     typer.Option(metavar="CODE", help="Source language (default: as the model says)."),
 ]
-TargetLanguage = Annotated[
+_TargetLanguage = Annotated[
     str | None,
     typer.Option(metavar="CODE", help="Target language (default: as the model says)."),
 ]
 
 
-Exported = Annotated[str, typer.Argument(metavar="OUT", help="The folder to write.")]
-Target = Annotated[
+_Exported = Annotated[str, typer.Argument(metavar="OUT", help="The folder to write.")]
+_Target = Annotated[
     Literal["hf", "ctranslate2", "argos", "onnx"],
     typer.Option(
         "--to",
@@ -54,20 +54,20 @@ Samples = Annotated[
         "vocabulary).",
     ),
 ]
-Sentences = Annotated[int, typer.Option(min=1, help="Number of these sentences.")]
+_Sentences = Annotated[int, typer.Option(min=1, help="Number of these sentences.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
-    app.command("import")(import_model)
-    app.command("export")(export_model)
+    app.command("import")(import_verb)
+    app.command("export")(export_verb)
 
 
-def import_model(
+def import_verb(
     folder: Folder,
-    out: Out,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    out: _Out,
+    source_language: _SourceLanguage = None,
+    target_language: _TargetLanguage = None,
 ) -> None:
     """Make a translator from a model of Marian, such as Opus-MT, CTranslate2 or Argos Translate.
 
@@ -86,13 +86,13 @@ def import_model(
     print(f"next: echo 'A sentence.' | {command()} translate {shlex.quote(str(made.folder))}")
 
 
-def export_model(
+def export_verb(
     model: Model,
-    out: Exported,
-    to: Target,
+    out: _Exported,
+    to: _Target,
     precision: Rounded = "float32",
     src: Samples = None,
-    sentences: Sentences = 100,
+    sentences: _Sentences = 100,
 ) -> None:
     """Write a translator in the format of another library, and verify it there.
 

@@ -1,8 +1,17 @@
 """Arguments and options shared by several verbs."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder.")]
 Device = Annotated[

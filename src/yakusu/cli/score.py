@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
-from yakusu.cli.options import Model
+from yakusu.cli.options import Format, Model
 from yakusu.cli.text_options import takes_reading_options
 from yakusu.data.files.text import count_lines, decode_lines
 from yakusu.data.files.tree_files import holds_trees
@@ -25,23 +24,16 @@ if TYPE_CHECKING:
     from yakusu.translator.scoring import Scored
 
 
-class Format(StrEnum):
-    """How scores are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-Src = Annotated[
+_Src = Annotated[
     str, typer.Argument(metavar="SRC", help="Source sentences, or - for standard input.")
 ]
-Tgt = Annotated[
+_Tgt = Annotated[
     str,
     typer.Argument(
         metavar="TGT", help="Their translations, line by line, or - for standard input."
     ),
 ]
-NBest = Annotated[
+_NBest = Annotated[
     bool,
     typer.Option(
         "--n-best",
@@ -49,7 +41,7 @@ NBest = Annotated[
         "this model.",
     ),
 ]
-OutputFormat = Annotated[
+_OutputFormat = Annotated[
     Format,
     typer.Option(
         "--format",
@@ -57,7 +49,7 @@ OutputFormat = Annotated[
         "token.",
     ),
 ]
-Alternatives = Annotated[
+_Alternatives = Annotated[
     int,
     typer.Option(
         min=0,
@@ -65,27 +57,27 @@ Alternatives = Annotated[
         help="With --format json: number of most probable tokens to add per position.",
     ),
 ]
-Ensemble = Annotated[
+_Ensemble = Annotated[
     list[str] | None,
     typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
 ]
-Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored together.")]
+_Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored together.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(takes_engine_options(takes_reading_options(score)))
+    app.command("score")(takes_engine_options(takes_reading_options(score_verb)))
 
 
-def score(
+def score_verb(
     model: Model,
-    src: Src,
-    tgt: Tgt,
-    n_best: NBest = False,
-    format: OutputFormat = Format.TEXT,
-    alternatives: Alternatives = 0,
-    ensemble: Ensemble = None,
-    batch: Batch = 64,
+    src: _Src,
+    tgt: _Tgt,
+    n_best: _NBest = False,
+    format: _OutputFormat = Format.TEXT,
+    alternatives: _Alternatives = 0,
+    ensemble: _Ensemble = None,
+    batch: _Batch = 64,
     *,
     engine: "EngineConfig",
     text: "TextConfig",

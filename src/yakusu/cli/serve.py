@@ -20,7 +20,7 @@ RootPath = Annotated[
     str | None,
     typer.Option(metavar="PATH", help="Path prefix that a reverse proxy uses, such as /mt."),
 ]
-Settings = Annotated[
+_Settings = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="TOML file with settings.")
 ]
 Overrides = Annotated[
@@ -35,15 +35,15 @@ Overrides = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(epilog="docs/serve.md lists all settings.")(serve)
+    app.command("serve", epilog="docs/serve.md lists all settings.")(serve_verb)
 
 
-def serve(
+def serve_verb(
     models: Folders,
     host: Host = None,
     port: Port = None,
     root_path: RootPath = None,
-    config: Settings = None,
+    config: _Settings = None,
     overrides: Overrides = None,
 ) -> None:
     """Serve translators over HTTP: a web page, and LibreTranslate's API.

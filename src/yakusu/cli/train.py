@@ -14,7 +14,7 @@ from yakusu.recipes import recipe_names
 if TYPE_CHECKING:
     from yakusu.pipeline.training.train import Trained
 
-RecipeName = Annotated[
+_RecipeName = Annotated[
     str | None,
     typer.Argument(
         metavar="RECIPE",
@@ -22,7 +22,7 @@ RecipeName = Annotated[
         f"for the size of the corpus): {', '.join(recipe_names())}.",
     ),
 ]
-Set = Annotated[
+RecipeOverrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -34,14 +34,16 @@ Set = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
-    for verb in (prepare, train, average, demo):
-        app.command()(verb)
+    app.command("prepare")(prepare_verb)
+    app.command("train")(train_verb)
+    app.command("average")(average_verb)
+    app.command("demo")(demo_verb)
 
 
 @takes_files
-def prepare(
-    recipe: RecipeName = None,
-    set_: Set = None,
+def prepare_verb(
+    recipe: _RecipeName = None,
+    set_: RecipeOverrides = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
@@ -61,7 +63,9 @@ def prepare(
 
 
 @takes_files
-def train(recipe: RecipeName = None, set_: Set = None, *, files: "yakusu.RecipeFiles") -> None:
+def train_verb(
+    recipe: _RecipeName = None, set_: RecipeOverrides = None, *, files: "yakusu.RecipeFiles"
+) -> None:
     """Prepare a corpus and train a translator or a parser.
 
     Interrupt at any time; rerun the same command to resume.
@@ -85,7 +89,7 @@ def print_trained(made: "Trained") -> None:
     )
 
 
-def average(
+def average_verb(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
     out: Annotated[
         str | None, typer.Option(help="New model folder to write (default: RUN/model).")
@@ -108,7 +112,7 @@ def average(
     print(yakusu.average(run, out=out, last=last, best=best, progress=ConsoleProgress()))
 
 
-def demo(
+def demo_verb(
     target: Annotated[
         str, typer.Option(help="Target language: ja, de, fr or ko; the source is English.")
     ] = "ja",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from yakusu.cli.console import command, say
-from yakusu.cli.documents import DocumentOptions, DocumentOutput, takes_document_options
+from yakusu.cli.documents import DocumentOutput, DocumentOutputOptions, takes_document_options
 from yakusu.cli.engine_options import takes_hidden_engine_options
 from yakusu.cli.lines import LineOptions, Lines, takes_line_options
 from yakusu.cli.options import Model
@@ -36,8 +36,8 @@ Sources = Annotated[
         "--ray, files and folders.",
     ),
 ]
-Out = Annotated[str | None, typer.Option(metavar="PATH", help="Document or folder to write.")]
-Ensemble = Annotated[
+_Out = Annotated[str | None, typer.Option(metavar="PATH", help="Document or folder to write.")]
+_Ensemble = Annotated[
     list[str] | None,
     typer.Option(
         metavar="MODEL",
@@ -46,7 +46,7 @@ Ensemble = Annotated[
         hidden=True,
     ),
 ]
-Batch = Annotated[
+_Batch = Annotated[
     int,
     typer.Option(
         min=1,
@@ -56,7 +56,7 @@ Batch = Annotated[
         hidden=True,
     ),
 ]
-Window = Annotated[
+_Window = Annotated[
     int | None,
     typer.Option(
         min=1,
@@ -74,21 +74,23 @@ _MORE = (
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    verb = takes_document_options(takes_hidden_engine_options(translate))
+    verb = takes_document_options(takes_hidden_engine_options(translate_verb))
     verb = takes_text_options(takes_line_options(verb))
-    app.command(epilog=_MORE, cls=RayCommand)(takes_search_options(takes_ray_options(verb)))
+    app.command("translate", epilog=_MORE, cls=RayCommand)(
+        takes_search_options(takes_ray_options(verb))
+    )
 
 
-def translate(
+def translate_verb(
     model: Model,
     sources: Sources = None,
-    out: Out = None,
-    ensemble: Ensemble = None,
-    batch: Batch = 64,
-    window: Window = None,
+    out: _Out = None,
+    ensemble: _Ensemble = None,
+    batch: _Batch = 64,
+    window: _Window = None,
     *,
     engine: "EngineConfig",
-    documents: DocumentOptions,
+    documents: DocumentOutputOptions,
     lines: LineOptions,
     options: "SearchConfig",
     text: "TextConfig",
@@ -181,7 +183,7 @@ def _not_for_documents(
 
 
 def _not_for_shards(
-    lines: LineOptions, documents: DocumentOptions, options: "SearchConfig"
+    lines: LineOptions, documents: DocumentOutputOptions, options: "SearchConfig"
 ) -> Iterator[str]:
     """The options that were given and that do not apply to shards."""
     yield from (name for name in lines.given if name != "--errors")

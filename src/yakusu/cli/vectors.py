@@ -10,11 +10,19 @@ from rich.filesize import decimal
 from rich.table import Table
 
 import yakusu
-from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
+from yakusu.cli.compress import (
+    Bits,
+    CompressOverrides,
+    ConfigFile,
+    MaxLoss,
+    Method,
+    Ratio,
+    compress_config,
+)
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.show import counted
-from yakusu.cli.vectors_evaluate import evaluate
-from yakusu.cli.vectors_export import export
+from yakusu.cli.vectors_evaluate import vectors_evaluate_verb
+from yakusu.cli.vectors_export import vectors_export_verb
 
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report
@@ -25,10 +33,10 @@ vectors = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-vectors.command()(export)
-vectors.command()(evaluate)
+vectors.command("export")(vectors_export_verb)
+vectors.command("evaluate")(vectors_evaluate_verb)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
-Words = Annotated[
+_Words = Annotated[
     str | None, typer.Option(help="File with one word per line, for a matrix without words.")
 ]
 
@@ -38,8 +46,8 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(vectors)
 
 
-@vectors.command()
-def compress(
+@vectors.command("compress")
+def vectors_compress_verb(
     source: Annotated[
         str,
         typer.Argument(
@@ -59,7 +67,7 @@ def compress(
     ratio: Ratio = None,
     bits: Bits = None,
     max_loss: MaxLoss = None,
-    words: Words = None,
+    words: _Words = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +75,7 @@ def compress(
         ),
     ] = None,
     config: ConfigFile = None,
-    settings: Set = None,
+    settings: CompressOverrides = None,
 ) -> None:
     """Compress vectors into one file; the report is written to OUT.json and OUT.png.
 
@@ -86,7 +94,7 @@ def compress(
     report = yakusu.vectors.compress(
         source,
         out,
-        config=resolved(config, settings, options),
+        config=compress_config(config, settings, options),
         words=words,
         weights=weights,
         progress=ConsoleProgress(),
@@ -117,8 +125,8 @@ def _print_report(report: "Report") -> None:
             print(f"of the 10 nearest vectors, {band.recall:.1%} are kept ({band.used} examined)")
 
 
-@vectors.command()
-def inspect(file: File) -> None:
+@vectors.command("inspect")
+def vectors_inspect_verb(file: File) -> None:
     """Print the contents of a file of compressed vectors.
 
     Example: `yakusu vectors inspect glove.ykv`
@@ -141,13 +149,13 @@ def _print_facts(facts: "Facts") -> None:
     )
 
 
-@vectors.command()
-def append(
+@vectors.command("append")
+def vectors_append_verb(
     file: File,
     source: Annotated[
         str, typer.Argument(metavar="IN", help="The new vectors, in any format of 'compress'.")
     ],
-    words: Words = None,
+    words: _Words = None,
 ) -> None:
     """Add vectors to the end of a file, with the codebook that it has.
 
@@ -160,8 +168,8 @@ def append(
     )
 
 
-@vectors.command()
-def neighbours(
+@vectors.command("neighbours")
+def vectors_neighbours_verb(
     file: File,
     word: Annotated[
         str, typer.Argument(help="A word in FILE, or a row number if FILE has no words.")

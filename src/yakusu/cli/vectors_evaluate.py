@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HARM = 0.02  # drop in a score due to whitening, above which a warning is printed
 
 
-def evaluate(
+def vectors_evaluate_verb(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")],
     tasks: Annotated[
         list[str],

@@ -18,7 +18,7 @@ _NAMES = {
 }
 
 
-def export(
+def vectors_export_verb(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")],
     out: Annotated[
         str, typer.Argument(metavar="OUT", help="The file to write; it must not exist.")

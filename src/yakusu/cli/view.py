@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _STATISTICS = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
-Src = Annotated[str | None, typer.Option(help="Source sentence for the pictures.")]
-Tgt = Annotated[
+_Src = Annotated[str | None, typer.Option(help="Source sentence for the pictures.")]
+_Tgt = Annotated[
     str | None,
     typer.Option(help="Target sentence for the pictures (default: the model's own translation)."),
 ]
@@ -39,7 +39,7 @@ SrcFile = Annotated[
     ),
 ]
 TgtFile = Annotated[str | None, typer.Option(help="Translations of --src-file, line by line.")]
-Out = Annotated[
+_Out = Annotated[
     Path | None,
     typer.Option(
         help="Folder for attention.svg and attention.html (default: the current folder), or one "
@@ -65,16 +65,16 @@ SvgHeads = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(takes_engine_options(view))
+    app.command("view")(takes_engine_options(view_verb))
 
 
-def view(
+def view_verb(
     model: Model,
-    src: Src = None,
-    tgt: Tgt = None,
+    src: _Src = None,
+    tgt: _Tgt = None,
     src_file: SrcFile = None,
     tgt_file: TgtFile = None,
-    out: Out = None,
+    out: _Out = None,
     json_: Json = None,
     role: SvgRole = None,
     layer: SvgLayer = None,

@@ -6,12 +6,11 @@ V vectors, H dimensions, M components. All sums are in float64.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from yakusu.arrays import Doubles
 from yakusu.compress.blocks import Matrix, as_floats, blocks
 from yakusu.errors import DataError
 
-Floats = npt.NDArray[np.float64]
 _SMALLEST, _LARGEST = 1e-30, 1e30  # largest magnitude of a matrix: in float32, and its squares too
 _NARROWEST = 1e-140  # range of a column that is not constant: its variance is a normal number
 
@@ -26,9 +25,9 @@ class PrincipalAxes:
         the largest magnitude is positive.
     """
 
-    mean: Floats
-    scale: Floats
-    loadings: Floats
+    mean: Doubles
+    scale: Doubles
+    loadings: Doubles
 
     @classmethod
     def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
@@ -50,7 +49,7 @@ class PrincipalAxes:
         _, loadings = eigenvectors(covariance / np.outer(scale, scale))
         return cls(mean, scale, np.ascontiguousarray(loadings[:, :n_components]))
 
-    def scores(self, vectors: Matrix, columns: slice) -> Floats:
+    def scores(self, vectors: Matrix, columns: slice) -> Doubles:
         """Compute the scores (m, V) of vectors (V, H) on m of the components."""
         axes = self.loadings[:, columns] / self.scale[:, None]  # (H, m)
         scores = np.empty((axes.shape[1], len(vectors)))
@@ -60,7 +59,7 @@ class PrincipalAxes:
         return scores
 
 
-def moments(vectors: Matrix) -> tuple[Floats, Floats]:
+def moments(vectors: Matrix) -> tuple[Doubles, Doubles]:
     """Compute the mean (H,) and the covariance (H, H), with ddof 1, of vectors (V, H)."""
     n_vectors, n_columns = vectors.shape
     total = sum(vectors[rows].astype(np.float64).sum(axis=0) for rows in blocks(n_vectors))
@@ -72,7 +71,7 @@ def moments(vectors: Matrix) -> tuple[Floats, Floats]:
     return mean, squares / max(1, n_vectors - 1)
 
 
-def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
+def eigenvectors(covariance: Doubles) -> tuple[Doubles, Doubles]:
     """Compute eigenvalues (H,), descending, and unit eigenvectors in columns, (H, H).
 
     In each vector, the entry with the largest magnitude is positive.
@@ -85,7 +84,7 @@ def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
 
 def check_components(vectors: Matrix, n_components: int) -> None:
     """Raise DataError unless the vectors are a finite matrix with at least M columns."""
-    check_matrix(vectors)
+    check_vectors(vectors)
     if not 1 <= n_components <= vectors.shape[1]:
         raise DataError(
             f"M = {n_components} is out of range for vectors of {vectors.shape[1]} dimensions: "
@@ -93,7 +92,7 @@ def check_components(vectors: Matrix, n_components: int) -> None:
         )
 
 
-def check_matrix(vectors: Matrix) -> None:
+def check_vectors(vectors: Matrix) -> None:
     """Raise DataError unless the vectors are a finite matrix that is not empty, in range."""
     if vectors.ndim != 2 or not vectors.size:
         raise DataError(f"vectors have shape {vectors.shape}: expected a matrix of shape (V, H)")

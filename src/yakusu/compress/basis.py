@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles
 from yakusu.compress.blocks import Matrix, blocks
 
-Coefficients = Callable[[slice], Floats]  # rows of the vectors -> their coefficients (n, M)
+Coefficients = Callable[[slice], Doubles]  # rows of the vectors -> their coefficients (n, M)
 
 
-def best_basis(vectors: Matrix, mean: Floats, coefficients: Coefficients) -> Floats:
+def best_basis(vectors: Matrix, mean: Doubles, coefficients: Coefficients) -> Doubles:
     """Return the basis A (M, H) for vectors (V, H) and their coefficients."""
     n_components, width = coefficients(slice(0, 1)).shape[1], vectors.shape[1]
     normal, target = np.zeros((n_components, n_components)), np.zeros((n_components, width))
@@ -27,9 +27,9 @@ def best_basis(vectors: Matrix, mean: Floats, coefficients: Coefficients) -> Flo
     return solved(normal, target)
 
 
-def solved(normal: Floats, target: Floats) -> Floats:
+def solved(normal: Doubles, target: Doubles) -> Doubles:
     """Solve normal equations, (M, H); a tiny ridge selects a short solution of singular ones."""
     ridge = 1e-12 * np.trace(normal) / len(normal)
     normal.flat[:: len(normal) + 1] += max(ridge, np.finfo(np.float64).tiny)
-    solution: Floats = np.linalg.solve(normal, target).astype(np.float64, copy=False)
+    solution: Doubles = np.linalg.solve(normal, target).astype(np.float64, copy=False)
     return solution

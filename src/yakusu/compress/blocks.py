@@ -83,13 +83,13 @@ def blocks(end: int, begin: int = 0) -> Iterator[slice]:
         yield slice(first, min(first + ROWS, end))
 
 
-def numbered(n_rows: int) -> Iterator[Rows]:
+def row_blocks(n_rows: int) -> Iterator[Rows]:
     """Yield the indices of V rows, one block at a time."""
     return (np.arange(rows.start, rows.stop) for rows in blocks(n_rows))
 
 
 @dataclass(frozen=True)
-class Loss:
+class ReconstructionLoss:
     """Squared error of rebuilt vectors.
 
     per_vector: Eq. 2, the squared error of a vector, averaged over all vectors.
@@ -105,7 +105,7 @@ class Loss:
         return self.per_vector / self.variance if self.variance else 0.0
 
     @classmethod
-    def of(cls, vectors: Matrix, rebuilt: Callable[[slice], Matrix]) -> "Loss":
+    def of(cls, vectors: Matrix, rebuilt: Callable[[slice], Matrix]) -> "ReconstructionLoss":
         """Measure the loss of vectors (V, H); `rebuilt(rows)` returns rebuilt vectors (n, H)."""
         mean = vectors.mean(axis=0, dtype=np.float64)
         error = variance = 0.0

@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles, Shorts
 from yakusu.compress.blocks import AnyMatrix, Matrix, sampled
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.lattice import LARGEST, Integers, Rounding, Tier
-from yakusu.compress.storage import Shape, Size, size_of_codes, size_of_integers
+from yakusu.compress.lattice import LARGEST, Rounding, Tier
+from yakusu.compress.storage import MatrixShape, Size, size_of_codes, size_of_integers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
@@ -92,8 +92,8 @@ class Storage:
     largest: Largest magnitude of an integer.
     """
 
-    of_codes: Callable[[Shape, int, int], Size] = size_of_codes
-    of_integers: Callable[[Shape, Integers, Sequence[Tier]], Size] = size_of_integers
+    of_codes: Callable[[MatrixShape, int, int], Size] = size_of_codes
+    of_integers: Callable[[MatrixShape, Shorts, Sequence[Tier]], Size] = size_of_integers
     largest: int = LARGEST
 
 
@@ -101,7 +101,7 @@ FILE = Storage()  # a file of compressed vectors, without words
 
 
 @dataclass(frozen=True)
-class Choice:
+class SizeChoice:
     """M and K with stored bits of codes per vector, ratio of sizes, and measured loss."""
 
     n_components: int
@@ -124,7 +124,7 @@ def choose_codes(
     n_rows: int | None = None,
     storage: Storage = FILE,
     progress: Progress | None = None,
-) -> Choice:
+) -> SizeChoice:
     """Choose M and K for vectors (V, H): lowest loss within a size, or least size within a loss.
 
     Args:
@@ -200,7 +200,7 @@ def choose_step(
 
 
 def _reached(
-    budget: Budget, shape: Shape, storage: Storage, step: float, rounding: Rounding
+    budget: Budget, shape: MatrixShape, storage: Storage, step: float, rounding: Rounding
 ) -> float:
     """Return the value that the budget limits, for vectors (V, H) and this step."""
     integers = rounding.integers(step)
@@ -242,7 +242,7 @@ def trade_off(
     n_rows: int | None = None,
     storage: Storage = FILE,
     progress: Progress | None = None,
-) -> Iterator[Choice]:
+) -> Iterator[SizeChoice]:
     """Yield every M with every K of `_CODES`, with the loss of the closed form on a sample."""
     width = vectors.shape[1]
     shape = n_rows or len(vectors), width
@@ -253,7 +253,7 @@ def trade_off(
             for n, loss in enumerate(losses_by_components(sample, coded), 1):
                 size = storage.of_codes(shape, n, n_codes)
                 bits, ratio = size.bits, size.ratio(shape)
-                yield Choice(n, n_codes, bits, ratio, float(loss))
+                yield SizeChoice(n, n_codes, bits, ratio, float(loss))
             tracker.advance()
 
 
@@ -261,7 +261,7 @@ def _sample_size(vectors: AnyMatrix, most: int) -> int:
     return min(most, max(2, _NUMBERS // int(vectors.shape[1])))
 
 
-def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
+def losses_by_components(vectors: Matrix, coded: Coded) -> Doubles:
     """Return the loss of the closed form with the first 1, 2, ..., M components, (M,)."""
     book = Codebook.closed(coded)
     centred = vectors - book.mean
@@ -270,11 +270,11 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
     products = (chosen.T @ chosen) * (book.basis @ book.basis.T)
     rebuilt = products.cumsum(axis=0).cumsum(axis=1).diagonal()
     variance = np.square(centred).sum()
-    losses: Floats = 1 - (2 * covered - rebuilt) / variance
+    losses: Doubles = 1 - (2 * covered - rebuilt) / variance
     return losses
 
 
-def _on_all_vectors(choice: Choice, vectors: Matrix) -> Choice:
+def _on_all_vectors(choice: SizeChoice, vectors: Matrix) -> SizeChoice:
     if len(vectors) <= _sample_size(vectors, _SAMPLE):
         return choice
     coded = code(vectors, n_components=choice.n_components, n_codes=choice.n_codes)

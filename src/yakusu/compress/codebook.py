@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import AnyMatrix, Loss, Matrix, blocks
+from yakusu.arrays import Doubles
+from yakusu.compress.blocks import AnyMatrix, Matrix, ReconstructionLoss, blocks
 
 if TYPE_CHECKING:
     from yakusu.compress.codes import Coded
@@ -27,9 +27,9 @@ class Codebook:
     weights: alpha, (M, K); 0 for codes that a component does not use.
     """
 
-    mean: Floats
-    basis: Floats
-    weights: Floats
+    mean: Doubles
+    basis: Doubles
+    weights: Doubles
 
     @property
     def n_codes(self) -> int:
@@ -52,21 +52,21 @@ class Codebook:
         shares, *_ = np.linalg.lstsq(self.basis.T, self.mean)
         return Codebook(np.zeros_like(self.mean), self.basis, self.weights + shares[:, None])
 
-    def rebuild(self, codes: npt.NDArray[np.integer]) -> Floats:
+    def rebuild(self, codes: npt.NDArray[np.integer]) -> Doubles:
         """Return the vectors (n, H) of codes (n, M), or the vector (H,) of codes (M,)."""
-        vectors: Floats = self.chosen(codes) @ self.basis
+        vectors: Doubles = self.chosen(codes) @ self.basis
         vectors += self.mean
         return vectors
 
-    def chosen(self, codes: npt.NDArray[np.integer]) -> Floats:
+    def chosen(self, codes: npt.NDArray[np.integer]) -> Doubles:
         """Return the weights (..., M) of codes (..., M)."""
-        weights: Floats = self._weights[codes + self._begins]
+        weights: Doubles = self._weights[codes + self._begins]
         return weights
 
     @cached_property
-    def _weights(self) -> Floats:
+    def _weights(self) -> Doubles:
         """Weights of all components, one after the other, (M K,)."""
-        weights: Floats = self.weights.ravel()
+        weights: Doubles = self.weights.ravel()
         return weights
 
     @cached_property
@@ -91,14 +91,14 @@ class Codebook:
         return codes
 
     @cached_property
-    def _inverse(self) -> Floats:
+    def _inverse(self) -> Doubles:
         """Pseudo-inverse of the basis, (H, M)."""
-        inverse: Floats = np.linalg.pinv(self.basis).astype(np.float64, copy=False)
+        inverse: Doubles = np.linalg.pinv(self.basis).astype(np.float64, copy=False)
         return inverse
 
-    def loss(self, vectors: Matrix, codes: "Codes") -> Loss:
+    def loss(self, vectors: Matrix, codes: "Codes") -> ReconstructionLoss:
         """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""
-        return Loss.of(vectors, lambda rows: self.rebuild(codes[rows]))
+        return ReconstructionLoss.of(vectors, lambda rows: self.rebuild(codes[rows]))
 
 
 def codes_ratio(shape: tuple[int, ...], n_components: int, n_codes: int) -> float:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.axes import Floats, PrincipalAxes, check_components
+from yakusu.arrays import Doubles
+from yakusu.compress.axes import PrincipalAxes, check_components
 from yakusu.compress.blocks import AnyMatrix, Matrix, blocks
 from yakusu.compress.digits import Codes
 from yakusu.compress.kmeans import Clusters, kmeans1d
@@ -34,8 +35,8 @@ class Coded:
     """
 
     codes: Codes
-    centroids: Floats
-    borders: Floats
+    centroids: Doubles
+    borders: Doubles
     axes: PrincipalAxes
 
     @classmethod
@@ -49,7 +50,7 @@ class Coded:
             axes,
         )
 
-    def clusters(self, score: Floats) -> Clusters:
+    def clusters(self, score: Doubles) -> Clusters:
         """Cluster the scores (V,) of one component."""
         return kmeans1d(score, self.centroids.shape[1])
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from yakusu.arrays import Shorts
 from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix, blocks, sampled
 from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook
@@ -24,7 +25,6 @@ from yakusu.compress.digits import Codes, DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import (
-    Integers,
     Rounding,
     Tier,
     check_tiers,
@@ -257,7 +257,7 @@ class LatticeCompressor(VectorCoder):
         self.ratio_ = self.compressed_.ratio
         return self
 
-    def transform(self, X: npt.ArrayLike | StoredMatrix) -> Integers:  # noqa: N803
+    def transform(self, X: npt.ArrayLike | StoredMatrix) -> Shorts:  # noqa: N803
         """Return the integers (n, M) of vectors (n, H)."""
         check_is_fitted(self)
         vectors = self._vectors(X, fitting=False)
@@ -277,7 +277,7 @@ class LatticeCompressor(VectorCoder):
         """Round and code all vectors."""
         with (progress or Silent()).track("coding", "vectors", len(vectors)) as tracker:
 
-            def integers(begin: int, end: int, factor: int) -> Integers:
+            def integers(begin: int, end: int, factor: int) -> Shorts:
                 return rounding.rounded(vectors, begin, end, self.step_, factor, tracker)
 
             return EntropyCodes.made(integers, len(vectors), tiers)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from yakusu.config import Config, apply_override, nearest
+from yakusu.config import Config, apply_override, did_you_mean
 from yakusu.errors import RecipeError
 
 Stack = Literal["encoder", "decoder"]
@@ -162,7 +162,7 @@ def _fault(error: Mapping[str, Any]) -> tuple[list[str], str]:
 
 
 def _unknown(key: str) -> str:
-    hint = nearest(key.split(".")[-1], [*CompressConfig.model_fields], section="compress.")
+    hint = did_you_mean(key.split(".")[-1], [*CompressConfig.model_fields], section="compress.")
     return f"unknown key '{key}': {hint}"
 
 

@@ -5,7 +5,8 @@
     arrays                  without gaps, those of the largest numbers first
     SHA-256                 the last array, of everything before it
 
-Opening a file reads the header only; the arrays are a memory map. `verify` checks the SHA-256.
+Opening a file reads the header only; the arrays are a memory map. `verify_container` checks the
+SHA-256.
 """
 
 import hashlib
@@ -16,12 +17,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from yakusu.arrays import Array
 from yakusu.errors import ModelError
 from yakusu.folder import write_file
 
-Array = npt.NDArray[Any]
 Metadata = dict[str, str]
 _TYPES = {
     name: np.dtype(kind)
@@ -37,14 +37,14 @@ _HASH, _LENGTH = "sha256", hashlib.sha256().digest_size
 _FIX = "copy it again, or compress the vectors again"
 
 
-class Kind(NamedTuple):
+class ArrayType(NamedTuple):
     """Type and shape of an array."""
 
     dtype: "np.dtype[Any]"
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, array: Array) -> "Kind":
+    def of(cls, array: Array) -> "ArrayType":
         """Return type and shape of an array, as stored."""
         return cls(array.dtype.newbyteorder("<"), array.shape)
 
@@ -54,7 +54,7 @@ class Kind(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def file_bytes(metadata: Metadata, kinds: Mapping[str, Kind]) -> int:
+def file_bytes(metadata: Metadata, kinds: Mapping[str, ArrayType]) -> int:
     """Return the size of a file with these arrays."""
     return len(_header(metadata, kinds)) + sum(each.n_bytes for each in kinds.values()) + _LENGTH
 
@@ -62,10 +62,10 @@ def file_bytes(metadata: Metadata, kinds: Mapping[str, Kind]) -> int:
 def write_arrays(path: Path, metadata: Metadata, arrays: Mapping[str, Array]) -> None:
     """Write a file, completely or not at all."""
     little = {
-        name: np.ascontiguousarray(array, dtype=Kind.of(array).dtype)
+        name: np.ascontiguousarray(array, dtype=ArrayType.of(array).dtype)
         for name, array in arrays.items()
     }
-    header = _header(metadata, {name: Kind.of(array) for name, array in little.items()})
+    header = _header(metadata, {name: ArrayType.of(array) for name, array in little.items()})
 
     def write(file: BinaryIO) -> None:
         digest = hashlib.sha256()
@@ -103,7 +103,7 @@ def read_arrays(path: Path) -> tuple[Metadata, dict[str, Array]]:
     return metadata, arrays
 
 
-def verify(path: Path) -> None:
+def verify_container(path: Path) -> None:
     """Raise ModelError unless the SHA-256 of a file is that of its contents."""
     digest, left = hashlib.sha256(), path.stat().st_size - _LENGTH
     with path.open("rb") as file:
@@ -119,17 +119,17 @@ def damaged(path: Path, why: str) -> ModelError:
     return ModelError(f"{path} is truncated or corrupted, {why}: {_FIX}")
 
 
-def _order(arrays: Mapping[str, Array | Kind]) -> list[str]:
+def _order(arrays: Mapping[str, Array | ArrayType]) -> list[str]:
     """Return the names, arrays of the largest numbers first, so that each is aligned."""
     return sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
 
 
-def _header(metadata: Metadata, kinds: Mapping[str, Kind]) -> bytes:
+def _header(metadata: Metadata, kinds: Mapping[str, ArrayType]) -> bytes:
     """Return length and header of a file with these arrays."""
     contents: dict[str, Any] = {"__metadata__": metadata}
     begin = 0
     for name in (*_order(kinds), _HASH):
-        kind = kinds.get(name, Kind(np.dtype("u1"), (_LENGTH,)))
+        kind = kinds.get(name, ArrayType(np.dtype("u1"), (_LENGTH,)))
         end = begin + kind.n_bytes
         contents[name] = {
             "dtype": _NAMES[kind.dtype.newbyteorder("<")],
@@ -155,7 +155,7 @@ def _read_header(path: Path) -> tuple[int, bytes]:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _parsed(header: bytes) -> tuple[Metadata, dict[str, Kind]]:
+def _parsed(header: bytes) -> tuple[Metadata, dict[str, ArrayType]]:
     contents = json.loads(header[8:])
     metadata = contents.pop("__metadata__")
     if not isinstance(metadata, dict) or not all(isinstance(x, str) for x in metadata.values()):
@@ -165,5 +165,5 @@ def _parsed(header: bytes) -> tuple[Metadata, dict[str, Kind]]:
         shape = tuple(entry["shape"])
         if not all(type(length) is int and 0 <= length < 2**48 for length in shape):
             raise ValueError
-        kinds[name] = Kind(_TYPES[entry["dtype"]], shape)
+        kinds[name] = ArrayType(_TYPES[entry["dtype"]], shape)
     return metadata, kinds

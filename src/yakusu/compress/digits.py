@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Integers
+
 Codes = npt.NDArray[np.unsignedinteger]
-Ints = npt.NDArray[np.integer]
 Numbers = npt.NDArray[np.uint64]
 _DIGITS = 2**22  # decoded at a time
 
@@ -109,7 +110,7 @@ class DigitCodes:
         n_numbers = -(-end // self._radix.n_digits)
         return self._digits(self.stored[first : first + n_numbers]).reshape(-1)[begin:end]
 
-    def rows(self, rows: Ints) -> Codes:
+    def rows(self, rows: Integers) -> Codes:
         """Return the codes (n, M) of the rows with these indices (n,)."""
         codes = np.empty((len(rows), self.n_components), np.min_scalar_type(self.n_codes - 1))
         at_once = max(1, _DIGITS // self.n_components)

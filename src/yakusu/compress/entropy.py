@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Integers, Shorts
 from yakusu.compress import kernels
-from yakusu.compress.digits import Ints
-from yakusu.compress.lattice import Integers, Tier, spans
+from yakusu.compress.lattice import Tier, spans
 from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, decode, encode
 
 _SEGMENT = 2**16  # rows
@@ -41,7 +41,7 @@ class EntropyCodes:
     n_rows: int
 
     @classmethod
-    def of(cls, integers: Integers, tiers: Sequence[Tier]) -> "EntropyCodes":
+    def of(cls, integers: Shorts, tiers: Sequence[Tier]) -> "EntropyCodes":
         """Code integers (V, M).
 
         Raises:
@@ -51,7 +51,7 @@ class EntropyCodes:
 
     @classmethod
     def made(
-        cls, integers: Callable[[int, int, int], Integers], n_rows: int, tiers: Sequence[Tier]
+        cls, integers: Callable[[int, int, int], Shorts], n_rows: int, tiers: Sequence[Tier]
     ) -> "EntropyCodes":
         """Code the integers of V rows, one segment at a time.
 
@@ -79,7 +79,7 @@ class EntropyCodes:
             n_rows,
         )
 
-    def extended(self, integers: Integers) -> "EntropyCodes":
+    def extended(self, integers: Shorts) -> "EntropyCodes":
         """Return the codes with further rows (n, M) at the end, in the last tier.
 
         Raises:
@@ -154,14 +154,14 @@ class EntropyCodes:
         )
         return cls(arrays["stream"], arrays["lengths"], segments, frequencies, n_rows)
 
-    def row(self, row: int) -> Integers:
+    def row(self, row: int) -> Shorts:
         """Return the integers (M,) of one row."""
         segment = bisect_right(self._begins, row) - 1
         block, place = divmod(row - self._begins[segment], BLOCK)
-        integers: Integers = self._cached(segment, block)[place]
+        integers: Shorts = self._cached(segment, block)[place]
         return integers
 
-    def rows(self, rows: Ints) -> Integers:
+    def rows(self, rows: Integers) -> Shorts:
         """Return the integers (n, M) of the rows with these indices (n,).
 
         Raises:
@@ -183,8 +183,8 @@ class EntropyCodes:
 
     @staticmethod
     def _by_depth(
-        block_of: Ints, row_of: Ints
-    ) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        block_of: Integers, row_of: Integers
+    ) -> tuple[Integers, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the blocks of rows, how many of their first rows are needed, and each row's block.
 
         Args:
@@ -202,7 +202,7 @@ class EntropyCodes:
         order = np.argsort(wanted, kind="stable")
         return blocks[order], wanted[order], np.argsort(order)[number_of]
 
-    def _decoded(self, segment: int, blocks: Ints, wanted: npt.NDArray[np.int32]) -> Integers:
+    def _decoded(self, segment: int, blocks: Integers, wanted: npt.NDArray[np.int32]) -> Shorts:
         """Return the integers of blocks (L,) of a segment: 16 rows for each.
 
         The last block of a segment may have fewer, and must be the last one of these.
@@ -219,13 +219,13 @@ class EntropyCodes:
         n_rows = min(len(blocks) * BLOCK, last - first - int(blocks[-1] + 1 - len(blocks)) * BLOCK)
         at = self._first_blocks[segment] + blocks
         begins, ends = self._offsets[at], self._offsets[at + 1]
-        decoded = kernels.decode if kernels.are_available() else decode
+        decoded = kernels.decode_blocks if kernels.are_available() else decode
         integers = decoded(self.stream, begins, ends, wanted, n_rows, self.frequencies[segment])
         if (factor := self.segments[segment].factor) > 1:
             integers *= np.int16(factor)
         return integers
 
-    def _block(self, segment: int, block: int) -> Integers:
+    def _block(self, segment: int, block: int) -> Shorts:
         """Return the integers of one block of a segment."""
         integers = self._decoded(segment, np.array([block]), np.array([BLOCK], dtype=np.int32))
         integers.flags.writeable = False  # rows are views of cached blocks
@@ -252,7 +252,7 @@ class EntropyCodes:
         return [0, *np.cumsum(sizes).tolist()]
 
 
-def coded_bytes(integers: Integers, tiers: Sequence[Tier]) -> int:
+def coded_bytes(integers: Shorts, tiers: Sequence[Tier]) -> int:
     """Return an upper limit of the size of `EntropyCodes` of integers (V, M), close to the size."""
     n_bits = n_bytes = 0.0
     for begin, end, factor in spans(_segments(tiers, len(integers)), len(integers)):

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles
 from yakusu.compress.basis import best_basis, solved
 from yakusu.compress.blocks import Matrix, blocks
 from yakusu.compress.codebook import Codebook
@@ -51,12 +51,14 @@ def fit_by_least_squares(
     if start.weights.size > MOST_WEIGHTS:
         basis = best_basis(vectors, start.mean, lambda rows: start.chosen(codes[rows]))
         return replace(start, basis=basis)
-    statistics = Statistics.of(vectors, codes, start.mean, start.weights.shape[1], threads)
+    statistics = SufficientStatistics.of(
+        vectors, codes, start.mean, start.weights.shape[1], threads
+    )
     return fit(start, statistics, rounds=rounds, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class SufficientStatistics:
     """Sufficient statistics of the vectors: the cost of fitting does not depend on V.
 
     counts: Number of vectors that have both of two codes, (M K, M K), symmetric.
@@ -66,14 +68,14 @@ class Statistics:
     """
 
     counts: npt.NDArray[np.int32]
-    sums: Floats
+    sums: Doubles
     squares: float
     n_vectors: int
 
     @classmethod
     def of(
-        cls, vectors: Matrix, codes: Codes, mean: Floats, n_codes: int, threads: int = 2
-    ) -> "Statistics":
+        cls, vectors: Matrix, codes: Codes, mean: Doubles, n_codes: int, threads: int = 2
+    ) -> "SufficientStatistics":
         """Compute the statistics in one pass over the vectors."""
         n_vectors, n_components = codes.shape
         size = n_components * n_codes
@@ -90,7 +92,11 @@ class Statistics:
 
 
 def fit(
-    start: Codebook, statistics: Statistics, *, rounds: int = 30, progress: Progress | None = None
+    start: Codebook,
+    statistics: SufficientStatistics,
+    *,
+    rounds: int = 30,
+    progress: Progress | None = None,
 ) -> Codebook:
     """Alternate between the best basis for fixed weights and better weights for a fixed basis.
 
@@ -116,20 +122,20 @@ def fit(
     return Codebook(start.mean, basis, weights)
 
 
-def loss_by(statistics: Statistics, basis: Floats, weights: Floats) -> float:
+def loss_by(statistics: SufficientStatistics, basis: Doubles, weights: Doubles) -> float:
     """Compute Eq. 2 from the statistics."""
     covered = np.einsum("mk,mkh,mh->", weights, _by_component(statistics.sums, weights), basis)
     rebuilt = np.sum(_between_components(statistics, weights) * (basis @ basis.T))
     return float((statistics.squares - 2 * covered + rebuilt) / statistics.n_vectors)
 
 
-def _best_basis(statistics: Statistics, weights: Floats) -> Floats:
+def _best_basis(statistics: SufficientStatistics, weights: Doubles) -> Doubles:
     normal = _between_components(statistics, weights)  # (M, M)
     target = np.einsum("mk,mkh->mh", weights, _by_component(statistics.sums, weights))
     return solved(normal, target)
 
 
-def _better_weights(statistics: Statistics, basis: Floats, weights: Floats) -> Floats:
+def _better_weights(statistics: SufficientStatistics, basis: Doubles, weights: Doubles) -> Doubles:
     """Optimise the weights of one component after the other, with all others fixed.
 
     A vector has only one code per component, so each optimal weight is a quotient. The weight of
@@ -149,16 +155,16 @@ def _better_weights(statistics: Statistics, basis: Floats, weights: Floats) -> F
     return weights
 
 
-def _between_components(statistics: Statistics, weights: Floats) -> Floats:
+def _between_components(statistics: SufficientStatistics, weights: Doubles) -> Doubles:
     """Sum the products of the weights of each two components over all vectors, (M, M)."""
     n_components, n_codes = weights.shape
     counts = statistics.counts.reshape(n_components, n_codes, n_components, n_codes)
     half = np.einsum("mk,mknl->mnl", weights, counts)
-    sums: Floats = np.einsum("mnl,nl->mn", half, weights)
+    sums: Doubles = np.einsum("mnl,nl->mn", half, weights)
     return sums
 
 
-def _by_component(sums: Floats, weights: Floats) -> Floats:
+def _by_component(sums: Doubles, weights: Doubles) -> Doubles:
     return sums.reshape(*weights.shape, -1)
 
 

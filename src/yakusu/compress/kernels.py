@@ -13,7 +13,6 @@ from yakusu.compress.rans import BITS, BLOCK, COARSE, DAMAGED, Frequencies
 from yakusu.errors import ModelError
 from yakusu.native.library import Functions, instruction_set
 
-Scores = npt.NDArray[np.float64]
 _P, _N = c_void_p, c_int64
 _FUNCTIONS = Functions(
     "compiled code for compressed vectors",
@@ -62,7 +61,7 @@ def dot(
     return sums
 
 
-def decode(
+def decode_blocks(
     stream: npt.NDArray[np.uint16],
     begins: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Doubles, Longs
 from yakusu.compress.doubledouble import running_sums
-from yakusu.compress.paths import Floats, Ints, PriceFinder, Sums, best_path
+from yakusu.compress.paths import CumulativeSums, PriceFinder, best_path
 from yakusu.errors import DataError
 
 _TOLERANCE = 1e-9  # share of the smallest cost by which the cost of the result may exceed it
@@ -39,8 +40,8 @@ class Clusters:
     """
 
     codes: npt.NDArray[np.int64]
-    centroids: Floats
-    borders: Floats
+    centroids: Doubles
+    borders: Doubles
 
     @property
     def n_codes(self) -> int:
@@ -84,13 +85,13 @@ def _integer(k: object) -> int:
     return int(k)
 
 
-def _best(distinct: Floats, counts: Floats, k: int) -> tuple[Ints, Floats]:
+def _best(distinct: Doubles, counts: Doubles, k: int) -> tuple[Longs, Doubles]:
     """Return the starts of the best k intervals of the distinct values, and their means."""
     if k == len(distinct):
         return np.arange(k), distinct
     exponent = _far_exponent(distinct)
     scaled = np.ldexp(distinct, -exponent) if exponent else distinct
-    sums = Sums.of(scaled, counts)
+    sums = CumulativeSums.of(scaled, counts)
     starts, price = best_path(sums, k)
     rounding = sums.rounding(k, price, float(scaled[-1] - scaled[0]))
     if k == 1 or sums.cost(starts) * _TOLERANCE >= rounding:
@@ -102,7 +103,7 @@ def _best(distinct: Floats, counts: Floats, k: int) -> tuple[Ints, Floats]:
     return best.starts, best.means
 
 
-def _far_exponent(distinct: Floats) -> int:
+def _far_exponent(distinct: Doubles) -> int:
     """Return the exponent of 2 to scale by if squares could underflow or overflow, else 0."""
     exponent = int(np.frexp(max(distinct[-1], -distinct[0]))[1])
     return exponent if abs(exponent) > _FAR else 0
@@ -119,13 +120,13 @@ class _Split:
     elsewhere affect neither their precision nor their range.
     """
 
-    starts: Ints
-    means: Floats
+    starts: Longs
+    means: Doubles
     exponent: int
     fraction: float  # from 1/4 to 1
 
     @classmethod
-    def of(cls, distinct: Floats, counts: Floats, starts: Ints) -> "_Split":
+    def of(cls, distinct: Doubles, counts: Doubles, starts: Longs) -> "_Split":
         """Compute means and cost of the intervals with these starts, one of two values or more."""
         ends = np.append(starts[1:], len(distinct))
         sizes, weights = ends - starts, np.add.reduceat(counts, starts)
@@ -152,13 +153,13 @@ class _Split:
         return self.exponent, self.fraction
 
 
-def _at_gaps(distinct: Floats, k: int) -> Ints:
+def _at_gaps(distinct: Doubles, k: int) -> Longs:
     """Return the starts of k intervals that are separated by the largest gaps."""
     gaps = np.diff(distinct / 2)  # which cannot overflow
     return np.append(0, 1 + np.sort(np.argpartition(gaps, -(k - 1))[-(k - 1) :]))
 
 
-def _refined(distinct: Floats, counts: Floats, bound: _Split, *, price: float) -> _Split:
+def _refined(distinct: Doubles, counts: Doubles, bound: _Split, *, price: float) -> _Split:
     """Return the best split, given any split and an estimate of the price.
 
     An interval across a gap g costs g^2 / 2 or more. No gap for which this exceeds the cost of
@@ -175,7 +176,9 @@ def _refined(distinct: Floats, counts: Floats, bound: _Split, *, price: float) -
     """
     while True:
         gaps = _narrowed(distinct, bound.exponent, 2 * bound.fraction**0.5)
-        finder = PriceFinder(Sums(running_sums(gaps, counts)[..., None], 0.0), len(bound.starts))
+        finder = PriceFinder(
+            CumulativeSums(running_sums(gaps, counts)[..., None], 0.0), len(bound.starts)
+        )
         # Twice the cost of k intervals exceeds what one more interval can save.
         starts, price = finder.run(price, most=2 * bound.fraction)
         found = _Split.of(distinct, counts, starts)
@@ -191,7 +194,7 @@ def _scaled(price: float, exponent: int) -> float:
         return float(np.ldexp(price, 2 * exponent))
 
 
-def _narrowed(distinct: Floats, exponent: int, most: float) -> Floats:
+def _narrowed(distinct: Doubles, exponent: int, most: float) -> Doubles:
     """Return the gaps between the values over 2^exponent, but at most `most`; (n - 1,)."""
     with np.errstate(over="ignore"):
         down = np.ldexp(distinct, -max(exponent, 0))

@@ -14,14 +14,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from yakusu.compress.axes import Floats, check_components, eigenvectors, moments
+from yakusu.arrays import Doubles, Integers, Shorts
+from yakusu.compress.axes import check_components, eigenvectors, moments
 from yakusu.compress.basis import best_basis
 from yakusu.compress.blocks import (
     AnyMatrix,
-    Loss,
     Matrix,
+    ReconstructionLoss,
     as_floats,
     blocks,
     evenly_spaced,
@@ -31,8 +31,6 @@ from yakusu.compress.blocks import (
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 
-Integers = npt.NDArray[np.int16]
-Ints = npt.NDArray[np.integer]
 LARGEST = 2**15 - 1  # largest magnitude of a 16-bit integer
 
 
@@ -67,16 +65,16 @@ class Lattice:
     basis: B, (M, H).
     """
 
-    mean: Floats
-    basis: Floats
+    mean: Doubles
+    basis: Doubles
 
-    def rebuild(self, integers: Ints) -> Floats:
+    def rebuild(self, integers: Integers) -> Doubles:
         """Return the vectors (n, H) of integers (n, M)."""
-        vectors: Floats = integers @ self.basis
+        vectors: Doubles = integers @ self.basis
         vectors += self.mean
         return vectors
 
-    def encode(self, vectors: AnyMatrix, factor: int = 1) -> Integers:
+    def encode(self, vectors: AnyMatrix, factor: int = 1) -> Shorts:
         """Return integers (n, M) of new vectors (n, H), multiples of a factor.
 
         Raises:
@@ -136,7 +134,7 @@ class Rounding:
             for rows in blocks(len(self.vectors))
         )
 
-    def integers(self, step: float, progress: Progress | None = None) -> Integers:
+    def integers(self, step: float, progress: Progress | None = None) -> Shorts:
         """Return the integers q, (V, M).
 
         Raises:
@@ -157,7 +155,7 @@ class Rounding:
         step: float,
         factor: int,
         tracker: Tracker,
-    ) -> Integers:
+    ) -> Shorts:
         """Return the integers (n, M) of the rows from `begin` to `end` of any vectors (V, H)."""
         integers = np.empty((end - begin, self.axes.shape[1]), dtype=np.int16)
         for rows in blocks(end, begin):
@@ -166,18 +164,18 @@ class Rounding:
             tracker.advance(rows.stop - rows.start)
         return integers
 
-    def lattice(self, integers: Integers) -> Lattice:
+    def lattice(self, integers: Shorts) -> Lattice:
         """Return the lattice whose basis is the least-squares solution for integers (V, M)."""
         basis = best_basis(self.vectors, self.mean, lambda rows: integers[rows].astype(np.float64))
         return Lattice(self.mean, basis)
 
-    def loss(self, integers: Integers, lattice: Lattice | None = None) -> Loss:
+    def loss(self, integers: Shorts, lattice: Lattice | None = None) -> ReconstructionLoss:
         """Measure Eq. 2 for integers (V, M) and a lattice; None: the best one."""
         lattice = lattice or self.lattice(integers)
-        return Loss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
+        return ReconstructionLoss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
 
 
-def rounded(scores: Floats, step: float, factor: int = 1) -> Integers:
+def rounded(scores: Doubles, step: float, factor: int = 1) -> Shorts:
     """Divide scores by the step and round to multiples of the factor.
 
     Raises:
@@ -191,7 +189,7 @@ def rounded(scores: Floats, step: float, factor: int = 1) -> Integers:
             f"step = {step:.3g} yields integers of more than 16 bits: choose a larger step, or a "
             "larger sample if a budget chooses it"
         )
-    integers: Integers = nearest.astype(np.int16)
+    integers: Shorts = nearest.astype(np.int16)
     return integers
 
 
@@ -207,7 +205,7 @@ def integers_ratio(shape: tuple[int, ...], n_components: int, bits: float) -> fl
     return 32 * width / (bits + 32 * width * (n_components + 1) / n_vectors)
 
 
-def entropy(integers: Integers, tiers: Sequence[Tier] = ONE_TIER) -> float:
+def entropy(integers: Shorts, tiers: Sequence[Tier] = ONE_TIER) -> float:
     """Return the entropy of integers (V, M), by component and tier, in bits per vector."""
     bits = 0.0
     for begin, end, factor in spans(tiers, len(integers)):

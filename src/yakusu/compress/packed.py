@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Integers
 from yakusu.compress.blocks import blocks
-from yakusu.compress.digits import Codes, Ints
+from yakusu.compress.digits import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class PackedCodes:
             )
         return cls(packed, codes.shape[1], n_bits)
 
-    def rows(self, rows: Ints) -> Codes:
+    def rows(self, rows: Integers) -> Codes:
         """Return the codes (n, M) of the rows with these indices (n,)."""
         n_used = self.n_components * self.n_bits
         bits = np.unpackbits(self.packed[rows], axis=1, bitorder="little", count=n_used)

@@ -8,26 +8,24 @@ intervals, two optimal paths of the same price are spliced.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from yakusu.arrays import Doubles, Longs
 from yakusu.compress.doubledouble import running_moments
 from yakusu.compress.sweeps import move_left, path_cost, sweep
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 _COARSE = 4096  # groups on which the price is estimated first, plus 16 per interval
 _NEAR = 3  # largest difference of two numbers of intervals for which the chord is tried
 _TRIES = 200  # prices at most; every fourth is the chord, which at worst halves the distance
 
 
-class Sums(NamedTuple):
+class CumulativeSums(NamedTuple):
     """Cumulative sums of the distinct values in ascending order."""
 
-    rows: Floats  # (3, n + 1) of `running_moments`, or (5, n + 1, 1) of `running_sums`
+    rows: Doubles  # (3, n + 1) of `running_moments`, or (5, n + 1, 1) of `running_sums`
     origin: float
 
     @classmethod
-    def of(cls, distinct: Floats, counts: Floats) -> "Sums":
+    def of(cls, distinct: Doubles, counts: Doubles) -> "CumulativeSums":
         mean = float(distinct @ counts) / float(counts.sum())
         above = min(int(np.searchsorted(distinct, mean)), len(distinct) - 1)
         origin = float(distinct[above])  # a value near the mean: integers stay exact
@@ -37,16 +35,16 @@ class Sums(NamedTuple):
     def n(self) -> int:
         return int(self.rows.shape[1]) - 1
 
-    def at(self, ends: Ints) -> "Sums":
+    def at(self, ends: Longs) -> "CumulativeSums":
         """Return the sums of groups of neighbouring values."""
         return self._replace(rows=np.ascontiguousarray(self.rows[:, ends]))
 
-    def sweep(self, price: float) -> Ints:
+    def sweep(self, price: float) -> Longs:
         """Return the starts of the intervals of the cheapest path, at `price` per interval."""
-        starts: Ints = sweep(self.rows, price)
+        starts: Longs = sweep(self.rows, price)
         return starts
 
-    def cost(self, starts: Ints) -> float:
+    def cost(self, starts: Longs) -> float:
         """Return the cost of a path, without prices."""
         return float(path_cost(self.rows, np.append(starts, self.n)))
 
@@ -62,20 +60,20 @@ class Sums(NamedTuple):
         errors = 8 * squares + 2 * width * moment + k * k * abs(price)
         return float(np.finfo(np.float64).eps * errors)
 
-    def leftmost(self, starts: Ints) -> Ints:
+    def leftmost(self, starts: Longs) -> Longs:
         """Move borders to the left as long as the cost does not increase."""
         ends = np.append(starts, self.n)
         while move_left(self.rows, ends):
             pass
         return ends[:-1]
 
-    def means(self, starts: Ints) -> Floats:
+    def means(self, starts: Longs) -> Doubles:
         weight, moment = np.diff(self.rows[:2, np.append(starts, self.n)])
-        means: Floats = self.origin + moment / weight
+        means: Doubles = self.origin + moment / weight
         return means
 
 
-def best_path(sums: Sums, k: int) -> tuple[Ints, float]:
+def best_path(sums: CumulativeSums, k: int) -> tuple[Longs, float]:
     """Return the path of k intervals with the smallest cost, and its price.
 
     For many values, the price is estimated on coarse data first.
@@ -87,7 +85,7 @@ def best_path(sums: Sums, k: int) -> tuple[Ints, float]:
     return PriceFinder(sums, k).run(price)
 
 
-def _rough_price(sums: Sums, k: int, n_groups: int) -> float:
+def _rough_price(sums: CumulativeSums, k: int, n_groups: int) -> float:
     """Estimate the price of k intervals on groups: even groups first, then parts of intervals.
 
     The price is the slope of D over a span around k, wide enough to reduce errors of the groups.
@@ -118,13 +116,13 @@ def _extrapolated(price: float, k: float, wanted: float) -> float:
 class PriceFinder:
     """Root finder for the price of k intervals, bracketed by paths of fewer and more intervals."""
 
-    def __init__(self, sums: Sums, k: int) -> None:
+    def __init__(self, sums: CumulativeSums, k: int) -> None:
         self.sums, self.k = sums, k
         self.few = np.zeros(1, dtype=np.int64)  # the path of one interval
         self.many = np.arange(sums.n)  # and of all
         self.price_few = self.price_many = 0.0  # unknown
 
-    def run(self, price: float = 0.0, most: float = np.inf) -> tuple[Ints, float]:
+    def run(self, price: float = 0.0, most: float = np.inf) -> tuple[Longs, float]:
         """Return the path of k intervals and its price.
 
         Args:
@@ -144,7 +142,7 @@ class PriceFinder:
             price = self._guess(price, len(path)) if attempt % 4 else 0.0
         return self.sums.leftmost(_splice(self.few, self.many, self.k)), price
 
-    def _narrow(self, path: Ints, price: float) -> None:
+    def _narrow(self, path: Longs, price: float) -> None:
         if len(self.few) <= len(path) < self.k:
             self.few, self.price_few = path, price
         elif self.k < len(path) <= len(self.many):
@@ -166,7 +164,7 @@ class PriceFinder:
         return float(self.price_few ** (1 - share) * self.price_many**share)
 
 
-def _splice(few: Ints, many: Ints, k: int) -> Ints:
+def _splice(few: Longs, many: Longs, k: int) -> Longs:
     """Join two optimal paths of the same price, one of fewer and one of more, into k intervals.
 
     The path switches where an interval of `many` is contained in an interval of `few`.

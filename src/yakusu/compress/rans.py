@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Integers, Shorts
 from yakusu.errors import DataError, ModelError
 
-Ints = npt.NDArray[np.integer]
-Integers = npt.NDArray[np.int16]
-Words = npt.NDArray[np.uint16]
+StreamWords = npt.NDArray[np.uint16]
 States = npt.NDArray[np.uint64]
 BLOCK = 16  # rows
 BITS = 15
@@ -50,7 +49,7 @@ class Frequencies:
     starts: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, integers: Ints) -> "Frequencies":
+    def of(cls, integers: Integers) -> "Frequencies":
         """Count integers (V, M).
 
         Raises:
@@ -66,7 +65,9 @@ class Frequencies:
         return cls.from_counts(values, [scaled(counts) for _, counts in found])
 
     @classmethod
-    def from_counts(cls, values: npt.NDArray[np.int16], counts: Sequence[Ints]) -> "Frequencies":
+    def from_counts(
+        cls, values: npt.NDArray[np.int16], counts: Sequence[Integers]
+    ) -> "Frequencies":
         """Build the tables from frequencies that sum to T in each component."""
         cumulative = [np.cumsum(np.concatenate([[0], count])) for count in counts]
         starts = np.cumsum([0, *map(len, cumulative)])
@@ -108,7 +109,7 @@ class Frequencies:
         ]
 
 
-def scaled(counts: Ints) -> npt.NDArray[np.int64]:
+def scaled(counts: Integers) -> npt.NDArray[np.int64]:
     """Scale counts, which are at least 1, to frequencies that sum to T and are at least 1."""
     exact = counts * (TOTAL / counts.sum())
     scaled: npt.NDArray[np.int64] = np.maximum(np.rint(exact).astype(np.int64), 1)
@@ -121,7 +122,7 @@ def scaled(counts: Ints) -> npt.NDArray[np.int64]:
     return scaled
 
 
-def encode(integers: Ints, frequencies: Frequencies) -> list[Words]:
+def encode(integers: Integers, frequencies: Frequencies) -> list[StreamWords]:
     """Return the stream of each block of integers (V, M)."""
     at_once = max(1, _SYMBOLS // (BLOCK * integers.shape[1])) * BLOCK
     return [
@@ -131,7 +132,7 @@ def encode(integers: Ints, frequencies: Frequencies) -> list[Words]:
     ]
 
 
-def _encode(integers: Ints, frequencies: Frequencies) -> Iterator[Words]:
+def _encode(integers: Integers, frequencies: Frequencies) -> Iterator[StreamWords]:
     n_rows, n_components = integers.shape
     n_blocks = -(-n_rows // BLOCK)
     states = np.full(n_blocks, _LOWEST, dtype=np.uint64)
@@ -157,8 +158,13 @@ def _encode(integers: Ints, frequencies: Frequencies) -> Iterator[Words]:
 
 
 def decode(
-    stream: Words, begins: Ints, ends: Ints, wanted: Ints, n_rows: int, frequencies: Frequencies
-) -> Integers:
+    stream: StreamWords,
+    begins: Integers,
+    ends: Integers,
+    wanted: Integers,
+    n_rows: int,
+    frequencies: Frequencies,
+) -> Shorts:
     """Return the integers (n_rows, M) of L blocks, one block after the other.
 
     Args:
@@ -195,7 +201,9 @@ def decode(
     return integers.reshape(-1, frequencies.n_components)[:n_rows]
 
 
-def _begun(stream: Words, begins: Ints, ends: Ints) -> tuple[States, npt.NDArray[np.int64]]:
+def _begun(
+    stream: StreamWords, begins: Integers, ends: Integers
+) -> tuple[States, npt.NDArray[np.int64]]:
     """Return the state at the start of each block, and the place of its next word."""
     if begins.min() < 0 or (begins + 2 > ends).any() or ends.max() > len(stream):
         raise ModelError(DAMAGED)

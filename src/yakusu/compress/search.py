@@ -22,17 +22,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Doubles
 from yakusu.compress import kernels
-from yakusu.compress.blocks import Matrix, numbered
+from yakusu.compress.blocks import Matrix, Rows, row_blocks
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.lattice import Lattice
 from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
-Scores = Callable[[Floats], Vectors]  # a query (H,) -> its products with all rows, (V,)
-Candidates = Callable[[Floats, int], Rows]  # queries (Q, H), n -> the n best rows of each, (Q, n)
+_ScoreFunction = Callable[[Doubles], Vectors]  # a query (H,) -> its products with all rows, (V,)
+_CandidateFunction = Callable[
+    [Doubles, int], Rows
+]  # queries (Q, H), n -> the n best rows of each, (Q, n)
 _CANDIDATES = 32  # more than are wanted, which are scored again
 _RERANKED = 4  # times as many as are wanted, scored with the original vectors
 _QUERIES = 16  # at a time per thread
@@ -55,7 +56,7 @@ class Index:
 
     matrix: CompressedMatrix
     lengths: Vectors
-    _candidates: Candidates
+    _candidates: _CandidateFunction
 
     def __repr__(self) -> str:
         return f"Index({self.matrix!r})"
@@ -64,7 +65,7 @@ class Index:
     def of(cls, matrix: CompressedMatrix) -> "Index":
         """Build the index of a matrix, which reads all of its codes twice."""
         lengths = np.empty(len(matrix), dtype=np.float32)
-        for rows in numbered(len(matrix)):
+        for rows in row_blocks(len(matrix)):
             vectors = matrix.book.rebuild(matrix.codes.rows(rows))
             lengths[rows] = np.linalg.norm(vectors, axis=1)
         np.divide(1, lengths, out=lengths, where=lengths > 0)
@@ -111,7 +112,7 @@ class Index:
 
     def _checked(
         self, queries: npt.ArrayLike, n: int, originals: Matrix | None, n_jobs: int
-    ) -> Floats:
+    ) -> Doubles:
         wanted = np.asarray(queries, dtype=np.float64)
         shape = len(self.matrix), self.matrix.width
         if wanted.ndim != 2 or wanted.shape[1] != shape[1] or n < 1:
@@ -130,7 +131,7 @@ class Index:
             raise DataError(f"n_jobs = {n_jobs} is out of range: give at least 1")
         return wanted
 
-    def _nearest(self, queries: Floats, n: int, originals: Matrix | None) -> tuple[Rows, Floats]:
+    def _nearest(self, queries: Doubles, n: int, originals: Matrix | None) -> tuple[Rows, Doubles]:
         """Return the n nearest rows of each query, and their cosines, (Q, n)."""
         n_candidates = (n if originals is None else _RERANKED * n) + _CANDIDATES
         rows = self._candidates(queries, min(n_candidates, len(self.matrix)))
@@ -139,7 +140,7 @@ class Index:
         best = np.lexsort((rows, -cosines))[:, :n]
         return np.take_along_axis(rows, best, axis=1), np.take_along_axis(cosines, best, axis=1)
 
-    def _cosines(self, query: Floats, rows: Rows, originals: Matrix | None) -> Floats:
+    def _cosines(self, query: Doubles, rows: Rows, originals: Matrix | None) -> Doubles:
         """Return the cosines of a query (H,) and rows (n,), from codes or from the originals."""
         if originals is None:
             book = self.matrix.book
@@ -150,14 +151,14 @@ class Index:
             products, lengths = vectors @ query, np.linalg.norm(vectors, axis=1)
             reciprocals = np.divide(1, lengths, out=np.zeros(len(rows)), where=lengths > 0)
         length = np.linalg.norm(query)
-        cosines: Floats = products * reciprocals / (length if length > 0 else 1)
+        cosines: Doubles = products * reciprocals / (length if length > 0 else 1)
         return cosines.clip(-1, 1)  # lengths are rounded to float32
 
 
-def _scaled(queries: Floats) -> Floats:
+def _scaled(queries: Doubles) -> Doubles:
     """Divide each query (Q, H) by its largest magnitude, which does not change its cosines."""
     largest = np.abs(queries).max(axis=1, keepdims=True)
-    scaled: Floats = np.divide(queries, largest, out=np.zeros_like(queries), where=largest > 0)
+    scaled: Doubles = np.divide(queries, largest, out=np.zeros_like(queries), where=largest > 0)
     return scaled
 
 
@@ -184,17 +185,17 @@ def _numbers(matrix: CompressedMatrix, rows: Rows) -> npt.NDArray[np.floating | 
     return codes
 
 
-def _products(book: Codebook | Lattice, query: Floats) -> Floats:
+def _products(book: Codebook | Lattice, query: Doubles) -> Doubles:
     """Return the products (M,) of the basis and a query (H,)."""
     # Not by BLAS, which starts threads for so small a product.
-    products: Floats = np.einsum("mh,h->m", book.basis, query)
+    products: Doubles = np.einsum("mh,h->m", book.basis, query)
     return products
 
 
 # ---- candidates ----------------------------------------------------------------------------------
 
 
-def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
+def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
     """Return the fastest way to find the rows with the largest cosines."""
     if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
         return _rebuilt(matrix, lengths)
@@ -203,19 +204,19 @@ def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
     else:
         scores = _integers(matrix)
 
-    def candidates(queries: Floats, n: int) -> Rows:
+    def candidates(queries: Doubles, n: int) -> Rows:
         found = [largest(scores(query) * lengths, n) for query in queries]
         return np.array(found)
 
     return candidates
 
 
-def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
+def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
     """Score the rebuilt vectors of one block of rows after the other."""
 
-    def candidates(queries: Floats, n: int) -> Rows:
+    def candidates(queries: Doubles, n: int) -> Rows:
         scores, found = np.empty((len(queries), 0)), np.empty((len(queries), 0), dtype=np.int64)
-        for rows in numbered(len(matrix)):
+        for rows in row_blocks(len(matrix)):
             near = queries @ (matrix.book.rebuild(matrix.codes.rows(rows)) * lengths[rows, None]).T
             scores = np.concatenate([scores, near], axis=1)
             found = np.concatenate([found, np.broadcast_to(rows, near.shape)], axis=1)
@@ -227,19 +228,19 @@ def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
     return candidates
 
 
-def _half_bytes(matrix: CompressedMatrix, book: Codebook) -> Scores:
+def _half_bytes(matrix: CompressedMatrix, book: Codebook) -> _ScoreFunction:
     """Score codes with K up to 16 by a table."""
-    parts = [kernels.in_blocks(matrix.codes.rows(rows)) for rows in numbered(len(matrix))]
+    parts = [kernels.in_blocks(matrix.codes.rows(rows)) for rows in row_blocks(len(matrix))]
     stored = np.concatenate(parts)  # blocks of rows are whole blocks of kernels
 
-    def scores(query: Floats) -> Vectors:
+    def scores(query: Doubles) -> Vectors:
         table, step, least = _table(book, query)
         return kernels.scan4(stored, table)[: len(matrix)] * step + least
 
     return scores
 
 
-def _table(book: Codebook, query: Floats) -> tuple[npt.NDArray[np.uint16], np.float32, np.float32]:
+def _table(book: Codebook, query: Doubles) -> tuple[npt.NDArray[np.uint16], np.float32, np.float32]:
     """Return P rounded to multiples of a step above the least entry of each component.
 
     Returns:
@@ -255,12 +256,12 @@ def _table(book: Codebook, query: Floats) -> tuple[npt.NDArray[np.uint16], np.fl
     return table, np.float32(step), np.float32(query @ book.mean + least.sum())
 
 
-def _integers(matrix: CompressedMatrix) -> Scores:
+def _integers(matrix: CompressedMatrix) -> _ScoreFunction:
     """Score integers by their products with the basis."""
     book = matrix.book
     stored, steps, middles = _stored(matrix)
 
-    def scores(query: Floats) -> Vectors:
+    def scores(query: Doubles) -> Vectors:
         products = _products(book, query)
         rest = query @ book.mean + middles @ products
         products *= steps
@@ -271,7 +272,7 @@ def _integers(matrix: CompressedMatrix) -> Scores:
     return scores
 
 
-def _stored(matrix: CompressedMatrix) -> tuple[npt.NDArray[np.int8 | np.int16], Floats, Floats]:
+def _stored(matrix: CompressedMatrix) -> tuple[npt.NDArray[np.int8 | np.int16], Doubles, Doubles]:
     """Return integers (V, M), and for each component their step and what 0 stands for, (M,)."""
     book, shape = matrix.book, (len(matrix), len(matrix.book.basis))
     if isinstance(book, Codebook):
@@ -279,11 +280,11 @@ def _stored(matrix: CompressedMatrix) -> tuple[npt.NDArray[np.int8 | np.int16], 
         middles, steps = (least + most) / 2, np.maximum(most - least, _TINY) / (2 * 127)
         rounded = np.rint((book.weights - middles[:, None]) / steps[:, None]).astype(np.int8)
         narrow = np.empty(shape, dtype=np.int8)
-        for rows in numbered(len(matrix)):
+        for rows in row_blocks(len(matrix)):
             narrow[rows] = rounded[np.arange(shape[1]), matrix.codes.rows(rows)]
         return narrow, steps, middles
     integers = np.empty(shape, dtype=np.int16)
-    for rows in numbered(len(matrix)):
+    for rows in row_blocks(len(matrix)):
         integers[rows] = matrix.codes.rows(rows)
     is_narrow = max(integers.max(), -int(integers.min())) < 128
     stored = integers.astype(np.int8) if is_narrow else integers

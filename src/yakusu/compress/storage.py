@@ -11,18 +11,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import AnyMatrix, numbered
+from yakusu.arrays import Arrays, Integers, Shorts
+from yakusu.compress.blocks import AnyMatrix, row_blocks
 from yakusu.compress.codebook import Codebook, codes_ratio
-from yakusu.compress.container import Kind, file_bytes
-from yakusu.compress.digits import DigitCodes, Ints, radix
+from yakusu.compress.container import ArrayType, file_bytes
+from yakusu.compress.digits import DigitCodes, radix
 from yakusu.compress.entropy import EntropyCodes, coded_bytes
-from yakusu.compress.lattice import Integers, Lattice, Tier, integers_ratio
+from yakusu.compress.lattice import Lattice, Tier, integers_ratio
 from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
-Shape = tuple[int, ...]  # (V, H)
-Precision = Literal["float32", "float16"]
-Arrays = dict[str, npt.NDArray[Any]]
+MatrixShape = tuple[int, ...]  # (V, H)
+FloatPrecision = Literal["float32", "float16"]
 FORMAT, VERSION = "yakusu compressed vectors", 2
 MOST_CODES = 2**16  # K
 _HEADER = 1024  # bytes that the header and the hash of a file with integers take at most
@@ -41,7 +41,7 @@ class Size(NamedTuple):
     bits: float
     total: int
 
-    def ratio(self, shape: Shape) -> float:
+    def ratio(self, shape: MatrixShape) -> float:
         """Size of float32 vectors (V, H) divided by the total."""
         return 4 * shape[0] * shape[1] / self.total
 
@@ -57,7 +57,7 @@ class CompressedMatrix:
 
     book: Codebook | Lattice
     codes: DigitCodes | EntropyCodes
-    precision: Precision = field(default="float32", kw_only=True)
+    precision: FloatPrecision = field(default="float32", kw_only=True)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -79,7 +79,7 @@ class CompressedMatrix:
     @property
     def size(self) -> Size:
         """Size of the file without words."""
-        kinds = {name: Kind.of(array) for name, array in self.arrays.items()}
+        kinds = {name: ArrayType.of(array) for name, array in self.arrays.items()}
         return Size(self.codes.bits, file_bytes(self.metadata, kinds))
 
     @property
@@ -139,7 +139,7 @@ class CompressedMatrix:
         """
         return self.book.rebuild(self.codes.rows(self._checked(rows))).astype(np.float32)
 
-    def _checked(self, rows: npt.ArrayLike) -> Ints:
+    def _checked(self, rows: npt.ArrayLike) -> Integers:
         """Return the indices of rows as integers (n,)."""
         numbers = np.asarray(rows)
         if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
@@ -173,14 +173,14 @@ class CompressedMatrix:
         """Return all codes as floats, (V, M)."""
         return self._all(self.code_rows, self.codes.n_components)
 
-    def _all(self, part: Callable[[Ints], Vectors], width: int) -> Vectors:
+    def _all(self, part: Callable[[Integers], Vectors], width: int) -> Vectors:
         matrix = np.empty((len(self), width), dtype=np.float32)
-        for rows in numbered(len(self)):
+        for rows in row_blocks(len(self)):
             matrix[rows] = part(rows)
         return matrix
 
 
-def size_of_integers(shape: Shape, integers: Integers, tiers: Sequence[Tier]) -> Size:
+def size_of_integers(shape: MatrixShape, integers: Shorts, tiers: Sequence[Tier]) -> Size:
     """Return an upper limit of the size of integers for vectors (V, H), close to the size.
 
     Args:
@@ -203,13 +203,15 @@ def restored(metadata: dict[str, str], arrays: Arrays) -> CompressedMatrix:
     is_possible = min(v, h, m) >= 1 and (k == 0 or 2 <= k <= MOST_CODES)
     if metadata != metadata_of((v, h), m, k) or not is_possible:
         raise ValueError("the sizes are out of range")
-    precision: Precision = "float16" if arrays["mean"].dtype == FLOATS["float16"] else "float32"
+    precision: FloatPrecision = (
+        "float16" if arrays["mean"].dtype == FLOATS["float16"] else "float32"
+    )
     floats = FLOATS[precision]
     if k:
         expected = kinds_of_codes((v, h), m, k, floats)
     else:
         expected = _kinds_of_integers((v, h), m, floats, arrays)
-    if expected != {name: Kind.of(array) for name, array in arrays.items()}:
+    if expected != {name: ArrayType.of(array) for name, array in arrays.items()}:
         raise ValueError("the arrays do not have the sizes of the header")
     book = {name: arrays[name].astype(np.float64) for name in _BOOK if name in arrays}
     if not all(np.isfinite(array).all() for array in book.values()):
@@ -241,7 +243,7 @@ def extended(matrix: CompressedMatrix, vectors: AnyMatrix) -> CompressedMatrix:
     return CompressedMatrix(book, longer, precision=matrix.precision)
 
 
-def size_of_codes(shape: Shape, n_components: int, n_codes: int) -> Size:
+def size_of_codes(shape: MatrixShape, n_components: int, n_codes: int) -> Size:
     """Return the size of M codes to the base K for each of V vectors of H dimensions."""
     kinds = kinds_of_codes(shape, n_components, n_codes, FLOATS["float32"])
     total = file_bytes(metadata_of(shape, n_components, n_codes), kinds)
@@ -249,43 +251,43 @@ def size_of_codes(shape: Shape, n_components: int, n_codes: int) -> Size:
 
 
 def kinds_of_codes(
-    shape: Shape, n_components: int, n_codes: int, floats: "np.dtype[Any]"
-) -> dict[str, Kind]:
+    shape: MatrixShape, n_components: int, n_codes: int, floats: "np.dtype[Any]"
+) -> dict[str, ArrayType]:
     """Return types and shapes of the arrays of codes."""
     (n_vectors, width), size = shape, radix(n_codes)
     n_numbers = size.n_numbers(n_vectors * n_components)
     codes = (
-        Kind(np.dtype(f"<u{size.n_bytes}"), (n_numbers,))
+        ArrayType(np.dtype(f"<u{size.n_bytes}"), (n_numbers,))
         if size.is_integer
-        else Kind(np.dtype(np.uint8), (n_numbers, size.n_bytes))
+        else ArrayType(np.dtype(np.uint8), (n_numbers, size.n_bytes))
     )
     return {
-        "mean": Kind(floats, (width,)),
-        "basis": Kind(floats, (n_components, width)),
-        "weights": Kind(floats, (n_components, n_codes)),
+        "mean": ArrayType(floats, (width,)),
+        "basis": ArrayType(floats, (n_components, width)),
+        "weights": ArrayType(floats, (n_components, n_codes)),
         "codes": codes,
     }
 
 
 def _kinds_of_integers(
-    shape: Shape, n_components: int, floats: "np.dtype[Any]", arrays: Arrays
-) -> dict[str, Kind]:
+    shape: MatrixShape, n_components: int, floats: "np.dtype[Any]", arrays: Arrays
+) -> dict[str, ArrayType]:
     """Return types and shapes of the arrays of integers; some lengths are those of `arrays`."""
     per_segment = (len(arrays["segments"]), n_components)
     wide = np.dtype("<u4") if arrays["lengths"].dtype == "<u4" else np.dtype("<u2")
     return {
-        "mean": Kind(floats, (shape[1],)),
-        "basis": Kind(floats, (n_components, shape[1])),
-        "segments": Kind(np.dtype("<u8"), (per_segment[0], 2)),
-        "sizes": Kind(np.dtype("<u2"), per_segment),
-        "values": Kind(np.dtype("<i2"), (arrays["values"].size,)),
-        "counts": Kind(np.dtype("<u2"), (arrays["counts"].size,)),
-        "lengths": Kind(wide, (arrays["lengths"].size,)),
-        "stream": Kind(np.dtype("<u2"), (arrays["stream"].size,)),
+        "mean": ArrayType(floats, (shape[1],)),
+        "basis": ArrayType(floats, (n_components, shape[1])),
+        "segments": ArrayType(np.dtype("<u8"), (per_segment[0], 2)),
+        "sizes": ArrayType(np.dtype("<u2"), per_segment),
+        "values": ArrayType(np.dtype("<i2"), (arrays["values"].size,)),
+        "counts": ArrayType(np.dtype("<u2"), (arrays["counts"].size,)),
+        "lengths": ArrayType(wide, (arrays["lengths"].size,)),
+        "stream": ArrayType(np.dtype("<u2"), (arrays["stream"].size,)),
     }
 
 
-def metadata_of(shape: Shape, n_components: int, n_codes: int | None) -> dict[str, str]:
+def metadata_of(shape: MatrixShape, n_components: int, n_codes: int | None) -> dict[str, str]:
     """Return the metadata of a file; K is None for integers."""
     sizes = zip(_SIZES, (*shape, n_components, n_codes or 0), strict=True)
     return {

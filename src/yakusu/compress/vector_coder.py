@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from yakusu.compress.axes import Floats, check_matrix
+from yakusu.arrays import Doubles
+from yakusu.compress.axes import check_vectors
 from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.errors import DataError
@@ -25,7 +26,7 @@ class VectorCoder(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def inverse_transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
+    def inverse_transform(self, X: npt.ArrayLike) -> Doubles:  # noqa: N803
         """Return the vectors (n, H) of codes (n, M).
 
         Raises:
@@ -60,7 +61,7 @@ class VectorCoder(TransformerMixin, BaseEstimator):
     def _large(self, vectors: AnyMatrix, *, fitting: bool) -> AnyMatrix:
         """Check the shape of a matrix, and the numbers unless a file checks them on reading."""
         if isinstance(vectors, np.ndarray):
-            check_matrix(vectors)
+            check_vectors(vectors)
         if len(vectors) < 1 + fitting:
             raise DataError(f"vectors of shape {vectors.shape} are too few: give two or more")
         if fitting:

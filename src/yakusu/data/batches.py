@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from yakusu.data.pairs import Ids, Pairs, Part
+    from yakusu.data.pairs import CorpusPart, Ids, Pairs
 
 Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
 _PASS_TOKENS = 2**14  # of a pass on a GPU
@@ -84,7 +84,7 @@ def epoch_steps(
     return [batches[a:b] for a, b in pairwise(bounds) if a < b]
 
 
-def seen_in_epoch(parts: "Sequence[Part]", *, seed: int, epoch: int) -> Indices:
+def seen_in_epoch(parts: "Sequence[CorpusPart]", *, seed: int, epoch: int) -> Indices:
     """Return the sorted indices of the pairs seen in an epoch; a pair may occur repeatedly.
 
     For a part with n pairs and weight w, the first E epochs use the first floor(n w E) items of

@@ -24,7 +24,7 @@ _TREE_START = re.compile(r"\s*\((?:\s*\()?(?:[^\sa-z()]+\s*\()+[^\sa-z()]+\s+[^\
 
 
 def linearise(tree: str) -> list[str]:
-    """Convert a tree, as written by `trees.one_line`, to target tokens.
+    """Convert a tree, as written by `trees.tree_line`, to target tokens.
 
     Raises:
         DataError: The line is not exactly one tree.

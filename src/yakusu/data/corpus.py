@@ -309,7 +309,7 @@ def _complete(wanted: tuple[str, str], codes: list[str], srclang: str) -> tuple[
 
 
 def _read_trees(corpus: Corpus) -> Iterator[Pair]:
-    from yakusu.data.trees import one_line, read_trees, words_of  # needs the extra 'parse'
+    from yakusu.data.trees import read_trees, tree_line, words_of  # needs the extra 'parse'
 
     for tree in read_trees(corpus.files):
-        yield " ".join(words_of(tree)), one_line(tree)
+        yield " ".join(words_of(tree)), tree_line(tree)

@@ -14,9 +14,8 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Longs
 from yakusu.data.files.text import Pair
-
-Positions = npt.NDArray[np.int64]
 
 
 def find_duplicates(pairs: Iterator[Pair]) -> npt.NDArray[np.bool_]:
@@ -39,11 +38,11 @@ class DuplicateFinder:
 
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()
-        self._files = [self._open(folder / f"{i:02}") for i in range(self._BUCKETS)]
+        self._files: list[BinaryIO] = [
+            self._stack.enter_context((folder / f"{i:02}").open("w+b"))
+            for i in range(self._BUCKETS)
+        ]
         self._n = 0
-
-    def _open(self, path: Path) -> BinaryIO:
-        return self._stack.enter_context(path.open("w+b"))
 
     def __enter__(self) -> "DuplicateFinder":
         return self
@@ -67,7 +66,7 @@ class DuplicateFinder:
             is_duplicate[position[1:][same]] = True
         return is_duplicate
 
-    def groups(self) -> Iterator[Positions]:
+    def groups(self) -> Iterator[Longs]:
         """Yield the positions, ascending, of each item that occurs more than once."""
         for position, same in self._sorted_buckets():
             starts = np.flatnonzero(~same) + 1
@@ -76,7 +75,7 @@ class DuplicateFinder:
             for i in np.flatnonzero(sizes > 1):
                 yield position[first[i] : first[i] + sizes[i]]
 
-    def _sorted_buckets(self) -> Iterator[tuple[Positions, npt.NDArray[np.bool_]]]:
+    def _sorted_buckets(self) -> Iterator[tuple[Longs, npt.NDArray[np.bool_]]]:
         """Yield the positions of each bucket, equal items adjacent, and which equal the one before.
 
         The mask has no entry for the first item.

@@ -24,21 +24,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from yakusu.arrays import Flags
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair, windows
-from yakusu.data.identification import SAMPLE, EvenSample, Languages, can_identify
+from yakusu.data.identification import SAMPLE, CorpusLanguages, EvenSample, can_identify
 from yakusu.data.noise import nearly_identical, numbers_differ, share_of_letters
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
 
 _log = logging.getLogger(__name__)
 NumberedPair = tuple[int, Pair]  # line number in the corpus, counted from 1, and the pair
-Mask = npt.NDArray[np.bool_]
 _WINDOW = 8192  # pairs per update of the progress bar
 
 
@@ -60,7 +59,9 @@ NO_FILTERS = FilterConfig(  # rejects only empty pairs
 )
 
 
-def text_filter(pair: Pair, config: FilterConfig, languages: Languages | None = None) -> str | None:
+def text_filter(
+    pair: Pair, config: FilterConfig, languages: CorpusLanguages | None = None
+) -> str | None:
     """Return the name of the filter that rejects the text of a pair, or None if it passes.
 
     Args:
@@ -147,7 +148,7 @@ class Selection:
     """The selected pairs of a corpus."""
 
     corpus: Corpus
-    mask: Mask  # (number of pairs in the corpus), True: selected
+    mask: Flags  # (number of pairs in the corpus), True: selected
 
     def __len__(self) -> int:
         return int(self.mask.sum())
@@ -245,7 +246,7 @@ def filter_corpus(
 
 def identifiable(
     corpus: Corpus, config: FilterConfig, languages: tuple[str, str]
-) -> Languages | None:
+) -> CorpusLanguages | None:
     """Return the languages of a corpus; None: they are not given, or cannot be identified.
 
     Raises:
@@ -254,7 +255,7 @@ def identifiable(
     """
     if not config.check_language and (corpus.trees or not any(languages) or not can_identify()):
         return None
-    identified = Languages(*languages)
+    identified = CorpusLanguages(*languages)
     if config.check_language and not identified.known():
         raise RecipeError(
             f"filters.check_language = true cannot identify '{languages[0]}' and '{languages[1]}': "

@@ -146,7 +146,7 @@ def identifier() -> Identifier:
     return Identifier()
 
 
-class Languages:
+class CorpusLanguages:
     """The languages of both sides of a corpus.
 
     Args:

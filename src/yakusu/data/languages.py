@@ -70,7 +70,7 @@ def language_pair(
 
 def _choices(codes: Sequence[str]) -> str:
     example = ",".join(codes[:2]) if len(codes) > 1 else "en,de"
-    return f"choose two of {shown(codes)}, as in --columns {example}"
+    return f"choose two of {listed_codes(codes)}, as in --columns {example}"
 
 
 def closeness(wanted: str, code: str) -> int | None:
@@ -218,7 +218,8 @@ class UnitLanguages:
             return
         if self.chosen is None:
             raise DataError(
-                f"{self._path} has only one language, {shown(self._seen)}: specify a file with two"
+                f"{self._path} has only one language, {listed_codes(self._seen)}: specify a file "
+                "with two"
             )
         missing = [
             language
@@ -248,7 +249,7 @@ def _units(n: int) -> str:
     return f"{n:,} unit{'s' * (n != 1)}"
 
 
-def shown(codes: Iterable[str], most: int = _SHOWN) -> str:
+def listed_codes(codes: Iterable[str], most: int = _SHOWN) -> str:
     """Return a list of codes for a message; of more than `most`, only the first are listed."""
     listed = [code or "(none)" for code in codes]
     return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")

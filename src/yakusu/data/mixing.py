@@ -10,10 +10,10 @@ more often and large ones less often; the number of pairs per epoch does not cha
 from collections.abc import Sequence
 
 from yakusu.data.corpus import ExtraCorpus
-from yakusu.data.pairs import Part
+from yakusu.data.pairs import CorpusPart
 
 
-def mixed(sizes: Sequence[int], temperature: float) -> list[Part]:
+def mixed(sizes: Sequence[int], temperature: float) -> list[CorpusPart]:
     """Weigh the corpora of several directions.
 
     Args:
@@ -22,10 +22,10 @@ def mixed(sizes: Sequence[int], temperature: float) -> list[Part]:
     """
     uses = [max(n, 1) ** (1 / temperature - 1) for n in sizes]  # r; exactly 1 for T = 1
     total = sum(n * r for n, r in zip(sizes, uses, strict=True))
-    return [Part(n, r * sum(sizes) / total) for n, r in zip(sizes, uses, strict=True)]
+    return [CorpusPart(n, r * sum(sizes) / total) for n, r in zip(sizes, uses, strict=True)]
 
 
-def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> Part:
+def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> CorpusPart:
     """Weigh the extra corpus.
 
     Args:
@@ -34,5 +34,5 @@ def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> Part:
         n_others: Number of the other training pairs of an epoch.
     """
     if corpus.share is None or not n_pairs:
-        return Part(n_pairs, corpus.weight)
-    return Part(n_pairs, corpus.share / (1 - corpus.share) * n_others / n_pairs)
+        return CorpusPart(n_pairs, corpus.weight)
+    return CorpusPart(n_pairs, corpus.share / (1 - corpus.share) * n_others / n_pairs)

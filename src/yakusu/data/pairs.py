@@ -37,7 +37,7 @@ Ids = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
-class Part:
+class CorpusPart:
     """Consecutive pairs of a corpus with a common weight."""
 
     n_pairs: int
@@ -58,7 +58,7 @@ class DataFacts(Config):
     # SHA-256 by the key of a corpus file, such as "train.src", or of a model that wrote one.
     inputs: Mapping[str, str]
     trees: Mapping[str, str] = Field(default_factory=dict)  # key of a tree file -> path
-    parts: Mapping[str, tuple[Part, ...]] | None = None  # None: one part of weight 1
+    parts: Mapping[str, tuple[CorpusPart, ...]] | None = None  # None: one part of weight 1
     fullness: float  # share of positions in training batches that are not padding
 
     @classmethod
@@ -147,7 +147,7 @@ class Pairs:
     src: Sentences
     tgt: Sentences
     lines: npt.NDArray[np.uint64]  # line of each pair in the corpus, from 1
-    parts: tuple[Part, ...]
+    parts: tuple[CorpusPart, ...]
 
     @classmethod
     def open(cls, folder: Path, split: str) -> "Pairs":
@@ -160,7 +160,7 @@ class Pairs:
         return cls.map(folder / split, facts.dtype, (facts.parts or {}).get(split))
 
     @classmethod
-    def map(cls, stem: Path, dtype: str, parts: tuple[Part, ...] | None = None) -> "Pairs":
+    def map(cls, stem: Path, dtype: str, parts: tuple[CorpusPart, ...] | None = None) -> "Pairs":
         """Memory-map the files that `binarise` wrote; see `open` for the errors.
 
         Args:
@@ -174,7 +174,7 @@ class Pairs:
             raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")
         # An empty file cannot be mapped.
         lines = np.memmap(path, dtype="<u8", mode="r") if len(src) else np.zeros(0, dtype="<u8")
-        return cls(src, tgt, lines, parts or (Part(len(src), 1.0),))
+        return cls(src, tgt, lines, parts or (CorpusPart(len(src), 1.0),))
 
     def __len__(self) -> int:
         return len(self.src)

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
-from yakusu.data.languages import closest, shown
+from yakusu.data.languages import closest, listed_codes
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
@@ -155,7 +155,8 @@ class Tokenizer:
         if len(found) != 1:
             what = "several target languages" if found else "no target language"
             raise ModelError(
-                f"the model has {what} '{code}': choose one of {shown(found or tokens)} (--to)"
+                f"the model has {what} '{code}': choose one of {listed_codes(found or tokens)} "
+                "(--to)"
             )
         return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[found[0]])
 

@@ -85,13 +85,13 @@ def tags_of(tree: Tree) -> list[str]:
     return [str(tag) for _, tag in tree.pos()]
 
 
-def one_line(tree: Tree) -> str:
+def tree_line(tree: Tree) -> str:
     """Format a tree as a line of text: "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"."""
     return str(tree.pformat(margin=2**31))
 
 
 def tree_of(line: str) -> Tree:
-    """Parse a line written by `one_line`."""
+    """Parse a line written by `tree_line`."""
     return Tree.fromstring(line, node_pattern=_TEXT, leaf_pattern=_TEXT)
 
 
@@ -156,6 +156,6 @@ def _parse(text: str, place: str) -> Tree:
             fault = "has no label: only the outer brackets may lack one"
         else:
             continue
-        shown = " ".join(one_line(node).split())[:40]
+        shown = " ".join(tree_line(node).split())[:40]
         raise DataError(f"{place}: '{shown}' {fault}")
     return tree

@@ -58,7 +58,7 @@ class Document(Protocol):
         """Return the file with these translations, one for each text."""
 
 
-class Format(Protocol):
+class DocumentFormat(Protocol):
     """A document format: a module of `documents` that defines `read`."""
 
     def read(self, data: bytes, options: DocumentOptions) -> Document:

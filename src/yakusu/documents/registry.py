@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from yakusu.data.files.xliff import HEAD, is_xliff
-from yakusu.documents.document import Document, DocumentOptions, Format
+from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
 from yakusu.errors import DataError
 
 SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
@@ -138,7 +138,7 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     name = _module(path, data)
     _check(path, data, name)
-    module = cast(Format, import_module(f"yakusu.documents.{name}"))
+    module = cast(DocumentFormat, import_module(f"yakusu.documents.{name}"))
     try:
         return module.read(data, options or DocumentOptions())
     except DataError as error:

@@ -27,7 +27,7 @@ class DecodedFile:
     errors: str = "strict"
 
 
-def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> DecodedFile:
+def decode_source(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> DecodedFile:
     """Decode a file so that encoding it again gives the same bytes.
 
     Args:
@@ -58,7 +58,7 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> D
 
 
 @dataclass(frozen=True, slots=True)
-class Segment(Generic[AnyStr]):
+class SourceSegment(Generic[AnyStr]):
     """A text and its place in a source of characters or bytes.
 
     Attributes:
@@ -85,9 +85,9 @@ class Splicer(Generic[AnyStr]):
         texts: The texts, in the order of the source.
     """
 
-    def __init__(self, source: AnyStr, segments: Sequence[Segment[AnyStr]]) -> None:
+    def __init__(self, source: AnyStr, segments: Sequence[SourceSegment[AnyStr]]) -> None:
         self._source: AnyStr = source
-        self._segments: list[Segment[AnyStr]] = sorted(
+        self._segments: list[SourceSegment[AnyStr]] = sorted(
             segments, key=lambda each: (each.start, -each.end)
         )
         self._starts: list[int] = [segment.start for segment in self._segments]
@@ -137,7 +137,7 @@ class Spliced:
     skipped: Sequence[str] = ()
     reports_blank = False
 
-    def __init__(self, source: DecodedFile, segments: Sequence[Segment[str]]) -> None:
+    def __init__(self, source: DecodedFile, segments: Sequence[SourceSegment[str]]) -> None:
         self._source = source
         self._splicer = Splicer(source.text, segments)
         self.texts = self._splicer.texts

@@ -5,7 +5,7 @@ lines for that.
 """
 
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.splice import Copy, Segment, Spliced, decode
+from yakusu.documents.splice import Copy, SourceSegment, Spliced, decode_source
 
 
 def read(data: bytes, options: DocumentOptions) -> Spliced:
@@ -15,10 +15,10 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
         DataError: The data is not valid in this encoding.
     """
     del options
-    source = decode(data)
+    source = decode_source(data)
     text = source.text.removeprefix("\ufeff")
     end = len(source.text)
-    return Spliced(source, [Segment(end - len(text), end, text, _write)] if text else [])
+    return Spliced(source, [SourceSegment(end - len(text), end, text, _write)] if text else [])
 
 
 def _write(translation: str, copy: Copy[str]) -> str:

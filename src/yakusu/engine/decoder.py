@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from yakusu.arrays import Floats
 from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
@@ -20,11 +21,10 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import (
     MAX_ALTERNATIVES,
     Decoder,
-    Pair,
+    IdPair,
     Query,
     Searches,
     TargetScore,
-    Weights,
     too_long,
 )
 from yakusu.search.hypothesis import limit
@@ -130,7 +130,7 @@ class NativeDecoder(Decoder):
             alpha=config.alpha,
         )
 
-    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
+    def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
         for source, target in pairs:
             for side, ids in (("source", source), ("target", target)):
@@ -145,10 +145,10 @@ class NativeDecoder(Decoder):
         ]
 
     def attentions(
-        self, pairs: Sequence[Pair], roles: Collection[Role]
-    ) -> list[list[dict[Role, Weights]]]:
+        self, pairs: Sequence[IdPair], roles: Collection[Role]
+    ) -> list[list[dict[Role, Floats]]]:
         """See `Decoder.attentions`."""
-        found: list[list[dict[Role, Weights]]] = [[] for _ in pairs]
+        found: list[list[dict[Role, Floats]]] = [[] for _ in pairs]
         for model in self.models:
             recorded = [_with_attention(pair, model, roles) for pair in pairs]
             self._record(pairs, recorded, [model], len(pairs))
@@ -158,7 +158,7 @@ class NativeDecoder(Decoder):
 
     def _record(
         self,
-        pairs: Sequence[Pair],
+        pairs: Sequence[IdPair],
         recorded: Sequence[Recorded],
         models: Sequence[NativeModel],
         batch: int,
@@ -244,7 +244,7 @@ def _recorded(n_target: int, n: int) -> Recorded:
     return Recorded(log_probs, np.zeros((n_target, n), np.int32), of_alternatives)
 
 
-def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> Recorded:
+def _with_attention(pair: IdPair, model: NativeModel, roles: Collection[Role]) -> Recorded:
     n_source, n_target = len(model.encoded(pair[0])), len(pair[1])
     recorded = _recorded(n_target, 0)
     heads = model.config.n_heads
@@ -259,9 +259,9 @@ def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> 
     return recorded
 
 
-def _by_role(recorded: Recorded, n_source: int) -> dict[Role, Weights]:
+def _by_role(recorded: Recorded, n_source: int) -> dict[Role, Floats]:
     """(N, H, rows, columns) for each role; zeros for an eos that the encoder leaves out."""
-    found: dict[Role, Weights] = {}
+    found: dict[Role, Floats] = {}
     if recorded.encoder is not None:
         missing = 0, n_source - recorded.encoder.shape[-1]
         square = ((0, 0), (0, 0), missing, missing)

@@ -21,7 +21,7 @@ PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
 
 
-class Config(Structure):
+class ModelSizes(Structure):
     """The sizes of a model; see native/engine.h."""
 
     _fields_ = (
@@ -108,7 +108,7 @@ class Search(Structure):
     )
 
 
-class Spelling(Structure):
+class ByteSpelling(Structure):
     """The characters that byte tokens may spell; see native/session.h."""
 
     _fields_ = (("next", c_void_p), ("tokens", c_void_p), ("byte_of", c_void_p))
@@ -121,7 +121,7 @@ class Requirements(Structure):
         ("guided", c_int32),
         ("n_required", c_int32),
         ("required", c_void_p),
-        ("spelling", POINTER(Spelling)),
+        ("spelling", POINTER(ByteSpelling)),
     )
 
 
@@ -165,7 +165,7 @@ _SIGNATURES = {  # name: result, arguments
     "yk_matrix": (c_void_p, c_int, c_int, c_void_p, c_int),
     "yk_free_matrix": (None, c_void_p),
     "yk_pack": (c_int, c_void_p, c_int, c_void_p, c_int),
-    "yk_model": (c_void_p, POINTER(Config), POINTER(c_void_p), POINTER(c_void_p)),
+    "yk_model": (c_void_p, POINTER(ModelSizes), POINTER(c_void_p), POINTER(c_void_p)),
     "yk_free_model": (None, c_void_p),
     "yk_session": (
         c_void_p,
@@ -174,7 +174,7 @@ _SIGNATURES = {  # name: result, arguments
         c_void_p,
         c_int,
         c_void_p,
-        POINTER(Spelling),
+        POINTER(ByteSpelling),
         POINTER(Guide),
     ),
     "yk_free_session": (None, c_void_p),
@@ -187,7 +187,7 @@ _SIGNATURES = {  # name: result, arguments
 
 # As in native/interface.c.
 _STRUCTURES = (
-    *(Config, Settings, Finished, Search, Traced, Spelling),
+    *(ModelSizes, Settings, Finished, Search, Traced, ByteSpelling),
     *(Requirements, Record, Guide),
 )
 _FUNCTIONS = Functions(

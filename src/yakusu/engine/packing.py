@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.engine.library import LANES, NOT_FINITE, PACKED, Config, library
+from yakusu.arrays import Floats
+from yakusu.engine.library import LANES, NOT_FINITE, PACKED, ModelSizes, library
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 
-Array = NDArray[np.float32]
 ZEROS = -1  # the decoder starts with the zero vector
 ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm
@@ -30,7 +30,7 @@ def padded(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
-def spread(x: Array, axis: int, size: int) -> Array:
+def spread(x: Floats, axis: int, size: int) -> Floats:
     """Pad each group of `size` elements along an axis to a multiple of 16."""
     if size == padded(size):
         return x
@@ -41,7 +41,7 @@ def spread(x: Array, axis: int, size: int) -> Array:
     return np.moveaxis(np.pad(groups, missing).reshape(-1, *x.shape[1:]), 0, axis)
 
 
-def beside(x: Array, axis: int, n_heads: int) -> Array:
+def beside(x: Floats, axis: int, n_heads: int) -> Floats:
     """Interleave the heads along an axis: element d of head h at index d H + h, see attention.h.
 
     H is `n_heads`, padded to a power of 2; above 16, there are groups of 16 heads.
@@ -55,7 +55,7 @@ def beside(x: Array, axis: int, n_heads: int) -> Array:
     return np.moveaxis(spread(rows, 0, heads.shape[1] * lanes), 0, axis)
 
 
-def sinusoids(n_positions: int, d_model: int, divisor: int | None = None) -> Array:
+def sinusoids(n_positions: int, d_model: int, divisor: int | None = None) -> Floats:
     """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model).
 
     Args:
@@ -93,7 +93,7 @@ class Packing:
     n_positions: int
     int8: bool
     _matrices: list[int] = field(default_factory=list)  # their addresses in the library
-    _vectors: list[Array] = field(default_factory=list)
+    _vectors: list[Floats] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.config: TransformerConfig = self.weights.config
@@ -123,10 +123,10 @@ class Packing:
         self._matrices.clear()
         return model
 
-    def sizes(self) -> Config:
+    def sizes(self) -> ModelSizes:
         """The sizes of the model."""
         config, (n_encoder_layers, n_decoder_layers) = self.config, self.config.depths
-        return Config(
+        return ModelSizes(
             d_model=config.d_model,
             n_heads=config.n_heads,
             d_k=config.d_k,
@@ -217,7 +217,7 @@ class Packing:
             own = np.concatenate([beside(biases[x], 0, n_heads) for x in group])
             self._add(name, blocks, own, padded(config.d_model))
 
-    def _bias(self, name: str, size: int) -> Array:
+    def _bias(self, name: str, size: int) -> Floats:
         """A bias of attention; zeros without `biases`."""
         return self._vector(name) if self.config.biases else np.zeros(size, np.float32)
 
@@ -228,7 +228,7 @@ class Packing:
 
     # ---- the library -----------------------------------------------------------------------------
 
-    def _vector(self, name: str) -> Array:
+    def _vector(self, name: str) -> Floats:
         """A weight that is not packed.
 
         Raises:
@@ -239,7 +239,7 @@ class Packing:
             raise _not_finite(name)
         return x
 
-    def _add(self, name: str, blocks: Iterable[Array], bias: Array, n_in: int) -> None:
+    def _add(self, name: str, blocks: Iterable[Floats], bias: Floats, n_in: int) -> None:
         """Pack a matrix (len(bias), n_in) a block of rows at a time; the other rows are zeros."""
         bias = np.ascontiguousarray(bias)
         matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, self.int8)

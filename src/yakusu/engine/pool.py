@@ -12,13 +12,13 @@ from threading import Condition, Event, Lock, Thread
 from typing import Any, Generic, NamedTuple, Protocol, Self
 
 from yakusu.engine.session import Session
-from yakusu.engine.workers import Add, Found, Sessions, T, Work
+from yakusu.engine.workers import Add, Decoding, Found, Sessions, T
 from yakusu.search.hypothesis import Hypothesis
 
 _SECONDS = 0.002  # between two checks of the queue
 
 
-class Finished(Protocol):
+class Waitable(Protocol):
     """What a caller waits for, like `threading.Event`."""
 
     def set(self) -> None:
@@ -34,7 +34,7 @@ class _Caller(Generic[T]):
 
     add: Add[T]
     sessions: Sessions
-    finished: Finished
+    finished: Waitable
     queue: "_Queue"
     n_sentences: int = 0
     has_more: bool = True  # sentences to add
@@ -197,7 +197,7 @@ class Pool:
     """
 
     def __init__(
-        self, threads: int, *, batch: int = 64, finished: Callable[[], Finished] = Event
+        self, threads: int, *, batch: int = 64, finished: Callable[[], Waitable] = Event
     ) -> None:
         self._finished = finished
         self._queue = _Queue(threads, batch)
@@ -205,7 +205,7 @@ class Pool:
         for thread in self._threads:
             thread.start()
 
-    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Work[T]:
+    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Decoding[T]:
         """See `Workers.begin`; `batch` has no effect: all callers share the batches of the pool."""
         return _Caller(add, sessions, self._finished(), self._queue)
 

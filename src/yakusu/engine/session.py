@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.guide import Guided, Guides
-from yakusu.engine.library import Record, Requirements, Settings, Spelling, library
+from yakusu.engine.library import ByteSpelling, Record, Requirements, Settings, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
@@ -23,8 +23,6 @@ from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.tokens import TokenRules
-
-Ids = NDArray[np.int32]
 
 
 @dataclass
@@ -41,7 +39,7 @@ class Recorded:
     """
 
     log_probs: NDArray[np.float64]
-    alternatives: Ids
+    alternatives: NDArray[np.int32]
     of_alternatives: NDArray[np.float64]
     encoder: NDArray[np.float32] | None = None
     decoder: NDArray[np.float32] | None = None
@@ -195,9 +193,9 @@ class Session:
         return self._queries.pop(key, None)
 
 
-def _spelling(table: CharacterTable) -> Spelling:
+def _spelling(table: CharacterTable) -> ByteSpelling:
     """The addresses of the arrays of a table, which the library reads."""
-    return Spelling(*(array.ctypes.data for array in (table.next, table.tokens, table.byte_of)))
+    return ByteSpelling(*(array.ctypes.data for array in (table.next, table.tokens, table.byte_of)))
 
 
 def _no_memory() -> ModelError:

@@ -6,7 +6,7 @@ from typing import Literal
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table_plans import AnyTablePlan, Shapes, TableName
 
-Shape = tuple[str, tuple[int, ...]]
+NamedShape = tuple[str, tuple[int, ...]]
 # The order in which a model has its tables: a shared one has the name of the first.
 _TABLES: tuple[TableName, ...] = ("tgt_table", "src_table", "output_table")
 _TIED: dict[str, tuple[TableName, ...]] = {
@@ -63,7 +63,7 @@ def shapes(
     return found
 
 
-def _layer(config: TransformerConfig, *, decoder: bool) -> Iterator[Shape]:
+def _layer(config: TransformerConfig, *, decoder: bool) -> Iterator[NamedShape]:
     yield from _mixing(config, decoder=decoder)
     if decoder:
         yield from _attention("cross_attention", config)
@@ -72,7 +72,7 @@ def _layer(config: TransformerConfig, *, decoder: bool) -> Iterator[Shape]:
         yield from _norm(f"residuals.{i}.norm", config.d_model)
 
 
-def _mixing(config: TransformerConfig, *, decoder: bool) -> Iterator[Shape]:
+def _mixing(config: TransformerConfig, *, decoder: bool) -> Iterator[NamedShape]:
     name, width = "self_attention", config.d_model
     if config.mixing == "convolution":
         yield f"{name}.depthwise", (width, config.kernel)
@@ -87,7 +87,7 @@ def _mixing(config: TransformerConfig, *, decoder: bool) -> Iterator[Shape]:
         yield from _attention(name, config)
 
 
-def _attention(name: str, config: TransformerConfig) -> Iterator[Shape]:
+def _attention(name: str, config: TransformerConfig) -> Iterator[NamedShape]:
     n_heads, width = config.n_heads, config.d_model
     projected = n_heads * (2 * config.d_k + config.d_v)
     yield f"{name}.w_qkv", (projected, width)
@@ -99,7 +99,7 @@ def _attention(name: str, config: TransformerConfig) -> Iterator[Shape]:
         yield f"{name}.score.v", (n_heads, config.d_k)
 
 
-def _feed_forward(config: TransformerConfig) -> Iterator[Shape]:
+def _feed_forward(config: TransformerConfig) -> Iterator[NamedShape]:
     name, width = "feed_forward", config.d_model
     parts = [f"{name}.experts.{i}" for i in range(config.n_experts)] or [name]
     if config.n_experts:
@@ -109,11 +109,11 @@ def _feed_forward(config: TransformerConfig) -> Iterator[Shape]:
         yield from _linear(f"{part}.outer", width, config.d_ff)
 
 
-def _linear(name: str, n_out: int, n_in: int) -> Iterator[Shape]:
+def _linear(name: str, n_out: int, n_in: int) -> Iterator[NamedShape]:
     yield f"{name}.weight", (n_out, n_in)
     yield f"{name}.bias", (n_out,)
 
 
-def _norm(name: str, width: int) -> Iterator[Shape]:
+def _norm(name: str, width: int) -> Iterator[NamedShape]:
     yield f"{name}.weight", (width,)
     yield f"{name}.bias", (width,)

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.arrays import Array
+from yakusu.arrays import Array, Floats
 from yakusu.engine.shapes import owners, shapes, tying
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table_plans import AnyTablePlan, CodedTablePlan
 
-Floats = NDArray[np.float32]
 _BLOCK = 256  # ids whose vectors are computed together
 
 

@@ -32,7 +32,7 @@ class Sessions(Protocol):
         """Receive a session that has decoded all its sentences."""
 
 
-class Work(Protocol[T_contra]):
+class Decoding(Protocol[T_contra]):
     """Sentences that workers decode, a context manager.
 
     An error that occurs while a sentence is decoded ends the work; `submit` or `results` raises it.
@@ -54,7 +54,7 @@ class Work(Protocol[T_contra]):
 class Workers(Protocol):
     """What decodes sentences."""
 
-    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Work[T]:
+    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Decoding[T]:
         """Begin to decode sentences.
 
         Args:
@@ -76,7 +76,7 @@ class Threads:
 
     n: int = 1
 
-    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Work[T]:
+    def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Decoding[T]:
         """See `Workers.begin`."""
         return _ThreadedWork(add, sessions, n_threads=self.n, batch=batch)
 
@@ -98,7 +98,7 @@ class _ThreadedWork(Generic[T]):
         return self
 
     def submit(self, sentence: T) -> None:
-        """See `Work.submit`."""
+        """See `Decoding.submit`."""
         if self._stop.is_set():
             self.results()  # raises the error of a thread
         self._waiting.add(sentence)
@@ -110,7 +110,7 @@ class _ThreadedWork(Generic[T]):
             self._threads.append(self._pool.submit(self._decode))
 
     def results(self) -> Found:
-        """See `Work.results`."""
+        """See `Decoding.results`."""
         self._waiting.close()
         if self._threads:
             parts = [thread.result() for thread in self._threads]

@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2.reader import read_ctranslate2
-from yakusu.export.foreign import Foreign
+from yakusu.export.foreign import ForeignModel
 from yakusu.export.origin import Origin, licence_of
 from yakusu.export.reading import read_json_as
 from yakusu.folder import json_text, sha256
@@ -139,7 +139,7 @@ def _metadata(languages: tuple[str, str]) -> Mapping[str, object]:
 # ---- reading -------------------------------------------------------------------------------------
 
 
-def read_argos(path: Path) -> Foreign:
+def read_argos(path: Path) -> ForeignModel:
     """Read a package, or the folder of an installed one.
 
     Raises:
@@ -193,7 +193,7 @@ def _unpack(package: zipfile.ZipFile, folder: Path, *, limit: int) -> None:
             shutil.copyfileobj(source, target)  # stops at `file_size`
 
 
-def _read_installed(folder: Path) -> Foreign:
+def _read_installed(folder: Path) -> ForeignModel:
     metadata = read_json_as(_Metadata, folder / "metadata.json")
     if metadata.type != "translate":
         raise ModelError(f"{folder} is a package of the kind '{metadata.type}', not 'translate'")

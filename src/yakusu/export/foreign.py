@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import sentencepiece as spm
 
-from yakusu.arrays import Array
+from yakusu.arrays import Array, Floats
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
@@ -23,7 +23,6 @@ from yakusu.export.marian import (
     POSITIONS,
     SHARED,
     TABLES,
-    Floats,
     checked,
     from_marian,
     own_columns,
@@ -37,7 +36,7 @@ _NEVER = np.float32(-1e9)  # output bias of a token that is only a decoder input
 
 
 @dataclass(frozen=True)
-class Side:
+class ForeignSide:
     """The vocabulary of one side.
 
     Attributes:
@@ -62,7 +61,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ForeignModel:
     """A model of another toolkit.
 
     Attributes:
@@ -79,8 +78,8 @@ class Foreign:
 
     config: TransformerConfig
     tensors: Mapping[str, Array]
-    src: Side
-    tgt: Side
+    src: ForeignSide
+    tgt: ForeignSide
     shared: bool
     start: int | None
     halved: bool
@@ -88,7 +87,7 @@ class Foreign:
     origin: Origin
 
 
-def own_model(foreign: Foreign) -> tuple[TransformerConfig, dict[str, Floats], Tokenizer]:
+def own_model(foreign: ForeignModel) -> tuple[TransformerConfig, dict[str, Floats], Tokenizer]:
     """Return the sizes, the weights and the tokenizer of a model.
 
     Raises:
@@ -121,7 +120,7 @@ def own_model(foreign: Foreign) -> tuple[TransformerConfig, dict[str, Floats], T
     return config, weights, Tokenizer(src, src if src == tgt else tgt)
 
 
-def _refuse_unknown(foreign: Foreign) -> None:
+def _refuse_unknown(foreign: ForeignModel) -> None:
     """Check that the model computes nothing else.
 
     Raises:
@@ -135,7 +134,7 @@ def _refuse_unknown(foreign: Foreign) -> None:
         raise ModelError(f"the tensor '{name}' is not part of a Marian model of these sizes")
 
 
-def _tables(foreign: Foreign) -> dict[str, Floats]:
+def _tables(foreign: ForeignModel) -> dict[str, Floats]:
     """Return the tables that differ, by the name of the first own table that they are."""
     tensors = foreign.tensors
     if foreign.shared:
@@ -155,7 +154,7 @@ def _tables(foreign: Foreign) -> dict[str, Floats]:
     return found
 
 
-def _table(foreign: Foreign, name: str, side: Side) -> Floats:
+def _table(foreign: ForeignModel, name: str, side: ForeignSide) -> Floats:
     shape = len(side.pieces), foreign.config.d_model
     try:
         return checked(foreign.tensors, name, shape)
@@ -169,7 +168,7 @@ def _table(foreign: Foreign, name: str, side: Side) -> Floats:
         ) from error
 
 
-def _positions(foreign: Foreign, *, shared: bool) -> dict[str, Floats]:
+def _positions(foreign: ForeignModel, *, shared: bool) -> dict[str, Floats]:
     """Return learned positions; {} with sinusoids."""
     sides = {"tgt": "decoder"} if shared else {"tgt": "decoder", "src": "encoder"}
     return (
@@ -179,18 +178,18 @@ def _positions(foreign: Foreign, *, shared: bool) -> dict[str, Floats]:
     )
 
 
-def _positions_differ(foreign: Foreign) -> bool:
+def _positions_differ(foreign: ForeignModel) -> bool:
     if foreign.config.positions != "learned":
         return False
     return not np.array_equal(_learned(foreign, "encoder"), _learned(foreign, "decoder"))
 
 
-def _learned(foreign: Foreign, side: str) -> Floats:
+def _learned(foreign: ForeignModel, side: str) -> Floats:
     shape = foreign.config.max_positions, foreign.config.d_model
     return checked(foreign.tensors, POSITIONS[side], shape)
 
 
-def _output_bias(foreign: Foreign) -> Floats:
+def _output_bias(foreign: ForeignModel) -> Floats:
     shape = (1, len(foreign.tgt.pieces))
     if BIAS not in foreign.tensors:
         return np.zeros(shape[1], np.float32)
@@ -208,7 +207,7 @@ def _any(weights: dict[str, Floats], suffixes: tuple[str, ...]) -> bool:
     return False
 
 
-def _pieces(side: Side, rows: Sequence[int]) -> Pieces:
+def _pieces(side: ForeignSide, rows: Sequence[int]) -> Pieces:
     """Return a side's pieces, without a table if its SentencePiece model has the same ids."""
     table = [side.pieces[row] for row in rows]
     own = [side.segmenter.id_to_piece(i) for i in range(side.segmenter.get_piece_size())]

@@ -13,11 +13,11 @@ from yakusu.export.verify import Peer
 from yakusu.model.config import ModelConfig, TransformerConfig
 from yakusu.translator.folder.folder import ModelFolder, TranslatorConfig
 
-Precision = Literal["float32", "int8"]
+ExportPrecision = Literal["float32", "int8"]
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedModel:
     """A model as it is written: every table is dense, whatever its own folder stores.
 
     Attributes:
@@ -31,11 +31,11 @@ class Exported:
     config: TranslatorConfig
     weights: DenseWeights
     tokenizer: Tokenizer
-    precision: Precision = "float32"
+    precision: ExportPrecision = "float32"
     card: str = ""
 
     @classmethod
-    def of(cls, folder: ModelFolder, precision: Precision = "float32") -> "Exported":
+    def of(cls, folder: ModelFolder, precision: ExportPrecision = "float32") -> "ExportedModel":
         """Read a Transformer.
 
         Raises:
@@ -52,7 +52,7 @@ class Exported:
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """A format.
 
     Attributes:
@@ -66,12 +66,12 @@ class Format:
 
     library: str
     holds: frozenset[str]
-    write: Callable[[Path, Exported], None]
+    write: Callable[[Path, ExportedModel], None]
     peer: Callable[[Path, int], Peer]
-    precisions: frozenset[Precision] = frozenset({"float32"})
+    precisions: frozenset[ExportPrecision] = frozenset({"float32"})
 
 
-def _hf(folder: Path, model: Exported) -> None:
+def _hf(folder: Path, model: ExportedModel) -> None:
     from yakusu.export.hf.writer import write_hf
 
     write_hf(folder, model.config, model.weights, model.tokenizer)
@@ -83,7 +83,7 @@ def _hf_peer(folder: Path, n_tokens: int) -> Peer:
     return HfPeer(folder, n_tokens)
 
 
-def _onnx(folder: Path, model: Exported) -> None:
+def _onnx(folder: Path, model: ExportedModel) -> None:
     from yakusu.export.onnx.writer import write_onnx
 
     write_onnx(folder, model.config, model.weights, model.tokenizer)
@@ -108,13 +108,13 @@ _IN_ONNX = frozenset(
 )
 
 
-def _ctranslate2(folder: Path, model: Exported) -> None:
+def _ctranslate2(folder: Path, model: ExportedModel) -> None:
     for name, pieces in ("source", model.tokenizer.src), ("target", model.tokenizer.tgt):
         (folder / f"{name}.spm").write_bytes(pieces.proto)
     _without_segmenters(folder, model)
 
 
-def _without_segmenters(folder: Path, model: Exported) -> None:
+def _without_segmenters(folder: Path, model: ExportedModel) -> None:
     from yakusu.export.ctranslate2.writer import write_ctranslate2
 
     source, target = (
@@ -137,7 +137,7 @@ def _ctranslate2_peer(folder: Path, _: int) -> Peer:
     return CTranslate2Peer(folder)
 
 
-def _argos(folder: Path, model: Exported) -> None:
+def _argos(folder: Path, model: ExportedModel) -> None:
     from yakusu.export.argos import write_argos
 
     config, tokenizer = model.config, model.tokenizer
@@ -177,12 +177,14 @@ def _argos_peer(folder: Path, _: int) -> Peer:
 _CTRANSLATE2 = frozenset(
     ("pre-norm layers", "learned positions", "positions of Tensor2Tensor", "sources without eos")
 )
-_ROUNDED: frozenset[Precision] = frozenset({"float32", "int8"})
+_ROUNDED: frozenset[ExportPrecision] = frozenset({"float32", "int8"})
 FORMATS = {
-    "hf": Format("transformers", frozenset(), _hf, _hf_peer),
-    "onnx": Format("onnxruntime", _IN_ONNX, _onnx, _onnx_peer),
-    "ctranslate2": Format("ctranslate2", _CTRANSLATE2, _ctranslate2, _ctranslate2_peer, _ROUNDED),
-    "argos": Format("ctranslate2", _CTRANSLATE2, _argos, _argos_peer, _ROUNDED),
+    "hf": ExportFormat("transformers", frozenset(), _hf, _hf_peer),
+    "onnx": ExportFormat("onnxruntime", _IN_ONNX, _onnx, _onnx_peer),
+    "ctranslate2": ExportFormat(
+        "ctranslate2", _CTRANSLATE2, _ctranslate2, _ctranslate2_peer, _ROUNDED
+    ),
+    "argos": ExportFormat("ctranslate2", _CTRANSLATE2, _argos, _argos_peer, _ROUNDED),
 }
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from yakusu.errors import ModelError
 from yakusu.export.argos import read_argos
 from yakusu.export.ctranslate2.reader import read_ctranslate2
-from yakusu.export.foreign import Foreign
+from yakusu.export.foreign import ForeignModel
 from yakusu.export.hf.reader import read_hf
 from yakusu.export.npz.reader import read_npz
 
 
-def read_foreign(path: Path) -> Foreign:
+def read_foreign(path: Path) -> ForeignModel:
     """Read a folder or a file, recognised by its name or by the files in it.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.arrays import Array
+from yakusu.arrays import Array, Floats
 from yakusu.engine.packing import sinusoids
 from yakusu.engine.shapes import shapes
 from yakusu.errors import ModelError
@@ -21,7 +21,6 @@ from yakusu.export.reading import Renamed
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table_plans import Shapes
 
-Floats = NDArray[np.float32]
 Columns = NDArray[np.intp]
 
 SHARED = "shared.weight"  # the embeddings of both sides, or TABLES
@@ -31,7 +30,7 @@ OUTPUT = "lm_head.weight"
 BIAS = "final_logits_bias"
 
 
-class Part(NamedTuple):
+class TensorPart(NamedTuple):
     """A tensor of Marian and the rows of an own tensor that it equals.
 
     Attributes:
@@ -57,10 +56,10 @@ def own_columns(width: int, *, halved: bool) -> Columns:
     return np.argsort(marian_columns(width)) if halved else np.arange(width)
 
 
-Kind = tuple[Literal["sinusoidal", "tensor2tensor", "learned"], bool]
+PositionKind = tuple[Literal["sinusoidal", "tensor2tensor", "learned"], bool]
 
 
-def kind_of_positions(table: Array, tolerance: float | Array) -> Kind:
+def kind_of_positions(table: Array, tolerance: float | Array) -> PositionKind:
     """Return the kind of a table of positions, and whether it has all sines before all cosines.
 
     Args:
@@ -139,7 +138,7 @@ def _shapes(config: TransformerConfig) -> Shapes:
     return shapes(biased, (), src_vocab_size=1, tgt_vocab_size=1)
 
 
-def stack_parts(config: TransformerConfig) -> Iterator[Part]:
+def stack_parts(config: TransformerConfig) -> Iterator[TensorPart]:
     """The tensors of both stacks."""
     layers = {"encoder": _encoder_layer, "decoder": _decoder_layer}
     for (side, parts), n_layers in zip(layers.items(), config.depths, strict=True):
@@ -149,16 +148,16 @@ def stack_parts(config: TransformerConfig) -> Iterator[Part]:
                 yield part._replace(marian=marian, own=own)
         if config.norm == "pre":
             for name in "weight", "bias":
-                yield Part(f"{side}.layer_norm.{name}", f"{side}_norm.{name}", 0)
+                yield TensorPart(f"{side}.layer_norm.{name}", f"{side}_norm.{name}", 0)
 
 
-def _encoder_layer(config: TransformerConfig) -> Iterator[Part]:
+def _encoder_layer(config: TransformerConfig) -> Iterator[TensorPart]:
     yield from _attention("self_attn", "self_attention", config)
     yield from _norm("self_attn_layer_norm", 0)
     yield from _feed_forward(1)
 
 
-def _decoder_layer(config: TransformerConfig) -> Iterator[Part]:
+def _decoder_layer(config: TransformerConfig) -> Iterator[TensorPart]:
     yield from _attention("self_attn", "self_attention", config)
     yield from _norm("self_attn_layer_norm", 0)
     yield from _attention("encoder_attn", "cross_attention", config)
@@ -166,24 +165,24 @@ def _decoder_layer(config: TransformerConfig) -> Iterator[Part]:
     yield from _feed_forward(2)
 
 
-def _attention(marian: str, own: str, config: TransformerConfig) -> Iterator[Part]:
+def _attention(marian: str, own: str, config: TransformerConfig) -> Iterator[TensorPart]:
     keys, values = config.n_heads * config.d_k, config.n_heads * config.d_v
     rows = {"q": slice(keys), "k": slice(keys, 2 * keys), "v": slice(2 * keys, 2 * keys + values)}
     for letter, own_rows in rows.items():
-        yield Part(f"{marian}.{letter}_proj.weight", f"{own}.w_qkv", 1, own_rows)
-        yield Part(f"{marian}.{letter}_proj.bias", f"{own}.b_qkv", None, own_rows)
-    yield Part(f"{marian}.out_proj.weight", f"{own}.w_o", 0)
-    yield Part(f"{marian}.out_proj.bias", f"{own}.b_o", 0)
+        yield TensorPart(f"{marian}.{letter}_proj.weight", f"{own}.w_qkv", 1, own_rows)
+        yield TensorPart(f"{marian}.{letter}_proj.bias", f"{own}.b_qkv", None, own_rows)
+    yield TensorPart(f"{marian}.out_proj.weight", f"{own}.w_o", 0)
+    yield TensorPart(f"{marian}.out_proj.bias", f"{own}.b_o", 0)
 
 
-def _feed_forward(residual: int) -> Iterator[Part]:
-    yield Part("fc1.weight", "feed_forward.inner.weight", 1)
-    yield Part("fc1.bias", "feed_forward.inner.bias", None)
-    yield Part("fc2.weight", "feed_forward.outer.weight", 0)
-    yield Part("fc2.bias", "feed_forward.outer.bias", 0)
+def _feed_forward(residual: int) -> Iterator[TensorPart]:
+    yield TensorPart("fc1.weight", "feed_forward.inner.weight", 1)
+    yield TensorPart("fc1.bias", "feed_forward.inner.bias", None)
+    yield TensorPart("fc2.weight", "feed_forward.outer.weight", 0)
+    yield TensorPart("fc2.bias", "feed_forward.outer.bias", 0)
     yield from _norm("final_layer_norm", residual)
 
 
-def _norm(marian: str, residual: int) -> Iterator[Part]:
+def _norm(marian: str, residual: int) -> Iterator[TensorPart]:
     for part in "weight", "bias":
-        yield Part(f"{marian}.{part}", f"residuals.{residual}.norm.{part}", 0)
+        yield TensorPart(f"{marian}.{part}", f"residuals.{residual}.norm.{part}", 0)

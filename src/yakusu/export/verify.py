@@ -22,14 +22,14 @@ from yakusu.data.batches import pad
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
-from yakusu.search.beam import Search, beam_search
+from yakusu.search.beam import BeamSearch, beam_search
 from yakusu.search.candidates import Candidates
 from yakusu.search.config import SearchConfig
 
 N_POSITIONS = 1024  # the longest sentence of exported models with sinusoidal positions
 N_TOKENS = 64  # of a translation, at most; both searches end there
 _BATCH = 16
-Ids = tuple[int, ...]
+TokenIds = tuple[int, ...]
 Values = NDArray[np.float64]
 
 
@@ -51,10 +51,10 @@ class Peer(Protocol):
     def tolerance(self) -> float:
         """The largest difference of a value that is not an error; infinite for rounded weights."""
 
-    def values(self, src: Ids, tgt: Ids) -> Values:
+    def values(self, src: TokenIds, tgt: TokenIds) -> Values:
         """Score a target; both end with eos."""
 
-    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+    def search(self, sources: Sequence[TokenIds], *, beam: int, alpha: float) -> list[TokenIds]:
         """Translate into at most `N_TOKENS` tokens, without eos and unk; alpha is the format's."""
 
 
@@ -92,7 +92,7 @@ class Verification:
 
 
 def verify_export(
-    network: Seq2Seq, search: SearchConfig, sources: Sequence[Ids], peer: Peer
+    network: Seq2Seq, search: SearchConfig, sources: Sequence[TokenIds], peer: Peer
 ) -> Verification:
     """Compare an exported model with the original in float32.
 
@@ -106,7 +106,7 @@ def verify_export(
         ModelError: The tolerance is exceeded, or a search finds a worse or better translation.
     """
     own = _Own(network.eval(), peer)
-    kind = Search if peer.rules == "own" else _LibrarySearch
+    kind = BeamSearch if peer.rules == "own" else _LibrarySearch
     greedy = own.search(sources, SearchConfig(beam=1, alpha=0), kind)
     difference = max(own.difference(src, tgt) for src, tgt in zip(sources, greedy, strict=True))
     if not difference <= peer.tolerance:
@@ -115,7 +115,7 @@ def verify_export(
             f"than {peer.tolerance:.0e}"
         )
     beams = own.search(sources, SearchConfig(beam=4, alpha=0), kind)
-    shipped = own.search(sources, search, Search)
+    shipped = own.search(sources, search, BeamSearch)
     theirs = peer.search(sources, beam=search.beam, alpha=search.alpha)
     return Verification(
         compared=peer.compares,
@@ -162,7 +162,7 @@ class _WithoutUnk(SearchModel[Any, Any]):
         return logits
 
 
-class _LibrarySearch(Search):
+class _LibrarySearch(BeamSearch):
     """A beam search that ends hypotheses as libraries do."""
 
     def _finish(self, candidates: Candidates, ended: Tensor) -> list[list[float]]:
@@ -181,10 +181,12 @@ class _Own:
     def __init__(self, network: Seq2Seq, peer: Peer) -> None:
         self._network, self._peer = network, peer
 
-    def search(self, sources: Sequence[Ids], config: SearchConfig, kind: type[Search]) -> list[Ids]:
+    def search(
+        self, sources: Sequence[TokenIds], config: SearchConfig, kind: type[BeamSearch]
+    ) -> list[TokenIds]:
         """Translate with limits on length only, because other libraries have no others."""
         update = {"max_length": N_TOKENS - 1, "max_extra": N_TOKENS, "max_repeats": 0, "n_best": 1}
-        config, found = config.model_copy(update=update), list[Ids]()
+        config, found = config.model_copy(update=update), list[TokenIds]()
         without_unk = self._peer.rules == "without unk" and kind is _LibrarySearch
         model: SearchModel = _WithoutUnk(self._network) if without_unk else self._network
         for i in range(0, len(sources), _BATCH):
@@ -192,14 +194,18 @@ class _Own:
             found += [best[0].tokens for best in beam_search(model, src, config, kind=kind)]
         return found
 
-    def difference(self, src: Ids, tgt: Ids) -> float:
+    def difference(self, src: TokenIds, tgt: TokenIds) -> float:
         """The largest difference of the values of a translation."""
         logits = self._logits(src, tgt)
         own = logits if self._peer.compares == "logits" else _token_log_probs(logits, (*tgt, EOS))
         return float(np.abs(own - self._peer.values(src, (*tgt, EOS))).max())
 
     def compare(
-        self, sources: Sequence[Ids], own: Sequence[Ids], theirs: Sequence[Ids], what: str
+        self,
+        sources: Sequence[TokenIds],
+        own: Sequence[TokenIds],
+        theirs: Sequence[TokenIds],
+        what: str,
     ) -> Searched:
         """Count identical translations and ties.
 
@@ -216,7 +222,7 @@ class _Own:
             )
         return Searched(len(sources) - len(different), len(different))
 
-    def _gap(self, src: Ids, own: Ids, theirs: Ids) -> float:
+    def _gap(self, src: TokenIds, own: TokenIds, theirs: TokenIds) -> float:
         """The difference in log-probability where two translations part, or of the whole."""
         common = enumerate(zip(own, theirs, strict=False))
         same = next((i for i, (a, b) in common if a != b), min(len(own), len(theirs)))
@@ -224,7 +230,7 @@ class _Own:
         where_they_part = abs(scores[0][same] - scores[1][same])
         return float(min(where_they_part, abs(scores[0].sum() - scores[1].sum())))
 
-    def _logits(self, src: Ids, tgt: Ids) -> Values:
+    def _logits(self, src: TokenIds, tgt: TokenIds) -> Values:
         """The logits (T + 1, V - 1) of a target and eos."""
         network = self._network
         with torch.inference_mode():
@@ -234,7 +240,7 @@ class _Own:
         return logits
 
 
-def _token_log_probs(logits: Values, tgt: Ids) -> Values:
+def _token_log_probs(logits: Values, tgt: TokenIds) -> Values:
     top = logits.max(1, keepdims=True)
     log_sums = top[:, 0] + np.log(np.exp(logits - top).sum(1))
     found: Values = logits[np.arange(len(tgt)), list(tgt)] - log_sums

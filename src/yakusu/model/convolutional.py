@@ -65,8 +65,8 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         keep = 1 - config.dropout  # dropout scales the inputs of both projections
         self.encoder_in = ScaledProjection(d_model, d_conv, gain=keep)
         self.decoder_in = ScaledProjection(d_model, d_conv, gain=keep)
-        self.encoder = Layers(EncoderLayer(config, i) for i in range(config.n_layers))
-        self.decoder = Layers(DecoderLayer(config, i) for i in range(config.n_layers))
+        self.encoder = Layers(ConvolutionalEncoderLayer(config, i) for i in range(config.n_layers))
+        self.decoder = Layers(ConvolutionalDecoderLayer(config, i) for i in range(config.n_layers))
         self.encoder_out = ScaledProjection(d_conv, d_model)
         self.decoder_out = ScaledProjection(d_conv, d_model)
         self.dropout = Dropout(config.dropout)
@@ -136,7 +136,7 @@ class ConvolutionalState(DecoderState):
             inputs.keep(sentences)
 
 
-class EncoderLayer(nn.Module):
+class ConvolutionalEncoderLayer(nn.Module):
     """Section 3.2: a centred convolution and a residual connection."""
 
     def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
@@ -151,7 +151,7 @@ class EncoderLayer(nn.Module):
         return _sum(self.convolution(x * real, back), x)
 
 
-class DecoderLayer(nn.Module):
+class ConvolutionalDecoderLayer(nn.Module):
     """Sections 3.2 and 3.3: a causal convolution, then attention, with residual connections."""
 
     def __init__(self, config: ConvolutionalConfig, layer: int) -> None:

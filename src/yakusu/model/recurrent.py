@@ -68,8 +68,8 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
         self, config: RecurrentConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-        self.encoder = Encoder(config)
-        self.decoder = GnmtDecoder(config) if config.decoder == "gnmt" else Decoder(config)
+        self.encoder = RecurrentEncoder(config)
+        self.decoder = GnmtDecoder(config) if config.decoder == "gnmt" else RecurrentDecoder(config)
         self.dropout = Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> RecurrentMemory:
@@ -108,7 +108,7 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
         return table(ids) * math.sqrt(self.config.d_model)  # type: ignore[no-any-return]
 
 
-class Encoder(nn.Module):
+class RecurrentEncoder(nn.Module):
     """N layers: a bidirectional one of width D / 2 per direction, then unidirectional layers."""
 
     def __init__(self, config: RecurrentConfig) -> None:
@@ -140,7 +140,7 @@ class Encoder(nn.Module):
         return x, last
 
 
-class Decoder(nn.Module):
+class RecurrentDecoder(nn.Module):
     """N layers with attention above them, whose output is fed back to the first: input feeding."""
 
     def __init__(self, config: RecurrentConfig) -> None:

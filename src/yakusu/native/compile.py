@@ -90,14 +90,14 @@ def compile_objects(
 
     Args and Raises: see `compile_library`.
     """
-    jobs = list(_jobs(instruction_sets(compiler, machine), folder))
+    jobs = list(_jobs(instruction_set_flags(compiler, machine), folder))
     with ThreadPoolExecutor() as threads:
         commands = [[*compiler, "-g0", *FLAGS, *flags, *job] for job in jobs]
         list(threads.map(_run, commands))
     return [job[job.index("-o") + 1] for job in jobs]
 
 
-def instruction_sets(compiler: Sequence[str], machine: str = "") -> dict[str, str]:
+def instruction_set_flags(compiler: Sequence[str], machine: str = "") -> dict[str, str]:
     """The instruction sets of a machine ("": this one), and the flags that enable each."""
     name = (machine or platform.machine()).lower()
     sets = INSTRUCTION_SETS.get(_NAMES.get(name, name), {"generic": ""})
@@ -132,7 +132,7 @@ def _is_usable(compiler: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "probe.c", Path(folder) / library_name()
         source.write_text(_PROBE)
-        for flags in instruction_sets(compiler).values():
+        for flags in instruction_set_flags(compiler).values():
             files = ["-shared", "-o", str(out), str(source), "-lm"]
             try:
                 _run([*compiler, *FLAGS, *flags.split(), *files])

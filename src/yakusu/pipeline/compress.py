@@ -13,10 +13,10 @@ from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import sha256
-from yakusu.metrics import Score, score
+from yakusu.metrics import Score, score_translations
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
-from yakusu.pipeline.evaluate import Lines, refuse_unequal, remark_on_case, translated_lines
+from yakusu.pipeline.evaluate import NamedLines, refuse_unequal, remark_on_case, translated_lines
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import CompressionFacts, read_facts
 from yakusu.pipeline.tables import CompressedTable, compress_tables
@@ -147,8 +147,8 @@ def _of_compressed_tables(model: Seq2Seq) -> set[str]:
 class _Test:
     """Test set to score before and after compression; read before anything is written."""
 
-    src: Lines
-    references: Lines
+    src: NamedLines
+    references: NamedLines
     lowercase: bool
 
     @classmethod
@@ -157,7 +157,7 @@ class _Test:
             return None
         if src is None or references is None:
             raise DataError("src and references belong together: provide both or neither")
-        sources, truth = Lines.of(src, "sentences"), Lines.of(references, "references")
+        sources, truth = NamedLines.of(src, "sentences"), NamedLines.of(references, "references")
         refuse_unequal(sources, truth)
         return cls(sources, truth, lowercase)
 
@@ -173,7 +173,7 @@ class _Test:
         truth = self.references
         made = translated_lines(translator, self.src, truth.language, name=name, progress=progress)
         language = truth.language or made.language or None
-        return score(
+        return score_translations(
             made.lines,
             truth.lines,
             metrics=("bleu",),
@@ -182,14 +182,14 @@ class _Test:
         )[0]
 
 
-class Memory(NamedTuple):
+class MemoryUse(NamedTuple):
     """Bytes of memory, and the precision of the matrix products: float32 or int8."""
 
     n_bytes: int
     precision: str
 
 
-def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> Memory:
+def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> MemoryUse:
     """Return how much memory a new process needs to load a translator and translate.
 
     Args:
@@ -200,12 +200,14 @@ def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> Memor
         return pool.apply(_grown, (model, engine))
 
 
-def _grown(folder: str | Path, engine: EngineConfig | None) -> Memory:
+def _grown(folder: str | Path, engine: EngineConfig | None) -> MemoryUse:
     before = _resident()
     translator = Translator.load(folder, engine=engine)
     translator.translate(["a"])
     n_bytes, decoder = _resident() - before, translator.decoder
-    return Memory(n_bytes, decoder.precision if isinstance(decoder, NativeDecoder) else "float32")
+    return MemoryUse(
+        n_bytes, decoder.precision if isinstance(decoder, NativeDecoder) else "float32"
+    )
 
 
 def _resident() -> int:

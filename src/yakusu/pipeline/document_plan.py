@@ -11,7 +11,7 @@ _HIDDEN = (".", "~$")  # how hidden names begin; Word writes lock files as ~$NAM
 
 
 @dataclass(frozen=True)
-class Job:
+class FileJob:
     """A file to translate or to copy.
 
     Attributes:
@@ -36,7 +36,7 @@ class Plan:
         left_out: Links to folders, and what is neither a file nor a folder.
     """
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[FileJob, ...]
     left_out: tuple[Path, ...] = ()
 
 
@@ -101,8 +101,8 @@ def _refuse_unreadable(error: OSError) -> None:
     raise DataError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
-def _job(source: Path, out: Path, *, copied: bool) -> Job:
-    return Job(source, out, _real(out), copied)
+def _job(source: Path, out: Path, *, copied: bool) -> FileJob:
+    return FileJob(source, out, _real(out), copied)
 
 
 def _real(path: Path) -> Path:
@@ -123,7 +123,7 @@ def _check_outputs(planned: Plan, path: Path, *, overwrite: bool) -> None:
         _check_output(job, overwrite=overwrite)
 
 
-def _check_output(job: Job, *, overwrite: bool) -> None:
+def _check_output(job: FileJob, *, overwrite: bool) -> None:
     """Refuse an output that is no file, that is in no folder, or that must not be replaced."""
     out = job.out
     if out.is_dir():

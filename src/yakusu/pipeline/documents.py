@@ -18,7 +18,7 @@ from yakusu.documents.registry import read_document
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
-from yakusu.pipeline.document_plan import Job, Plan, plan
+from yakusu.pipeline.document_plan import FileJob, Plan, plan
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
@@ -205,7 +205,7 @@ def _translate(
     return TranslatedDocuments(tuple(files), planned.left_out)
 
 
-def _read(job: Job, options: DocumentOptions) -> Document | None:
+def _read(job: FileJob, options: DocumentOptions) -> Document | None:
     """Read a document; None for a file to copy, if it can be read."""
     if not job.copied:
         return read_document(job.source, options)
@@ -216,7 +216,7 @@ def _read(job: Job, options: DocumentOptions) -> Document | None:
     return None
 
 
-def _copy(job: Job) -> TranslatedFile:
+def _copy(job: FileJob) -> TranslatedFile:
     job.target.parent.mkdir(parents=True, exist_ok=True)
     with job.source.open("rb") as source:
         write_file(job.target, lambda file: shutil.copyfileobj(source, file))
@@ -226,7 +226,7 @@ def _copy(job: Job) -> TranslatedFile:
 
 
 def _translate_file(
-    job: Job, document: Document, translate: TranslateTexts, tracker: Tracker
+    job: FileJob, document: Document, translate: TranslateTexts, tracker: Tracker
 ) -> TranslatedFile:
     texts = document.texts
     translations: list[str] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from yakusu.data.files.text import Text, language_of, read_lines
 from yakusu.data.files.tree_files import tree_files
-from yakusu.data.languages import shown
+from yakusu.data.languages import listed_codes
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
@@ -16,7 +16,7 @@ from yakusu.metrics import (
     MetricOptions,
     Score,
     paired_bootstrap,
-    score,
+    score_translations,
     tokenized_compound_bleu,
 )
 from yakusu.progress import Progress, Silent, Tracker
@@ -25,7 +25,7 @@ from yakusu.translator import Translator
 if TYPE_CHECKING:
     from nltk.tree import Tree
 
-Scores = list[Score | BootstrapResult]
+_Scores = list[Score | BootstrapResult]
 
 
 def evaluate(
@@ -38,7 +38,7 @@ def evaluate(
     target_language: str | None = None,
     paper: bool = False,
     progress: Progress | None = None,
-) -> Scores:
+) -> _Scores:
     """Score translations with BLEU, chrF and TER, each with its sacreBLEU signature.
 
     Args:
@@ -59,7 +59,7 @@ def evaluate(
         DataError: A file cannot be read, the texts differ in length, or the language is unknown.
     """
     language = _checked_language(target_language)
-    made, truth = Lines.of(hypotheses, "hypotheses"), Lines.of(references, "references")
+    made, truth = NamedLines.of(hypotheses, "hypotheses"), NamedLines.of(references, "references")
     language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
     return _score(made, truth, options, baseline, paper, progress or Silent())
@@ -77,7 +77,7 @@ def evaluate_model(
     paper: bool = False,
     engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
-) -> Scores:
+) -> _Scores:
     """Translate `src` with a model folder and score the translations as `evaluate` does.
 
     Args:
@@ -95,7 +95,7 @@ def evaluate_model(
         ModelError: The model folder is incomplete or corrupt, or holds a parser.
     """
     language, progress = _checked_language(target_language), progress or Silent()
-    sources, truth = Lines.of(src, "source sentences"), Lines.of(references, "references")
+    sources, truth = NamedLines.of(src, "source sentences"), NamedLines.of(references, "references")
     refuse_unequal(sources, truth)
     made = _translated(model, sources, language or truth.language, engine, progress)
     language = language or truth.language or made.language or None
@@ -124,7 +124,7 @@ def translate_to_score(
         DataError: A file cannot be read.
         ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
-    lines = Lines.of(src, "source sentences")
+    lines = NamedLines.of(src, "source sentences")
     return _translated(model, lines, to, engine, progress or Silent()).lines
 
 
@@ -138,10 +138,10 @@ def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
     Raises:
         DataError: A file cannot be read, a tree is invalid, or the words differ.
     """
-    from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
+    from yakusu.tasks.evalb import compare_trees, total  # needs the extra "parse"
 
     truth = _read_references(references)
-    return total(compare(_read_trees(trees), truth)).scores()
+    return total(compare_trees(_read_trees(trees), truth)).scores()
 
 
 def evaluate_parser(
@@ -164,7 +164,7 @@ def evaluate_parser(
         ModelError: The model folder is incomplete or corrupt, or does not hold a parser.
     """
     from yakusu.data.trees import tree_of, words_of
-    from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
+    from yakusu.tasks.evalb import compare_trees, total  # needs the extra "parse"
 
     truth, progress = _read_references(references), progress or Silent()
     parser = Translator.load(model, engine=engine)
@@ -173,11 +173,11 @@ def evaluate_parser(
     sentences = [" ".join(words_of(tree)) for tree in truth]
     with progress.track("parsing", "sentences", len(sentences)) as tracker:
         made = [tree_of(line) for line in translated(parser, sentences, tracker)]
-    return total(compare(made, truth)).scores()
+    return total(compare_trees(made, truth)).scores()
 
 
 @dataclass(frozen=True)
-class Lines:
+class NamedLines:
     """Lines of text, their name in messages, and the language in their file name ("": none)."""
 
     name: str
@@ -185,7 +185,7 @@ class Lines:
     language: str
 
     @classmethod
-    def of(cls, text: Text, name: str) -> "Lines":
+    def of(cls, text: Text, name: str) -> "NamedLines":
         """Read a text; `name` is that of lines that are not from a file.
 
         Raises:
@@ -198,11 +198,11 @@ class Lines:
 
 def _translated(
     model: str | Path,
-    sources: Lines,
+    sources: NamedLines,
     language: str,
     engine: EngineConfig | Engine | None,
     progress: Progress,
-) -> Lines:
+) -> NamedLines:
     translator = Translator.load(model, engine=engine)
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
@@ -210,8 +210,8 @@ def _translated(
 
 
 def translated_lines(
-    translator: Translator, sources: Lines, language: str, *, name: str, progress: Progress
-) -> Lines:
+    translator: Translator, sources: NamedLines, language: str, *, name: str, progress: Progress
+) -> NamedLines:
     """Translate lines to score them: each is one sentence.
 
     Args:
@@ -229,35 +229,35 @@ def translated_lines(
         if not translator.tokenizer.languages_like(language):
             raise ModelError(
                 f"{name} has no target language '{language}': choose one of "
-                f"{shown(translator.targets)} as the language of the references"
+                f"{listed_codes(translator.targets)} as the language of the references"
             )
         translator = translator.translating_to(language)
     translator = translator.with_settings(text=TextConfig(one_sentence_per_line=True))
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)
-    return Lines(f"the output of {name}", lines, translator.languages[1])
+    return NamedLines(f"the output of {name}", lines, translator.languages[1])
 
 
 def _score(
-    made: Lines,
-    truth: Lines,
+    made: NamedLines,
+    truth: NamedLines,
     options: MetricOptions,
     baseline: Text | None,
     paper: bool,
     progress: Progress,
-) -> Scores:
+) -> _Scores:
     refuse_unequal(made, truth)
     language, lowercase = options.target_language, options.lowercase
     if not (language or options.tokenize):
         progress.say("unknown target language, using BLEU's default tokenizer 13a: add --language")
     if not lowercase:
         remark_on_case(made.lines, truth.lines, progress)
-    results: Scores = [*score(made.lines, truth.lines, **asdict(options))]
+    results: _Scores = [*score_translations(made.lines, truth.lines, **asdict(options))]
     if paper:
         of = language or "en"
         results.append(tokenized_compound_bleu(made.lines, truth.lines, of, lowercase=lowercase))
     if baseline is not None:
-        other = Lines.of(baseline, "baseline")
+        other = NamedLines.of(baseline, "baseline")
         refuse_unequal(other, truth)
         compared = paired_bootstrap(other.lines, made.lines, truth.lines, **asdict(options))
         results.append(compared)
@@ -294,7 +294,7 @@ def translated(translator: Translator, sources: Iterable[str], tracker: Tracker)
     return texts
 
 
-def refuse_unequal(made: Lines, truth: Lines) -> None:
+def refuse_unequal(made: NamedLines, truth: NamedLines) -> None:
     """Raise DataError if two texts differ in the number of their lines."""
     if len(made.lines) != len(truth.lines):
         raise unequal(made.name, len(made.lines), truth.name, len(truth.lines))

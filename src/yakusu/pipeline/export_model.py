@@ -8,7 +8,7 @@ from pathlib import Path
 from yakusu.data.files.text import Text, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, RunError
-from yakusu.export.formats import FORMATS, Exported, Precision, refuse
+from yakusu.export.formats import FORMATS, ExportedModel, ExportPrecision, refuse
 from yakusu.export.samples import random_sentences
 from yakusu.export.verify import N_POSITIONS, Verification, verify_export
 from yakusu.folder import save_folder, sha256
@@ -24,7 +24,7 @@ def export_model(
     out: str | Path,
     *,
     to: str,
-    precision: Precision = "float32",
+    precision: ExportPrecision = "float32",
     src: Text | None = None,
     sentences: int = 100,
     progress: Progress | None = None,
@@ -67,7 +67,7 @@ def export_model(
 
     def fill(temporary: Path) -> None:
         for each in _precisions(precision):
-            form.write(temporary, Exported.of(opened, each))
+            form.write(temporary, ExportedModel.of(opened, each))
             peer = form.peer(temporary, tokenizer.tgt_vocab_size - 1)
             found.append(verify_export(network, opened.config.search, sources, peer))
         facts = ExportFacts(
@@ -86,7 +86,7 @@ def export_model(
     return found[-1]
 
 
-def _check_precision(to: str, precision: Precision) -> None:
+def _check_precision(to: str, precision: ExportPrecision) -> None:
     """Raise RunError unless a format supports a precision."""
     own = FORMATS[to].precisions
     if precision in own:
@@ -96,7 +96,7 @@ def _check_precision(to: str, precision: Precision) -> None:
     raise RunError(f"{to} has no precision {precision}: choose {choice}")
 
 
-def _precisions(precision: Precision) -> list[Precision]:
+def _precisions(precision: ExportPrecision) -> list[ExportPrecision]:
     """Return what is written and verified, one after the other: rounded weights are the last."""
     return ["float32"] if precision == "float32" else ["float32", precision]
 

@@ -11,16 +11,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from yakusu.compress.axes import check_matrix
-from yakusu.compress.blocks import Loss
+from yakusu.arrays import Shorts
+from yakusu.compress.axes import check_vectors
+from yakusu.compress.blocks import ReconstructionLoss
 from yakusu.compress.budget import Storage
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.compress.digits import DigitCodes
-from yakusu.compress.lattice import Integers, Tier
+from yakusu.compress.lattice import Tier
 from yakusu.compress.packed import PackedCodes, row_bytes
-from yakusu.compress.storage import CompressedMatrix, Shape, Size
+from yakusu.compress.storage import CompressedMatrix, MatrixShape, Size
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import LARGEST, CodedTable, IntegerTable
@@ -126,7 +127,7 @@ def _compressed(
 ) -> CompressedMatrix:
     """Compress all vectors; a budget is that of the table, with its exact vectors."""
     vectors = weight.numpy()
-    check_matrix(vectors)
+    check_vectors(vectors)
     compressor = compressor_of(config)
     compressor.set_params(storage=_storage(n_exact))
     return compressor.fit(vectors, progress=progress).compressed_
@@ -135,12 +136,12 @@ def _compressed(
 def _storage(n_exact: int) -> Storage:
     """Return how a model stores tables whose first N vectors are exact; bits are of the others."""
 
-    def of_codes(shape: Shape, n_components: int, n_codes: int) -> Size:
+    def of_codes(shape: MatrixShape, n_components: int, n_codes: int) -> Size:
         sizes = {"n_components": n_components, "n_codes": n_codes, "n_exact": n_exact}
         plan = CodedTablePlan(tables=(), **sizes)
         return _size(plan, shape, 8 * row_bytes(n_components, n_codes))
 
-    def of_integers(shape: Shape, integers: Integers, tiers: Sequence[Tier]) -> Size:
+    def of_integers(shape: MatrixShape, integers: Shorts, tiers: Sequence[Tier]) -> Size:
         plan = IntegerTablePlan(tables=(), n_components=integers.shape[1], n_exact=n_exact)
         n_sampled = -(-n_exact * len(integers) // shape[0])  # of the exact vectors
         left = torch.from_numpy(integers[n_sampled:].astype(np.int8))
@@ -149,7 +150,7 @@ def _storage(n_exact: int) -> Storage:
     return Storage(of_codes, of_integers, LARGEST)
 
 
-def _size(plan: AnyTablePlan, shape: Shape, bits: float) -> Size:
+def _size(plan: AnyTablePlan, shape: MatrixShape, bits: float) -> Size:
     """Return the size of a table (V, D), given the bits of a vector that is not exact."""
     n_words, width = shape
     floats = sum(
@@ -197,4 +198,4 @@ def share_lost(vectors: Tensor, made: CompressedMatrix, n_exact: int) -> float:
     """Return squared error / variance of vectors (V, D) whose first N rows are exact."""
     rebuilt = made.dense()
     rebuilt[:n_exact] = vectors[:n_exact].numpy()
-    return Loss.of(vectors.numpy(), rebuilt.__getitem__).share
+    return ReconstructionLoss.of(vectors.numpy(), rebuilt.__getitem__).share

@@ -10,9 +10,10 @@ from itertools import chain
 
 import numpy as np
 
+from yakusu.arrays import Array
 from yakusu.data.lines.words import is_joined
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie
+from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Trie
 
 _N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds
 _N_EXACT = 6  # missing phrases; the time that `need` takes doubles with each
@@ -48,7 +49,7 @@ class PieceTable:
         return cls(np.array(ordered, dtype=np.int32), tuple(columns))
 
 
-class Pieces:
+class PieceTexts:
     """The text of the pieces of a vocabulary.
 
     Args:
@@ -87,7 +88,7 @@ class Automaton:
     """
 
     def __init__(
-        self, pieces: Pieces, include: Sequence[Sequence[str]], exclude: Sequence[str]
+        self, pieces: PieceTexts, include: Sequence[Sequence[str]], exclude: Sequence[str]
     ) -> None:
         self.pieces, self.include = pieces, include
         self.all_met = sum(2 << i for i in range(len(include)))

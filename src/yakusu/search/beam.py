@@ -21,19 +21,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from yakusu.arrays import Longs
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
 from yakusu.search.candidates import Candidates, ordered, top_k, with_proposals
 from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Ints
-from yakusu.search.coverage import Coverage
+from yakusu.search.coverage import CoveragePenalty
 from yakusu.search.decoder import too_long
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
 from yakusu.search.repetition import limits_on_repetition, restrict
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import samplers_of
-from yakusu.search.trace import Step
+from yakusu.search.trace import TraceStep
 from yakusu.search.tracing import Tracer
 
 
@@ -44,8 +44,8 @@ def beam_search(
     *,
     restrictions: Sequence[Restrictions] = (),
     prefixes: Sequence[Sequence[int]] = (),
-    traces: Sequence[list[Step[int]] | None] = (),
-    kind: "type[Search] | None" = None,
+    traces: Sequence[list[TraceStep[int]] | None] = (),
+    kind: "type[BeamSearch] | None" = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
@@ -62,7 +62,7 @@ def beam_search(
             be reused. (): only UNK is excluded.
         prefixes: The ids that each translation must begin with, without eos; (): none.
         traces: Lists to which the steps of each sentence are appended, or None; (): none.
-        kind: A search with other rules; None: `Search`.
+        kind: A search with other rules; None: `BeamSearch`.
 
     Returns:
         The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
@@ -76,7 +76,7 @@ def beam_search(
     is_traced = any(trace is not None for trace in traces)
     with torch.inference_mode():
         for rows, same_length in _by_length(src, model):
-            search = (kind or Search)(
+            search = (kind or BeamSearch)(
                 model,
                 same_length,
                 config,
@@ -101,7 +101,7 @@ def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Ten
         yield rows, F.pad(ids, (0, length - ids.shape[1]), value=model.src_pad)
 
 
-class Search:
+class BeamSearch:
     """The search of one batch. A row is a sentence; `self.sentences` maps open rows to sentences.
 
     Args:
@@ -142,7 +142,7 @@ class Search:
         excluded = [UNK] if self.default is None else np.flatnonzero(~self.default)
         self.excluded = torch.as_tensor(excluded, device=src.device)
         self.samplers = samplers_of(config, src, self.limits, pad=model.src_pad)
-        self.coverage = Coverage(model, src, config.coverage) if config.coverage else None
+        self.coverage = CoveragePenalty(model, src, config.coverage) if config.coverage else None
         self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
@@ -303,7 +303,7 @@ class Search:
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
 
-    def _follow_sentences(self, beams: Ints, ids: Ints) -> None:
+    def _follow_sentences(self, beams: Longs, ids: Longs) -> None:
         """Tell restrictions and samplers which hypotheses are open now: (B, K) each."""
         for row, sentence in self._open_rows():
             if self.samplers:

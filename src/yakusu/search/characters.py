@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.search.constraint import Flags, Ints
 
 LONGEST = 4  # bytes of a character
 _REPLACEMENT = "\ufffd"  # what invalid UTF-8 is decoded to
@@ -103,7 +103,7 @@ class CharacterConstraint:
         self.table = table
         self.nodes = np.zeros(1, dtype=np.int64)  # (K,), incomplete characters
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         """Whether each token may follow each hypothesis: (K, V - 1), or (1, V - 1) for all."""
         if not self.nodes.any() and left.min() > LONGEST:
             return self.table.default[None]
@@ -114,7 +114,7 @@ class CharacterConstraint:
         flags[:, self.table.tokens] = fits & (self.table.next[nodes] >= 0)
         return flags
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
         spelled = self.table.byte_of[ids]  # (K',)
         if spelled.max(initial=-1) < 0:

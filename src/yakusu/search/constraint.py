@@ -4,19 +4,15 @@ A constraint belongs to one sentence. K open hypotheses, V vocabulary. At first,
 hypothesis.
 """
 
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
-Flags: TypeAlias = NDArray[np.bool_]
-Ints: TypeAlias = NDArray[np.int64]
+from yakusu.arrays import Flags, Longs
 
 
 class Constraint(Protocol):
     """Restricts the tokens that may follow the open hypotheses of a sentence, which it tracks."""
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         """Whether each token may follow each hypothesis: (K, V - 1), or (1, V - 1) for all.
 
         The flags may be shared: they are not changed.
@@ -26,7 +22,7 @@ class Constraint(Protocol):
                 or (1,) for all hypotheses.
         """
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k].
 
         Args:
@@ -44,10 +40,10 @@ class Goal(Constraint, Protocol):
     later stages are usually less probable (dynamic beam allocation, Post & Vilar 2018).
     """
 
-    def proposals(self) -> Ints:
+    def proposals(self) -> Longs:
         """Tokens that advance each hypothesis towards the goal: (K, m), -1 for none."""
 
-    def progress(self, beams: Ints, ids: Ints) -> Ints:
+    def progress(self, beams: Longs, ids: Longs) -> Longs:
         """The progress that hypotheses would have made after a token.
 
         Args:

@@ -13,21 +13,21 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
+from yakusu.arrays import Floats
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import members_of
-from yakusu.search.decoder import Weights
-from yakusu.search.forced import attention_weights
+from yakusu.search.forced import forced_attention
 
 
-def coverage_penalty(weights: Weights, beta: float) -> float:
+def coverage_penalty(weights: Floats, beta: float) -> float:
     """cp of attention weights p (T, S); a total of 0 counts as the smallest normal float32."""
     total = weights.astype(np.float64).sum(axis=0)  # (S,)
     return beta * float(np.log(total.clip(np.finfo(np.float32).tiny, 1.0)).sum())
 
 
-class Coverage:
+class CoveragePenalty:
     """Computes the coverage penalty of finished hypotheses, from one more pass of the decoder.
 
     Args:
@@ -67,7 +67,7 @@ class Coverage:
             for ids, (_, tokens) in zip(sources, found, strict=True)
         ]
         of_members = [
-            [own["cross"].mean(axis=(0, 1)) for own in attention_weights(member, pairs, ["cross"])]
+            [own["cross"].mean(axis=(0, 1)) for own in forced_attention(member, pairs, ["cross"])]
             for member in self.members
         ]
         end = None if self._reads_eos else -1

@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from yakusu.arrays import Floats
 from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
-from yakusu.search.trace import Step
+from yakusu.search.trace import TraceStep
 
-Weights = NDArray[np.float32]
 Alternative = tuple[int, float]  # a token id and its log-probability
 MAX_ALTERNATIVES = 256  # most probable tokens of a position that are returned
-Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
+IdPair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Query:
     source: Sequence[int]
     prefix: Sequence[int] = ()
     restrictions: Restrictions | None = None
-    trace: list[Step[int]] | None = None
+    trace: list[TraceStep[int]] | None = None
     cancelled: Event | None = None
 
 
@@ -139,7 +136,7 @@ class Decoder(Protocol):
                 searches.submit(query)
             return searches.results()
 
-    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
+    def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """The log-probability of each target.
 
         Args:
@@ -153,8 +150,8 @@ class Decoder(Protocol):
         """
 
     def attentions(
-        self, pairs: Sequence[Pair], roles: Collection[Role]
-    ) -> list[list[dict[Role, Weights]]]:
+        self, pairs: Sequence[IdPair], roles: Collection[Role]
+    ) -> list[list[dict[Role, Floats]]]:
         """The attention weights of each pair, in each member.
 
         Args:

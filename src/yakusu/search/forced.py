@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from yakusu.arrays import Floats
 from yakusu.data.batches import pad
 from yakusu.data.files.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq, shift_right
 from yakusu.model.config import Role
 from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE, padded_length
-from yakusu.search.decoder import Pair, TargetScore, Weights
+from yakusu.search.decoder import IdPair, TargetScore
 
 _MAX_LOGITS = 2**25  # in one batch; the log-probabilities need as much memory again
 _MAX_WEIGHTS = 2**20  # attention weights of a batch, in one head of one layer
@@ -63,7 +64,7 @@ def token_log_probs(
 
 
 def score_targets(
-    model: SearchModel, pairs: Sequence[Pair], *, alternatives: int = 0, batch: int = 64
+    model: SearchModel, pairs: Sequence[IdPair], *, alternatives: int = 0, batch: int = 64
 ) -> list[TargetScore]:
     """Score the target of each pair.
 
@@ -88,7 +89,7 @@ def score_targets(
     return [scores[row] for row in range(len(pairs))]
 
 
-def _score_batch(model: SearchModel, pairs: list[Pair], alternatives: int) -> list[TargetScore]:
+def _score_batch(model: SearchModel, pairs: list[IdPair], alternatives: int) -> list[TargetScore]:
     """Score pairs of equal padded lengths; repeat the first pair if there are too few."""
     device = next(model.parameters()).device
     filled = pairs + pairs[:1] * (MIN_SENTENCES - len(pairs))
@@ -108,9 +109,9 @@ def _score_batch(model: SearchModel, pairs: list[Pair], alternatives: int) -> li
     ]
 
 
-def attention_weights(
-    model: Seq2Seq, pairs: Sequence[Pair], roles: Collection[Role]
-) -> list[dict[Role, Weights]]:
+def forced_attention(
+    model: Seq2Seq, pairs: Sequence[IdPair], roles: Collection[Role]
+) -> list[dict[Role, Floats]]:
     """The attention weights of each pair when its target is predicted from its source.
 
     Only pairs of equal lengths are computed together, so that the weights of a pair do not depend
@@ -124,7 +125,7 @@ def attention_weights(
     Returns:
         (N, H, rows, columns) for each of these roles that the model has.
     """
-    found: dict[int, dict[Role, Weights]] = {}
+    found: dict[int, dict[Role, Floats]] = {}
     groups: dict[tuple[int, int], list[int]] = defaultdict(list)
     for row, (source, target) in enumerate(pairs):
         groups[len(source), len(target)].append(row)
@@ -138,8 +139,8 @@ def attention_weights(
 
 @torch.inference_mode()
 def _weights_of_equal_length(
-    model: Seq2Seq, pairs: list[Pair], roles: Collection[Role]
-) -> list[dict[Role, Weights]]:
+    model: Seq2Seq, pairs: list[IdPair], roles: Collection[Role]
+) -> list[dict[Role, Floats]]:
     device = next(model.parameters()).device
     filled = pairs + pairs[:1] * (MIN_SENTENCES - len(pairs))
     src, tgt = (torch.tensor([[*pair[i]] for pair in filled], device=device) for i in (0, 1))

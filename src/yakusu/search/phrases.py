@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from yakusu.search.constraint import Flags, Ints
+from yakusu.arrays import Flags, Longs
 from yakusu.search.spelling import Phrase, PhraseVocabulary
 
 
@@ -53,13 +53,13 @@ class PhraseConstraint:
         self.met = np.zeros(1, dtype=np.int64)  # (K,), phrases that have occurred, as events
         self.after_space = np.zeros(1, dtype=np.bool_)  # (K,)
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         """Whether each token may follow each hypothesis: (K, V - 1)."""
         left = np.broadcast_to(left, self.nodes.shape)
         states = zip(self.nodes.tolist(), self.met.tolist(), left.tolist(), strict=True)
         return np.stack([self.rules.allowed(*state) for state in states])
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
         step = self.rules.automaton.step
         states = [
@@ -73,7 +73,7 @@ class PhraseConstraint:
 class PhraseGoal(PhraseConstraint):
     """A `PhraseConstraint` that proposes the tokens of missing phrases."""
 
-    def proposals(self) -> Ints:
+    def proposals(self) -> Longs:
         """Tokens that begin or continue a missing phrase: (K, m), -1 for none."""
         states = zip(self.nodes.tolist(), self.met.tolist(), self.after_space.tolist(), strict=True)
         found = [self.rules.proposals(*state) for state in states]
@@ -82,7 +82,7 @@ class PhraseGoal(PhraseConstraint):
             row[: len(tokens)] = tokens
         return proposals
 
-    def progress(self, beams: Ints, ids: Ints) -> Ints:
+    def progress(self, beams: Longs, ids: Longs) -> Longs:
         """The number of tokens of phrases that have occurred, or are in progress: (n,)."""
         states = zip(
             self.nodes[beams].tolist(), self.met[beams].tolist(), ids.tolist(), strict=True

@@ -6,12 +6,12 @@ N candidates of a sentence.
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.search.constraint import Ints
+from yakusu.arrays import Longs
 
 BONUS = 6.0  # of `alternate`, in nats
 
 
-def alternate(log_probs: NDArray[np.float64], progress: Ints) -> Ints:
+def alternate(log_probs: NDArray[np.float64], progress: Longs) -> Longs:
     """The order of candidates that gives each stage of progress the same number of places.
 
     First the best candidate of each stage, then the second best of each, and so on. Within a round,

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.arrays import Flags, Longs
 from yakusu.search.characters import LONGEST, CharacterConstraint
-from yakusu.search.constraint import Constraint, Flags, Goal, Ints
+from yakusu.search.constraint import Constraint, Goal
 from yakusu.search.ranking import alternate
 from yakusu.search.slots import SlotGoal
 from yakusu.search.tokens import TokenRules
@@ -78,7 +79,7 @@ class Restrictions:
         flags[:, self._slots.kinds] |= of_slots & stuck
         return flags
 
-    def _by_constraints(self, flags: Flags, left: Ints) -> Flags:
+    def _by_constraints(self, flags: Flags, left: Longs) -> Flags:
         """The flags without those that the constraints clear."""
         for constraint in self._constraints:
             flags = flags & constraint.allowed(left)
@@ -88,11 +89,11 @@ class Restrictions:
         spelled = self._characters
         return self.is_plain and (not spelled or (left > LONGEST and not spelled.nodes.any()))
 
-    def proposals(self) -> Ints:
+    def proposals(self) -> Longs:
         """Tokens that advance each hypothesis towards the goals: (K, m), -1 for none."""
         return np.concatenate([goal.proposals() for goal in self._goals], axis=1)
 
-    def order(self, log_probs: NDArray[np.float64], beams: Ints, ids: Ints) -> Ints:
+    def order(self, log_probs: NDArray[np.float64], beams: Longs, ids: Longs) -> Longs:
         """The order of candidates that keeps hypotheses at every stage of progress.
 
         Args:
@@ -108,7 +109,7 @@ class Restrictions:
             progress += goal.progress(beams, ids)
         return alternate(log_probs, progress)
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]: (K',) each."""
         for constraint in self._constraints:
             constraint.follow(beams, ids)

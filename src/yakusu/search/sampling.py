@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.arrays import Longs
 from yakusu.search.config import SamplingConfig, SearchConfig
-from yakusu.search.constraint import Ints
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +39,7 @@ class Sampler:
         ]
         self.uniform = np.array(numbers)  # (K, n_steps)
 
-    def draw(self, logits: NDArray[np.floating[Any]], step: int) -> Ints:
+    def draw(self, logits: NDArray[np.floating[Any]], step: int) -> Longs:
         """The tokens (K,) at a step, counted from 0.
 
         Args:
@@ -57,10 +57,10 @@ class Sampler:
         total = p.cumsum(axis=1)
         wanted = self.uniform[:, step, None] * total[:, -1:]
         places = (total <= wanted).sum(axis=1, keepdims=True).clip(max=p.shape[1] - 1)
-        drawn: Ints = np.take_along_axis(ids, places, axis=1)[:, 0]
+        drawn: Longs = np.take_along_axis(ids, places, axis=1)[:, 0]
         return drawn
 
-    def follow(self, beams: Ints) -> None:
+    def follow(self, beams: Longs) -> None:
         """Let the samples be sample beams[k]: (K',)."""
         self.uniform = self.uniform[beams]
 

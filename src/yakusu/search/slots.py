@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.vocabulary import EOS
-from yakusu.search.constraint import Flags, Ints
 
 
 class SlotGoal:
@@ -37,12 +37,12 @@ class SlotGoal:
         self.missing = np.array([counts], dtype=np.int64)  # (K, N)
 
     @property
-    def n_missing(self) -> Ints:
+    def n_missing(self) -> Longs:
         """The number of tokens that each hypothesis lacks: (K,)."""
-        n_missing: Ints = self.missing.sum(axis=1)
+        n_missing: Longs = self.missing.sum(axis=1)
         return n_missing
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         """Whether each token may follow each hypothesis: (K, V - 1)."""
         n_missing = self.n_missing
         last = (n_missing > 0) & (n_missing >= left - 1)  # (K,)
@@ -51,20 +51,20 @@ class SlotGoal:
         flags[:, self.kinds] = self.missing > 0
         return flags
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
         placed = ids[:, None] == self.kinds  # (K', N)
         self.missing = (self.missing[beams] - placed).clip(min=0)
 
-    def proposals(self) -> Ints:
+    def proposals(self) -> Longs:
         """The first missing token of each hypothesis: (K, 1), -1 for none."""
         is_missing = self.missing > 0
         first = self.kinds[is_missing.argmax(axis=1)]
         return np.where(is_missing.any(axis=1), first, -1)[:, None]
 
-    def progress(self, beams: Ints, ids: Ints) -> Ints:
+    def progress(self, beams: Longs, ids: Longs) -> Longs:
         """How many required tokens hypotheses would have after a token: (n,)."""
         missing = self.missing[beams]  # (n, N)
         wanted = (ids[:, None] == self.kinds) & (missing > 0)
-        progress: Ints = len(self.required) - missing.sum(axis=1) + wanted.any(axis=1)
+        progress: Longs = len(self.required) - missing.sum(axis=1) + wanted.any(axis=1)
         return progress

@@ -16,7 +16,7 @@ from yakusu.data.lines.words import is_joined
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError
-from yakusu.search.automaton import MAX_INCLUDE, Automaton, Pieces
+from yakusu.search.automaton import MAX_INCLUDE, Automaton, PieceTexts
 from yakusu.search.trie import occurs
 
 _SPACE = "▁"  # in pieces
@@ -70,7 +70,7 @@ class PhraseVocabulary:
         texts = [re.sub(rf"\s|{_SPACE}", " ", piece) for piece in pieces]
         texts[EOS], texts[UNK] = "", _UNKNOWN
         slots = [i for i, piece in enumerate(pieces) if piece in SLOTS]
-        self.pieces = Pieces(texts, special={*of_bytes, *slots})
+        self.pieces = PieceTexts(texts, special={*of_bytes, *slots})
         self.ends_in_space = np.array([text.endswith(" ") for text in texts])  # (V - 1,)
         self._automaton = lru_cache(maxsize=128)(self._new_automaton)
 
@@ -209,7 +209,7 @@ class Spelling:
         begins_anywhere: Whether it needs no word boundary before it.
     """
 
-    def __init__(self, phrase: str, ids: Sequence[int], pieces: Pieces) -> None:
+    def __init__(self, phrase: str, ids: Sequence[int], pieces: PieceTexts) -> None:
         text, lengths = " " + phrase, [len(pieces.texts[i]) for i in ids]
         self.n_tokens = len(ids)
         self.begins_anywhere = not is_joined(_readable(phrase)[0])

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from yakusu.arrays import Flags
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.search.characters import CharacterTable
-from yakusu.search.constraint import Flags
 
 
 class TokenRules:

@@ -7,6 +7,7 @@ from typing import Self
 
 import torch
 
+from yakusu.arrays import Floats
 from yakusu.data.batches import pad
 from yakusu.data.files.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq
@@ -15,16 +16,8 @@ from yakusu.model.ensemble import members_of
 from yakusu.model.linear import padded_length
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import (
-    Decoder,
-    Pair,
-    Query,
-    Searches,
-    TargetScore,
-    Weights,
-    too_long,
-)
-from yakusu.search.forced import attention_weights, score_targets
+from yakusu.search.decoder import Decoder, IdPair, Query, Searches, TargetScore, too_long
+from yakusu.search.forced import forced_attention, score_targets
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
@@ -71,7 +64,7 @@ class TorchDecoder(Decoder):
         """See `Decoder.searches`; they begin with `Searches.results`."""
         return _TorchSearches(self, config, rules, batch)
 
-    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
+    def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
         for source, target in pairs:
             for side, ids in (("source", source), ("target", target)):
@@ -80,11 +73,11 @@ class TorchDecoder(Decoder):
         return score_targets(self.model, pairs, alternatives=alternatives, batch=batch)
 
     def attentions(
-        self, pairs: Sequence[Pair], roles: Collection[Role]
-    ) -> list[list[dict[Role, Weights]]]:
+        self, pairs: Sequence[IdPair], roles: Collection[Role]
+    ) -> list[list[dict[Role, Floats]]]:
         """See `Decoder.attentions`."""
         of_members = [
-            attention_weights(member, pairs, roles)
+            forced_attention(member, pairs, roles)
             for member in self.members
             if isinstance(member, Seq2Seq)
         ]

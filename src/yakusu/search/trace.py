@@ -12,8 +12,8 @@ class Extension(Generic[T]):
     """A hypothesis of a search: an open one of the previous step, and a further token.
 
     Attributes:
-        parent: Its index in `Step.open` of the previous step. At the first step, 0, or the number
-            of the sample.
+        parent: Its index in `TraceStep.open` of the previous step. At the first step, 0, or the
+            number of the sample.
         token: The last token, as an id or as text; that of a finished hypothesis is eos.
         log_prob: The log-probability of all tokens so far, in nats.
         score: Of a finished hypothesis, the score of the search; None: it has not ended.
@@ -26,7 +26,7 @@ class Extension(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Step(Generic[T]):
+class TraceStep(Generic[T]):
     """The hypotheses of a sentence after a step of the search.
 
     Attributes:
@@ -40,7 +40,7 @@ class Step(Generic[T]):
     finished: tuple[Extension[T], ...] = ()
     dropped: tuple[Extension[T], ...] = ()
 
-    def as_text(self, text: Callable[[T], str]) -> "Step[str]":
+    def as_text(self, text: Callable[[T], str]) -> "TraceStep[str]":
         """The step with each token as text."""
 
         def shown(extensions: tuple[Extension[T], ...]) -> tuple[Extension[str], ...]:
@@ -48,7 +48,7 @@ class Step(Generic[T]):
                 Extension(e.parent, text(e.token), e.log_prob, e.score) for e in extensions
             )
 
-        return Step(shown(self.open), shown(self.finished), shown(self.dropped))
+        return TraceStep(shown(self.open), shown(self.finished), shown(self.dropped))
 
 
 def best_first(finished: Iterable[Extension[T]]) -> tuple[Extension[T], ...]:
@@ -56,4 +56,4 @@ def best_first(finished: Iterable[Extension[T]]) -> tuple[Extension[T], ...]:
     return tuple(sorted(finished, key=lambda h: (h.score or 0.0, h.log_prob), reverse=True))
 
 
-Trace = tuple[Step[str], ...]  # of one search
+Trace = tuple[TraceStep[str], ...]  # of one search

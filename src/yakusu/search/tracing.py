@@ -11,7 +11,7 @@ from torch import Tensor
 from yakusu.data.vocabulary import EOS
 from yakusu.search.candidates import Candidates
 from yakusu.search.config import SearchConfig
-from yakusu.search.trace import Extension, Step, best_first
+from yakusu.search.trace import Extension, TraceStep, best_first
 
 
 class Tracer:
@@ -22,7 +22,7 @@ class Tracer:
         config: Settings of the search.
     """
 
-    def __init__(self, traces: Sequence[list[Step[int]] | None], config: SearchConfig) -> None:
+    def __init__(self, traces: Sequence[list[TraceStep[int]] | None], config: SearchConfig) -> None:
         self.traces = traces
         # At first, all hypotheses are equal, or the samples are in order.
         self._open = [list(range(config.n_slots)) for _ in traces]  # slots of the open hypotheses
@@ -50,7 +50,7 @@ class Tracer:
                 continue
             next_, kept = chosen[row].tolist(), log_probs[row].tolist()
             step = _step(candidates.of(row), scores[row], self._open[sentence], next_, kept)
-            if step != Step():  # no token may follow
+            if step != TraceStep():  # no token may follow
                 trace.append(step)
             self._open[sentence] = [k for k, own in enumerate(kept) if own > -math.inf]
 
@@ -61,7 +61,7 @@ def _step(
     parents: list[int],
     chosen: list[int],
     kept: list[float],
-) -> Step[int]:
+) -> TraceStep[int]:
     """A step of one sentence.
 
     Args:
@@ -82,7 +82,7 @@ def _step(
         for place, own in zip(chosen, kept, strict=True)
         if place in found and found[place].score is None
     ]
-    return Step(
+    return TraceStep(
         tuple(each for each, is_open in next_ if is_open),
         best_first(ended),
         tuple(each for each, is_open in next_ if not is_open),

@@ -12,14 +12,11 @@ The tree is the automaton of Aho and Corasick (1975).
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from yakusu.arrays import Array
 from yakusu.data.lines.words import is_joined
-
-Array: TypeAlias = NDArray[Any]
 
 EXCLUDED = 1  # the event of an excluded phrase; that of phrase i to include is 2 << i
 MARK, LETTER, OTHER, FIRST = range(4)  # symbols: boundary, characters of no phrase, of phrases

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from langcodes import Language, tag_is_valid
 
-from yakusu.data.languages import closest, shown
+from yakusu.data.languages import closest, listed_codes
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Step:
+class RouteStep:
     """A translator for one language pair, and the name of its model."""
 
     name: str
@@ -42,7 +42,7 @@ def language_name(code: str) -> str:
 
 
 # One step, two through a pivot language, or none: the text is in the target language already.
-Route = Sequence[Step]
+Route = Sequence[RouteStep]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Catalog:
         steps: The translators, those of the first model first.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[RouteStep, ...]
 
     @cached_property
     def routes(self) -> dict[tuple[str, str], list[Route]]:
@@ -104,7 +104,7 @@ class Catalog:
             raise RefusedError(
                 400,
                 f"{wanted} is not available as a target language from {given}: choose one of "
-                f"{shown(targets)}",
+                f"{listed_codes(targets)}",
             )
         return source, _only(target, found, targets)
 
@@ -142,11 +142,11 @@ def _only(wanted: str, found: Sequence[str], known: Sequence[str]) -> str:
     """
     if len(found) == 1:
         return found[0]
-    choices = " or ".join(found) or f"one of {shown(known)}"
+    choices = " or ".join(found) or f"one of {listed_codes(known)}"
     raise RefusedError(400, f"{wanted} is not supported: choose {choices}")
 
 
-class Models:
+class ReloadedModels:
     """Model folders that are opened again when they are replaced.
 
     Args:
@@ -184,7 +184,7 @@ class Models:
     def _catalog(self) -> Catalog:
         return Catalog(tuple(step for steps in self._steps.values() for step in steps))
 
-    def _open(self, name: str) -> tuple[Step, ...]:
+    def _open(self, name: str) -> tuple[RouteStep, ...]:
         folder = self._folders[name]
         try:
             translator = Translator.load(folder, engine=self._engine)
@@ -199,7 +199,7 @@ class Models:
         if unknown := [each for each in every if "" in each.languages]:
             pair = "-".join(code or "?" for code in unknown[0].languages)
             raise ModelError(f"{folder}: its config.json has no language codes ({pair}): add them")
-        return tuple(Step(name, each) for each in every)
+        return tuple(RouteStep(name, each) for each in every)
 
 
 def _check_engine(folder: Path) -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 from pydantic import Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from yakusu.config import Config, apply_override, fault_keys, fault_message, fault_place, nearest
+from yakusu.config import (
+    Config,
+    apply_override,
+    did_you_mean,
+    fault_keys,
+    fault_message,
+    fault_place,
+)
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
 
@@ -165,4 +172,6 @@ def _problem(fault: ErrorDetails, keys: Sequence[str]) -> str:
     *groups, key = keys
     owner: type[Config] = Limits if groups else ServeConfig
     section = "".join(f"{group}." for group in groups)
-    return f"unknown key '{section}{key}': {nearest(key, [*owner.model_fields], section=section)}"
+    return (
+        f"unknown key '{section}{key}': {did_you_mean(key, [*owner.model_fields], section=section)}"
+    )

@@ -22,11 +22,11 @@ class RefusedError(YakusuError):
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
-def invalid(problem: str) -> RefusedError:
+def invalid_request(problem: str) -> RefusedError:
     """A parameter is missing or wrong: "Invalid request: ..."."""
     return RefusedError(400, f"Invalid request: {problem}")
 
 
 def missing(name: str) -> RefusedError:
     """A required parameter is not given."""
-    return invalid(f"missing {name} parameter")
+    return invalid_request(f"missing {name} parameter")

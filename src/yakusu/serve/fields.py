@@ -11,7 +11,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError, invalid
+from yakusu.serve.errors import RefusedError, invalid_request
 
 _FILES = "multipart/form-data"
 
@@ -48,7 +48,7 @@ class Fields:
         if value is None:
             return default
         if isinstance(value, bool | list | dict | UploadFile):
-            raise invalid(f"{name} parameter is not a string")
+            raise invalid_request(f"{name} parameter is not a string")
         return str(value)
 
     def required(self, name: str) -> str:
@@ -65,7 +65,7 @@ class Fields:
         """The error of a parameter that is required."""
         is_unlabelled = self._body.lstrip().startswith(b"{")
         advice = ": send JSON with Content-Type: application/json" if is_unlabelled else ""
-        return invalid(f"missing {name} parameter{advice}")
+        return invalid_request(f"missing {name} parameter{advice}")
 
     def number(self, name: str, *, most: int) -> int:
         """The value of a parameter that is a number of at least 0; 0 if it is not given.
@@ -79,9 +79,9 @@ class Fields:
         except ValueError:
             number = None
         if number is None:
-            raise invalid(f"{name} parameter is not a number")
+            raise invalid_request(f"{name} parameter is not a number")
         if number > most:
-            raise invalid(f"{name} parameter must be <= {most}")
+            raise invalid_request(f"{name} parameter must be <= {most}")
         return max(0, number)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import mkdtemp
 
 from yakusu.documents.registry import SUFFIXES
-from yakusu.serve.errors import RefusedError, invalid
+from yakusu.serve.errors import RefusedError, invalid_request
 
 _SECONDS = 1800.0  # for which a translation is kept
 _UNSAFE = re.compile(r"[^\w .()-]+")
@@ -81,11 +81,13 @@ def safe_name(given: str | None) -> str:
         RefusedError: There is no name, or its suffix is not that of a document format.
     """
     if not given:
-        raise invalid("empty file")
+        raise invalid_request("empty file")
     name = PureWindowsPath(PurePosixPath(given).name).name
     path = PurePosixPath(_UNSAFE.sub("_", name).lstrip("."))
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise invalid(f"file format not supported: use one of {', '.join(sorted(SUFFIXES))}")
+        raise invalid_request(
+            f"file format not supported: use one of {', '.join(sorted(SUFFIXES))}"
+        )
     stem = path.stem.encode()[:_LONGEST].decode(errors="ignore").strip()
     return (stem or "document") + suffix

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from yakusu.engine.pool import Finished
+from yakusu.engine.pool import Waitable
 
 T = TypeVar("T")
 
@@ -59,6 +59,6 @@ class _LoopEvent:
             self._future.set_result(None)
 
 
-def event() -> Finished:
+def event() -> Waitable:
     """What the calling function waits for: blocking, except on the event loop."""
     return _LoopEvent() if isinstance(getcurrent(), _OnLoop) else Event()

@@ -20,12 +20,12 @@ from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 from yakusu.pipeline.documents import translate_files
 from yakusu.serve.catalog import language_name
-from yakusu.serve.errors import RefusedError, invalid, missing
+from yakusu.serve.errors import RefusedError, invalid_request, missing
 from yakusu.serve.fields import Fields
 from yakusu.serve.files import safe_name
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.schemas import LIBRE
-from yakusu.serve.service import Languages, Service
+from yakusu.serve.service import RequestLanguages, Service
 from yakusu.serve.texts import along, is_little, translate_html
 
 router = APIRouter()
@@ -81,14 +81,14 @@ def _texts(fields: Fields) -> list[str]:
         raise fields.missing("q")
     texts = given if isinstance(given, list) else [given]
     if not all(isinstance(text, str) for text in texts):
-        raise invalid("q parameter is not a string or a list of strings")
+        raise invalid_request("q parameter is not a string or a list of strings")
     if fields.is_json:
         return texts
     return [text.replace("\r\n", "\n") for text in texts]
 
 
 def _translation(
-    kind: str, found: Languages, texts: Sequence[str], n: int
+    kind: str, found: RequestLanguages, texts: Sequence[str], n: int
 ) -> Callable[[Event], list[list[str]]]:
     """A function that returns the best translations of each text."""
     if kind == "text":
@@ -165,7 +165,7 @@ def _stored(content: bytes, path: Path) -> Path:
 
 def _translate_file(
     metrics: Metrics,
-    languages: Languages | Callable[[Sequence[str]], Languages],
+    languages: RequestLanguages | Callable[[Sequence[str]], RequestLanguages],
     source: Path,
     target: Path,
     cancelled: Event,

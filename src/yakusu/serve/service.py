@@ -13,20 +13,20 @@ from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
-from yakusu.serve.catalog import Catalog, Models, Route
+from yakusu.serve.catalog import Catalog, ReloadedModels, Route
 from yakusu.serve.config import ServeConfig
-from yakusu.serve.errors import invalid
+from yakusu.serve.errors import invalid_request
 from yakusu.serve.fields import Fields, read_fields
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.monitoring import Metrics
-from yakusu.serve.work import Work
+from yakusu.serve.work import RunningRequests
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Languages:
+class RequestLanguages:
     """The language pair of a request.
 
     Attributes:
@@ -59,8 +59,8 @@ class Service:
         self.pool = Pool(engine.n_threads, finished=event)
         if config.suggestions:
             _check_writable(Path(config.suggestions))
-        self.models = Models(folders, engine, self.pool)
-        self.work = Work(config.limits.waiting)
+        self.models = ReloadedModels(folders, engine, self.pool)
+        self.work = RunningRequests(config.limits.waiting)
         self.files = Files(config.limits.kept)
         self.metrics = Metrics(lambda: self.work.n)
 
@@ -88,7 +88,7 @@ class Service:
         """
         self.access.check(key, request.client.host if request.client else "")
 
-    def languages(self, fields: Fields, texts: Sequence[str]) -> Languages:
+    def languages(self, fields: Fields, texts: Sequence[str]) -> RequestLanguages:
         """The language pair of a request.
 
         Raises:
@@ -99,14 +99,14 @@ class Service:
 
     def route(
         self, source: str, target: str, texts: Sequence[str], *, model: str = ""
-    ) -> Languages:
+    ) -> RequestLanguages:
         """The models for a language pair; a source "auto" is identified in the texts."""
         catalog, detected = self.catalog, None
         if source == "auto":
             detected = self.detect(texts)[0]
             source = detected.language
         pair = catalog.pair(source, target)
-        return Languages(pair, catalog.route(*pair, model), detected)
+        return RequestLanguages(pair, catalog.route(*pair, model), detected)
 
     def detect(self, texts: Sequence[str]) -> list[Detected]:
         """The source languages of the models in which the texts may be, the most probable first."""
@@ -130,7 +130,9 @@ class Service:
         )
         for size, limit, what in counted:
             if size > limit:
-                raise invalid(f"request ({size} {what}) exceeds text limit ({limit} {what})")
+                raise invalid_request(
+                    f"request ({size} {what}) exceeds text limit ({limit} {what})"
+                )
         if self.config.log_text:
             for text in texts:
                 _log.warning("text: %r", text)

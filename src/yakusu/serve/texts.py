@@ -14,7 +14,7 @@ from yakusu.serve.work import AbandonedError
 _BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever charset it declares
 _LITTLE, _LITTLE_LINES = 1000, 8  # characters; lines
 T = TypeVar("T")
-TranslateTexts = Callable[[Sequence[str]], list[list[str]]]
+TranslateNBest = Callable[[Sequence[str]], list[list[str]]]
 
 
 def is_little(texts: Sequence[str], n: int = 1) -> bool:
@@ -49,7 +49,7 @@ def best_texts(route: Route, texts: Sequence[str], cancelled: Event) -> Sequence
     return texts
 
 
-def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateTexts:
+def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
     """A function that returns the `n` best translations of each text.
 
     Args:
@@ -71,7 +71,7 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateTexts:
     return translate
 
 
-def translate_html(source: str, translate: TranslateTexts) -> list[str]:
+def translate_html(source: str, translate: TranslateNBest) -> list[str]:
     """Translate a page or a fragment, and keep its tags.
 
     Args:

@@ -11,16 +11,16 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from yakusu.config import nearest
+from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
 from yakusu.serve.catalog import Route
-from yakusu.serve.errors import invalid
+from yakusu.serve.errors import invalid_request
 from yakusu.serve.fields import parse_json, read_body
 from yakusu.serve.libre import service_of
 from yakusu.serve.schemas import object_route
-from yakusu.serve.service import Languages, Service
+from yakusu.serve.service import RequestLanguages, Service
 from yakusu.serve.texts import best_texts, complete, is_little, n_best
 from yakusu.translator import Translator
 from yakusu.translator.request import Request as Sentence
@@ -146,7 +146,7 @@ async def stream_lines(request: Request) -> StreamingResponse:
     """Translate a text line by line: an event for each line when it is translated."""
     service, body, found = await _read(request, TranslateBody)
     if body.prefix or body.include:
-        raise invalid("prefix and include are for single sentences: use /v1/translate")
+        raise invalid_request("prefix and include are for single sentences: use /v1/translate")
     _check_settings(found.route, body, service)
 
     def lines(cancelled: Event) -> Iterator[Object]:
@@ -223,7 +223,7 @@ async def attention(request: Request) -> JSONResponse:
 # ---- requests ------------------------------------------------------------------------------------
 
 
-async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Languages]:
+async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, RequestLanguages]:
     """Read a request, check the limits, and find the models.
 
     Raises:
@@ -234,12 +234,12 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Lang
     try:
         body = kind.model_validate(values)
     except ValidationError as error:
-        raise invalid(_problem(error.errors()[0], kind)) from error
+        raise invalid_request(_problem(error.errors()[0], kind)) from error
     service.count(request, body.api_key)
     service.check_texts([body.text], more=body.texts)
     found = service.route(body.source, body.target, [body.text], model=body.model)
     if not found.route:
-        raise invalid(f"the text is in the target language, {found.codes[1]}")
+        raise invalid_request(f"the text is in the target language, {found.codes[1]}")
     return service, body, found
 
 
@@ -247,16 +247,16 @@ def _problem(fault: ErrorDetails, kind: type[_Body]) -> str:
     """What is wrong with a body."""
     key = ".".join(map(str, fault["loc"]))[:_LONGEST]
     if fault["type"] == "extra_forbidden":
-        return f"unknown parameter '{key}': {nearest(key, [*kind.model_fields])}"
+        return f"unknown parameter '{key}': {did_you_mean(key, [*kind.model_fields])}"
     return f"{key}: {fault['msg']}" if key else fault["msg"]
 
 
-def _answer(found: Languages, values: Object) -> JSONResponse:
+def _answer(found: RequestLanguages, values: Object) -> JSONResponse:
     """The answer for a language pair; encoding much of it takes time, not on the event loop."""
     return JSONResponse(_languages(found) | values)
 
 
-def _languages(found: Languages) -> Object:
+def _languages(found: RequestLanguages) -> Object:
     detected = found.detected and found.detected._asdict()
     return {**_described(found.codes, found.route), "detected": detected}
 
@@ -269,7 +269,7 @@ def _only(route: Route) -> Translator:
     """
     if len(route) > 1:
         pivot = route[0].languages[1]
-        raise invalid(f"the pair is translated through {pivot}: request its two steps")
+        raise invalid_request(f"the pair is translated through {pivot}: request its two steps")
     return route[0].translator
 
 
@@ -281,16 +281,18 @@ def _check_settings(route: Route, body: TranslateBody, service: Service) -> None
     """
     limits = service.limits
     if body.n_best > limits.alternatives + 1:
-        raise invalid(f"n_best must be <= {limits.alternatives + 1}")
+        raise invalid_request(f"n_best must be <= {limits.alternatives + 1}")
     phrases = [*body.include, *body.exclude, *body.protect, *body.glossary]
     if len(phrases) > limits.terms:
-        raise invalid(f"request has {len(phrases)} terms and phrases: the limit is {limits.terms}")
+        raise invalid_request(
+            f"request has {len(phrases)} terms and phrases: the limit is {limits.terms}"
+        )
     if body.trace and len(body.text) > limits.traced:
-        raise invalid(
+        raise invalid_request(
             f"text ({len(body.text)} characters) exceeds the limit for trace ({limits.traced})"
         )
     if len(route) > 1 and (body.glossary or body.protect):
-        raise invalid("glossary and protect work only for pairs with a model of their own")
+        raise invalid_request("glossary and protect work only for pairs with a model of their own")
 
 
 def _configured(route: Route, body: TranslateBody) -> Translator:

@@ -21,7 +21,7 @@ class AbandonedError(Exception):
     """The client has closed the connection, or the time limit is exceeded."""
 
 
-class Work:
+class RunningRequests:
     """Translations that are running, in threads or on the event loop.
 
     Args:

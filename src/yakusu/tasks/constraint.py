@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.brackets import MAX_DEPTH, is_tag
 from yakusu.data.vocabulary import UNK
-from yakusu.search.constraint import Flags, Ints
 
 MAX_CHAIN = 12  # consecutive opening brackets; at most 6 in the Penn Treebank sample and in GUM
 _OTHER = -1  # a token that does not open (or close) a bracket
@@ -63,7 +63,7 @@ class TreeConstraint:
         self.started = False
         self.labels = np.empty((1, 0), dtype=np.int64)  # (K, D), the open brackets
 
-    def allowed(self, left: Ints) -> Flags:
+    def allowed(self, left: Longs) -> Flags:
         """Whether each token may follow each hypothesis: (K, V - 1)."""
         rules, inside = self.rules, self.depth > 0
         need = self.remaining + self.depth + 1  # (K,)
@@ -86,13 +86,13 @@ class TreeConstraint:
         )
         return flags
 
-    def _open_label(self) -> Ints:
+    def _open_label(self) -> Longs:
         """The label of the innermost open bracket (K,), or _NO_LABEL."""
         padded = np.pad(self.labels, ((0, 0), (1, 0)), constant_values=_NO_LABEL)  # (K, 1 + D)
-        labels: Ints = padded[np.arange(len(padded)), self.depth]
+        labels: Longs = padded[np.arange(len(padded)), self.depth]
         return labels
 
-    def follow(self, beams: Ints, ids: Ints) -> None:
+    def follow(self, beams: Longs, ids: Longs) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
         opened = self.rules.opens[ids]  # (K',)
         depth = self.depth[beams]

@@ -69,7 +69,7 @@ class Matches:
         return [Score(name, value, signature) for name, value in zip(names, values, strict=True)]
 
 
-def compare(predicted: Sequence["Tree"], true: Sequence["Tree"]) -> list[Matches]:
+def compare_trees(predicted: Sequence["Tree"], true: Sequence["Tree"]) -> list[Matches]:
     """Compare predicted with true trees, sentence by sentence.
 
     Raises:

@@ -129,9 +129,9 @@ class TranslationTask(Task):
         lowercase: bool,
         language: str,
     ) -> "Score":
-        from yakusu.metrics import score  # loads sacrebleu
+        from yakusu.metrics import score_translations  # loads sacrebleu
 
-        (bleu,) = score(
+        (bleu,) = score_translations(
             hypotheses,
             references,
             metrics=("bleu",),
@@ -165,9 +165,9 @@ class ParsingTask(Task):
         return " ".join(linearise(line))
 
     def normalise_target(self, target: str, source: str) -> str:
-        from yakusu.data.trees import one_line, tree_over  # needs the extra 'parse'
+        from yakusu.data.trees import tree_line, tree_over  # needs the extra 'parse'
 
-        return one_line(tree_over(tree_words(source), target))
+        return tree_line(tree_over(tree_words(source), target))
 
     def postprocess(self, output: str, source: str) -> str:
         words = tree_words(source)
@@ -189,7 +189,7 @@ class ParsingTask(Task):
         language: str,
     ) -> "Score":
         from yakusu.data.trees import tree_of  # needs the extra 'parse'
-        from yakusu.tasks.evalb import compare, total
+        from yakusu.tasks.evalb import compare_trees, total
 
         trees, true_trees = ([tree_of(line) for line in side] for side in (hypotheses, references))
-        return total(compare(trees, true_trees)).scores()[0]
+        return total(compare_trees(trees, true_trees)).scores()[0]

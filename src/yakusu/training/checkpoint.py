@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import save_folder, verify_folder
 from yakusu.model.base import Seq2Seq
-from yakusu.training.config import Engine
+from yakusu.training.config import TrainingEngine
 from yakusu.training.distributed import Group, full_tensors, shard_like
 from yakusu.training.moving_average import MovingAverage
 from yakusu.training.state import TrainerState, read_state, write_state
@@ -136,7 +136,7 @@ class RunCheckpoints:
             if step_of(other) not in needed:
                 shutil.rmtree(other, ignore_errors=True)
 
-    def restore(self, say: Callable[[str], None], *, engine: Engine) -> TrainerState | None:
+    def restore(self, say: Callable[[str], None], *, engine: TrainingEngine) -> TrainerState | None:
         """Restore weights and moments from the newest intact checkpoint.
 
         Args:

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from yakusu.config import Config
 
-Engine = Literal["torch", "native"]
+TrainingEngine = Literal["torch", "native"]
 Frozen = Literal["embeddings", "encoder", "decoder"]
 
 
@@ -35,7 +35,9 @@ class TrainingConfig(Config):
     checkpoint_minutes: float = Field(10.0, ge=0)  # save additionally this often; 0: never
     checkpoint_steps: int = Field(0, ge=0)  # save additionally this often; 0: never
     best_by: Literal["score", "perplexity"] = "score"  # dev score: BLEU, or F1 for a parser
-    engine: Engine = "torch"  # translates the dev set; "native": the compiled engine, on the CPU
+    engine: TrainingEngine = (
+        "torch"  # translates the dev set; "native": the compiled engine, on the CPU
+    )
     log_steps: int = Field(50, ge=1)
     max_skipped: int = Field(20, ge=0)  # steps that may be skipped for a non-finite gradient
     max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops

@@ -89,35 +89,37 @@ def counting() -> Iterator[FlopCounterMode]:
         yield counter
 
 
-Shape = Sequence[int]
+_Shape = Sequence[int]
 
 
-def _product_in_place(_sum: Shape, a: Shape, b: Shape, *_: Any, out_shape: Any) -> int:
+def _product_in_place(_sum: _Shape, a: _Shape, b: _Shape, *_: Any, out_shape: Any) -> int:
     """A product of (n, m) and (m, k) that is added to a matrix, as in the loss."""
     return 2 * prod(a) * b[1]
 
 
-def _lstm(x: Shape, w_x: Shape, w_h: Shape, *_: Any, out_shape: Any) -> int:
+def _lstm(x: _Shape, w_x: _Shape, w_h: _Shape, *_: Any, out_shape: Any) -> int:
     """One direction of an LSTM layer of oneDNN on x (T, B, D), which torch does not count."""
     return 2 * x[0] * x[1] * (prod(w_x) + prod(w_h))
 
 
-def _lstm_backward(x: Shape, w_x: Shape, w_h: Shape, *_: Any, out_shape: Any) -> int:
+def _lstm_backward(x: _Shape, w_x: _Shape, w_h: _Shape, *_: Any, out_shape: Any) -> int:
     """The gradients of x, of the hidden states and of the weights."""
     return 2 * _lstm(x, w_x, w_h, out_shape=None)
 
 
-def _attention(q: Shape, k: Shape, v: Shape, *_args: Any, **_named: Any) -> int:
+def _attention(q: _Shape, k: _Shape, v: _Shape, *_args: Any, **_named: Any) -> int:
     """Fused attention of queries (B, H, T, d_k) to keys (B, H, S, d_k) and their values."""
     return 2 * prod(q[:-1]) * k[-2] * (q[-1] + v[-1])
 
 
-def _attention_backward(_grad: Shape, *qkv: Any, **_named: Any) -> int:
+def _attention_backward(_grad: _Shape, *qkv: Any, **_named: Any) -> int:
     """The gradient of fused attention; recomputing the weights is not counted."""
     return 2 * _attention(*qkv)
 
 
-def _convolution_backward(grad: Shape, _x: Shape, weight: Shape, *rest: Any, out_shape: Any) -> int:
+def _convolution_backward(
+    grad: _Shape, _x: _Shape, weight: _Shape, *rest: Any, out_shape: Any
+) -> int:
     """Each gradient costs as much as the forward pass: 2 x outputs x weights of one output.
 
     torch's own formula ignores the groups of a depthwise convolution.

@@ -14,7 +14,7 @@ from yakusu.data.batches import BatchConfig
 from yakusu.device import MadeBy, made_by, out_of_memory
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import read_json, write_json
-from yakusu.training.config import Engine, TrainingConfig
+from yakusu.training.config import TrainingConfig, TrainingEngine
 
 VERSION = 1  # of state.json
 
@@ -62,7 +62,7 @@ class TrainerState:
     made_by: MadeBy
     batch_tokens: int = 0
     pass_tokens: int = 0
-    engine: Engine = "torch"
+    engine: TrainingEngine = "torch"
     version: int = VERSION
 
     @classmethod

@@ -120,7 +120,7 @@ def _nll(loss: ModelLoss, model: Seq2Seq, pairs: Pairs, indices: Indices) -> flo
     return sum(_nll(loss, model, pairs, half) for half in np.array_split(indices, 2))
 
 
-class Sums(NamedTuple):
+class StepSums(NamedTuple):
     """Sums over the target tokens of a step and all processes, in nats."""
 
     smoothed: float
@@ -165,7 +165,7 @@ class Step:
         self.pass_tokens = pass_tokens if group.size == 1 else 0
         self.batches = joined(batches, pairs, self.pass_tokens)
         self.n_tokens = int(sum(pairs.tgt.lengths_of(batch).sum() for batch in batches))
-        self.sums = Sums(0.0, 0.0, self.n_tokens)
+        self.sums = StepSums(0.0, 0.0, self.n_tokens)
         self.done = False
         self._loss, self._model, self._group, self._seed = loss, model, group, seed
         self._n_parts = 1  # each batch is computed in this many parts
@@ -199,7 +199,7 @@ class Step:
         if self._group.size > 1 and not is_sharded(self._loss):
             filler = self._filler
             sync_gradients(self._loss, self._group, filler.src, filler.tgt)
-        self.sums, self.done = Sums(smoothed, nll, self.n_tokens), True
+        self.sums, self.done = StepSums(smoothed, nll, self.n_tokens), True
 
     def mean(self, loss: Loss, weight: int) -> Tensor:
         """Return the contribution of a batch to the mean loss of the step, and add up its sums.

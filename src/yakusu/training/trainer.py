@@ -39,7 +39,7 @@ from yakusu.training.state import (
     seed_step,
     skipped_too_often,
 )
-from yakusu.training.step import ModelLoss, Step, Sums, dev_perplexity
+from yakusu.training.step import ModelLoss, Step, StepSums, dev_perplexity
 
 _LOG_SECONDS = 60.0  # log at least this often
 
@@ -112,7 +112,7 @@ class Trainer:
         )
         self.state = TrainerState.new(config, data.batches, self.device, self.group.size)
         self._pairs = data.train  # of the current epoch
-        self._since_log: list[Sums] = []
+        self._since_log: list[StepSums] = []
         self._seconds_unsaved = 0.0
 
     def run(self) -> str:

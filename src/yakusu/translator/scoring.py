@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.search.decoder import Alternative, Decoder
-from yakusu.translator.reading.planner import Given
+from yakusu.translator.reading.planner import GivenPair
 from yakusu.translator.writing.details import Alternatives, with_spans
 
 
@@ -40,7 +40,7 @@ class Scorer:
     penalty: Callable[[int], float]
 
     def score(
-        self, pairs: Sequence[Given], first: int, *, alternatives: int, batch: int
+        self, pairs: Sequence[GivenPair], first: int, *, alternatives: int, batch: int
     ) -> Iterator[Scored]:
         """Score pairs of texts; see `Decoder.score`. `first` is the line number of the first pair.
 

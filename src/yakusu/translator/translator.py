@@ -19,7 +19,7 @@ from threading import Event
 
 from yakusu.data.corpus import aligned
 from yakusu.data.files.text import window_size, windows
-from yakusu.data.languages import closeness, shown
+from yakusu.data.languages import closeness, listed_codes
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.spans import SpanFinder
@@ -38,7 +38,7 @@ from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
-from yakusu.translator.writing.writer import Writer
+from yakusu.translator.writing.writer import TranslationWriter
 
 
 class Translator:
@@ -99,7 +99,7 @@ class Translator:
             search=search,
             longest=longest,
         )
-        self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
+        self._writer = TranslationWriter(decoder, tokenizer, task=self.task, language=target)
 
     @property
     def search(self) -> SearchConfig:
@@ -209,7 +209,7 @@ class Translator:
             ModelError: Several languages are possible.
         """
         if self.targets and not self.tokenizer.language:
-            choices = shown(self.targets)
+            choices = listed_codes(self.targets)
             raise ModelError(
                 f"the model has several target languages: choose one of {choices} (--to)"
             )

@@ -11,7 +11,7 @@ from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.file import open_compressed, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
-from yakusu.vectors.sources import Given, Source, opened
+from yakusu.vectors.sources import GivenVectors, VectorSource, open_source
 
 _MOST_LOST = 0.5  # of the variance of vectors that are added
 
@@ -34,7 +34,7 @@ class Appended:
 
 def append(
     path: str | Path,
-    source: Source,
+    source: VectorSource,
     *,
     words: str | Path | None = None,
     progress: Progress | None = None,
@@ -57,7 +57,7 @@ def append(
         ModelError: The file is missing, in another format, truncated or corrupted.
     """
     path, old = Path(path), open_compressed(path, verified=True)
-    given = opened(source, words, progress or Silent())
+    given = open_source(source, words, progress or Silent())
     made = _joined(path, old, given)
     share = _share_lost(made, given, len(old))
     if share > _MOST_LOST:
@@ -69,7 +69,7 @@ def append(
     return Appended(len(given.vectors), len(made), share, path.stat().st_size)
 
 
-def _joined(path: Path, old: CompressedMatrix, given: Given) -> CompressedMatrix:
+def _joined(path: Path, old: CompressedMatrix, given: GivenVectors) -> CompressedMatrix:
     """Return the old vectors followed by the new ones."""
     if not isinstance(old, CompressedVectors):
         if given.words is not None:
@@ -85,7 +85,7 @@ def _joined(path: Path, old: CompressedMatrix, given: Given) -> CompressedMatrix
     return CompressedVectors.of([*old.words, *given.words], extended(old, given.vectors))
 
 
-def _share_lost(made: CompressedMatrix, given: Given, begin: int) -> float:
+def _share_lost(made: CompressedMatrix, given: GivenVectors, begin: int) -> float:
     """Measure the loss of the vectors that were added from row `begin` on."""
     error = away = 0.0
     for rows in blocks(len(given.vectors)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles
 from yakusu.errors import DataError
 from yakusu.vectors.outcomes import TaskResult
 
@@ -67,7 +67,7 @@ def paired_difference(
     return Interval(difference, float(low), float(high))
 
 
-def _resamples(n_items: int, n_samples: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _resamples(n_items: int, n_samples: int, rng: np.random.Generator) -> Iterator[Doubles]:
     """Yield how often each resample contains each item, (B, N), some resamples at a time."""
     size = max(1, _TOGETHER // n_items)
     for begin in range(0, n_samples, size):

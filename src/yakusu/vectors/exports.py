@@ -21,7 +21,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from yakusu.compress.blocks import Matrix, numbered
+from yakusu.compress.blocks import Matrix, row_blocks
 from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 from yakusu.folder import write_file
@@ -151,7 +151,7 @@ def _check_words(form: Form, words: Iterable[str]) -> None:
 
 
 def _rows(vectors: CompressedMatrix, tracker: Tracker) -> Iterator[Vectors]:
-    for numbers in numbered(len(vectors)):
+    for numbers in row_blocks(len(vectors)):
         yield vectors.rows(numbers)
         tracker.advance(len(numbers))
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from yakusu.compress.budget import Choice
+from yakusu.compress.budget import SizeChoice
 
 
-def draw_trade_off(path: Path, choices: Sequence[Choice], made: tuple[float, float]) -> None:
+def draw_trade_off(path: Path, choices: Sequence[SizeChoice], made: tuple[float, float]) -> None:
     """Draw the loss of every M and K against the compression ratio, and mark one result.
 
     Args:

@@ -11,7 +11,7 @@ from typing import overload
 
 import numpy as np
 
-from yakusu.compress.container import damaged, read_arrays, verify, write_arrays
+from yakusu.compress.container import damaged, read_arrays, verify_container, write_arrays
 from yakusu.compress.storage import FORMAT, VERSION, CompressedMatrix, restored
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors import legacy
@@ -112,7 +112,7 @@ def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedMa
     except ValueError as error:
         raise damaged(path, str(error)) from error
     if verified:
-        verify(path)
+        verify_container(path)
     return matrix if words is None else CompressedVectors.joined(Words(words, len(matrix)), matrix)
 
 

@@ -23,12 +23,13 @@ from dataclasses import InitVar, dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any
+from typing import IO
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Array
 from yakusu.compress.blocks import ROWS, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
@@ -39,12 +40,11 @@ from yakusu.vectors.matrices import (
     open_matrix,
     unreadable,
 )
-from yakusu.vectors.matrixfile import MatrixFile, check_matrix
+from yakusu.vectors.matrixfile import MatrixFile, check_shape
 
-AnyArray = npt.NDArray[Any]
 Stream = IO[bytes] | gzip.GzipFile
 Place = Callable[[int], str]
-Row = tuple[bytes, bytes | memoryview]  # a word and its vector
+EncodedRow = tuple[bytes, bytes | memoryview]  # a word and its vector
 _NUMBER = np.dtype("<f4")
 _BYTES = 1 << 20  # read from a binary file at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
@@ -126,7 +126,7 @@ def read_vectors(
 
 def read_any(
     path: str | Path, *, words: str | Path | None, progress: Progress
-) -> WordVectors | MatrixFile | AnyArray:
+) -> WordVectors | MatrixFile | Array:
     """Read word vectors as `read_vectors`, or open a matrix (V, H) without checking its values."""
     path = Path(path)
     head = _head(path)
@@ -160,7 +160,7 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _array(path: Path, head: bytes) -> tuple[MatrixFile | AnyArray, list[str] | None] | None:
+def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | None] | None:
     """Return the matrix of a file of arrays, with its words if any; None for other files."""
     if matrix_format(head):
         return open_matrix(path), None
@@ -174,7 +174,7 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | AnyArray, list[str] | 
     return None
 
 
-def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
+def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     words = arrays.pop("words", None)
@@ -183,13 +183,13 @@ def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
             f"{path}: words have shape {words.shape} and type {words.dtype}: save V strings"
         )
     matrix = arrays[only_matrix(path, {name: array.shape for name, array in arrays.items()})]
-    check_matrix(path, matrix.shape, matrix.dtype)
+    check_shape(path, matrix.shape, matrix.dtype)
     native = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
     return native, None if words is None else words.tolist()
 
 
 def _joined(
-    path: Path, matrix: MatrixFile | AnyArray, words: list[str], source: str | Path
+    path: Path, matrix: MatrixFile | Array, words: list[str], source: str | Path
 ) -> WordVectors:
     if len(words) != len(matrix):
         listed = "" if source == path else f"{source} "
@@ -256,7 +256,7 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
     return WordVectors(words, vectors, place=place)
 
 
-def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[Row]]:
+def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[EncodedRow]]:
     """Return V (None without a header), H, the function that names rows, and the rows."""
     first = file.readline().removeprefix(codecs.BOM_UTF8)
     header = _HEADER.fullmatch(first)
@@ -295,7 +295,7 @@ def _is_text(sample: bytes, size: int) -> bool:
     return "\0" not in text
 
 
-def _text_rows(lines: Iterable[bytes], size: int, place: Place) -> Iterator[Row]:
+def _text_rows(lines: Iterable[bytes], size: int, place: Place) -> Iterator[EncodedRow]:
     for row, line in enumerate(lines):
         word, numbers = _split(line, size)
         values = _parsed(numbers)
@@ -333,7 +333,7 @@ def _parsed(numbers: bytes) -> npt.NDArray[np.float32]:
             return np.empty(0, _NUMBER)
 
 
-def _binary_rows(file: Stream, size: int, place: Place) -> Iterator[Row]:
+def _binary_rows(file: Stream, size: int, place: Place) -> Iterator[EncodedRow]:
     window, at, width = b"", 0, 4 * size
     for row in count():
         start = window.find(b" ", at) + 1

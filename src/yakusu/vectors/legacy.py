@@ -20,21 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from yakusu.compress.blocks import numbered
+from yakusu.arrays import Arrays, Shorts
+from yakusu.compress.blocks import row_blocks
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.container import Kind, damaged
+from yakusu.compress.container import ArrayType, damaged
 from yakusu.compress.digits import DigitCodes
 from yakusu.compress.entropy import EntropyCodes
-from yakusu.compress.lattice import Integers, Lattice, Tier, spans
+from yakusu.compress.lattice import Lattice, Tier, spans
 from yakusu.compress.packed import PackedCodes, bits_of, row_bytes
-from yakusu.compress.storage import FLOATS, MOST_CODES, CompressedMatrix, Precision
+from yakusu.compress.storage import FLOATS, MOST_CODES, CompressedMatrix, FloatPrecision
 from yakusu.errors import ModelError
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.words import Words
 
-Arrays = dict[str, npt.NDArray[Any]]
 _MAGIC = b"YAKUSUV1"
 _HEADER, _ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
 _HALF, _ENTROPY = 1, 2  # flags
@@ -72,7 +71,7 @@ def open_first_version(path: Path) -> CompressedVectors:
         matrix = _by_integers(arrays, sizes) if flags & _ENTROPY else _by_codes(arrays, sizes)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise damaged(path, "its arrays do not fit each other") from error
-    precision: Precision = "float16" if flags & _HALF else "float32"
+    precision: FloatPrecision = "float16" if flags & _HALF else "float32"
     return CompressedVectors.joined(words, replace(matrix, precision=precision))
 
 
@@ -100,25 +99,25 @@ def _check(arrays: Arrays, flags: int, sizes: list[int]) -> None:
     if not (flags < 4 and all(0 < size < _WIDEST for size in (v, h, m)) and k <= MOST_CODES):
         raise ValueError
     floats = FLOATS["float16" if flags & _HALF else "float32"]
-    kinds = {"mean": Kind(floats, (h,)), "basis": Kind(floats, (m, h))}
+    kinds = {"mean": ArrayType(floats, (h,)), "basis": ArrayType(floats, (m, h))}
     words = {
-        "text": Kind(np.dtype("u1"), (int(arrays["lengths"].astype(np.int64).sum()),)),
-        "lengths": Kind(np.dtype("<u2"), (v,)),
-        "order": Kind(np.dtype("<u4"), (v,)),
+        "text": ArrayType(np.dtype("u1"), (int(arrays["lengths"].astype(np.int64).sum()),)),
+        "lengths": ArrayType(np.dtype("<u2"), (v,)),
+        "order": ArrayType(np.dtype("<u4"), (v,)),
     }
     if flags & _ENTROPY:
         kinds |= words | _kinds_of_integers(arrays, v, m)
     else:
-        packed = Kind(np.dtype("u1"), (v, row_bytes(m, k)))
-        kinds |= {"weights": Kind(floats, (m, k)), **words, "packed": packed}
-    found = {name: Kind.of(array) for name, array in arrays.items()}
+        packed = ArrayType(np.dtype("u1"), (v, row_bytes(m, k)))
+        kinds |= {"weights": ArrayType(floats, (m, k)), **words, "packed": packed}
+    found = {name: ArrayType.of(array) for name, array in arrays.items()}
     if found != kinds or (k < 2) != bool(flags & _ENTROPY) or (flags & _ENTROPY and k):
         raise ValueError
     if not all(np.isfinite(arrays[name]).all() for name in kinds if arrays[name].dtype == floats):
         raise ValueError
 
 
-def _kinds_of_integers(arrays: Arrays, n_rows: int, n_components: int) -> dict[str, Kind]:
+def _kinds_of_integers(arrays: Arrays, n_rows: int, n_components: int) -> dict[str, ArrayType]:
     n_tiers = len(arrays["tiers"])
     sizes = arrays["sizes"].astype(np.int64)
     n_blocks = len(_blocks(_tiers(arrays, n_rows), n_rows))
@@ -126,12 +125,12 @@ def _kinds_of_integers(arrays: Arrays, n_rows: int, n_components: int) -> dict[s
     if offsets[0] or (np.diff(offsets) < 0).any() or sizes.min() < 1 or arrays["counts"].min() < 1:
         raise ValueError
     return {
-        "lowest": Kind(np.dtype("<i2"), (n_tiers, n_components)),
-        "sizes": Kind(np.dtype("<u2"), (n_tiers, n_components)),
-        "counts": Kind(np.dtype("<u2"), (int(sizes.sum()),)),
-        "tiers": Kind(np.dtype("<u4"), (n_tiers, 2)),
-        "offsets": Kind(np.dtype("<u4"), (n_blocks + 1,)),
-        "stream": Kind(np.dtype("<u4"), (int(offsets[-1]),)),
+        "lowest": ArrayType(np.dtype("<i2"), (n_tiers, n_components)),
+        "sizes": ArrayType(np.dtype("<u2"), (n_tiers, n_components)),
+        "counts": ArrayType(np.dtype("<u2"), (int(sizes.sum()),)),
+        "tiers": ArrayType(np.dtype("<u4"), (n_tiers, 2)),
+        "offsets": ArrayType(np.dtype("<u4"), (n_blocks + 1,)),
+        "stream": ArrayType(np.dtype("<u4"), (int(offsets[-1]),)),
     }
 
 
@@ -145,7 +144,7 @@ def _by_codes(arrays: Arrays, sizes: list[int]) -> CompressedMatrix:
     book = {name: arrays[name].astype(np.float64) for name in ("mean", "basis", "weights")}
     packed = PackedCodes(arrays["packed"], m, bits_of(k))
     codes = np.empty((v, m), np.min_scalar_type(k - 1))
-    for rows in numbered(v):
+    for rows in row_blocks(v):
         part = packed.rows(rows)
         if int(part.max()) >= k:
             raise ValueError
@@ -179,7 +178,7 @@ def _blocks(tiers: tuple[Tier, ...], n_rows: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _integers(arrays: Arrays, tiers: tuple[Tier, ...], n_rows: int) -> Integers:
+def _integers(arrays: Arrays, tiers: tuple[Tier, ...], n_rows: int) -> Shorts:
     """Decode all integers, (V, M)."""
     models, lowest, offsets = _models(arrays), arrays["lowest"], arrays["offsets"]
     coder_of = _constriction().stream.stack.AnsCoder

@@ -15,16 +15,12 @@ from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
-from yakusu.arrays import ArraysOnDisk
+from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.compress.blocks import Matrix, Rows
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.matrixfile import MatrixFile, listed
 from yakusu.vectors.parquet import ParquetMatrix
-
-AnyArray = npt.NDArray[Any]
-Kind = np.dtype[Any]
 
 _SAFETENSORS = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "bfloat16"}
 _BFLOAT16 = np.dtype("<u2")  # the upper half of a float32
@@ -112,7 +108,13 @@ class _Flat(MatrixFile):
     """Rows one after the other, from the byte `begin`; with `by_column`, columns."""
 
     def __init__(
-        self, path: Path, shape: Sequence[int], stored: Kind | str, begin: int, *, by_column: bool
+        self,
+        path: Path,
+        shape: Sequence[int],
+        stored: np.dtype[Any] | str,
+        begin: int,
+        *,
+        by_column: bool,
     ) -> None:
         bfloat16 = stored == "bfloat16"
         super().__init__(path, shape, "float32" if bfloat16 else np.dtype(stored).newbyteorder("="))
@@ -141,13 +143,13 @@ class _Flat(MatrixFile):
                 self._fill(file, found[begin:end], int(wanted[begin]) * self.shape[1])
         return self._native(found)
 
-    def _fill(self, file: BinaryIO, array: AnyArray, first: int) -> None:
+    def _fill(self, file: BinaryIO, array: Array, first: int) -> None:
         """Read an array from its first number on."""
         file.seek(self._begin + first * self._stored.itemsize)
         if file.readinto(array) < array.nbytes:  # type: ignore[attr-defined]
             raise DataError(f"{self.path} is truncated: copy the file again")
 
-    def _native(self, stored: AnyArray) -> Matrix:
+    def _native(self, stored: Array) -> Matrix:
         if self._stored == _BFLOAT16:
             upper = stored.astype(np.uint32)
             return np.left_shift(upper, 16, out=upper).view(np.float32)

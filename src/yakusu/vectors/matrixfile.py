@@ -31,7 +31,7 @@ class MatrixFile(StoredMatrix):
     """
 
     def __init__(self, path: Path, shape: Sequence[int], kind: np.dtype[Any] | str) -> None:
-        check_matrix(path, shape, kind)
+        check_shape(path, shape, kind)
         self.path, self.dtype = path, np.dtype(kind)
         self.shape = (int(shape[0]), int(shape[1]))
         self._finite = 0  # number of first rows that are known to be finite
@@ -88,7 +88,7 @@ class MatrixFile(StoredMatrix):
                 )
 
 
-def check_matrix(path: Path, shape: Sequence[int], kind: np.dtype[Any] | str) -> None:
+def check_shape(path: Path, shape: Sequence[int], kind: np.dtype[Any] | str) -> None:
     """Raise DataError if an array is not a matrix (V, H) of floats, or is empty."""
     if len(shape) == 2 and not shape[0]:
         raise DataError(f"{path} has no rows: choose a file with vectors")

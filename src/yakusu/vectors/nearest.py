@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Matrix, numbered
+from yakusu.arrays import Doubles, Integers
+from yakusu.compress.blocks import Matrix, row_blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.vectors.outcomes import Shares, TaskResult, result_of
 
-Rows = npt.NDArray[np.integer]
-Lookup = Callable[[Rows], Matrix]  # indices (n,) -> vectors (n, H)
+Lookup = Callable[[Integers], Matrix]  # indices (n,) -> vectors (n, H)
 
 
 @dataclass(frozen=True)
@@ -85,8 +83,8 @@ class Neighbours:
     found: Their n nearest words before compression, nearest first, (R, n).
     """
 
-    rows: Rows
-    found: Rows
+    rows: Integers
+    found: Integers
 
     @classmethod
     def of(
@@ -138,33 +136,33 @@ class Neighbours:
         return tuple(results)
 
 
-def _nearest_of(vectors: Matrix, rows: Rows, n: int, progress: Progress | None) -> Rows:
+def _nearest_of(vectors: Matrix, rows: Integers, n: int, progress: Progress | None) -> Integers:
     """Return the n words nearest to each of R rows by cosine, or all others if fewer, (R, n)."""
     n_words, origin = len(vectors), np.zeros(vectors.shape[1], dtype=vectors.dtype)
     with (progress or Silent()).track("finding neighbours", "words", n_words) as tracker:
         return nearest(vectors.__getitem__, origin, n_words, rows, min(n, n_words - 1), tracker)
 
 
-def _kept(before: Rows, after: Rows) -> Floats:
+def _kept(before: Integers, after: Integers) -> Doubles:
     """Return the share of the words in each row of `before` that `after` contains, (R,)."""
-    kept: Floats = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
+    kept: Doubles = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
     return kept
 
 
 def _mean(vectors: Lookup, n_words: int) -> Matrix:
-    total = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in numbered(n_words))
+    total = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in row_blocks(n_words))
     mean: Matrix = total / n_words
     return mean
 
 
-def _evenly(begin: int, end: int, most: int) -> Rows:
+def _evenly(begin: int, end: int, most: int) -> Integers:
     """Return at most `most` evenly spaced integers from range(begin, end)."""
     return np.linspace(begin, end - 1, min(most, end - begin)).round().astype(np.int64)
 
 
 def nearest(
-    vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tracker: Tracker
-) -> Rows:
+    vectors: Lookup, mean: Matrix, n_words: int, rows: Integers, n: int, tracker: Tracker
+) -> Integers:
     """Return the n words nearest to each of R rows by centred cosine, nearest first, (R, n).
 
     Ties are broken by the lower index.
@@ -172,7 +170,7 @@ def nearest(
     queries = unit(vectors(rows) - mean).astype(np.float32)
     found = np.full((len(rows), n), -1, dtype=np.int64)
     cosines = np.full((len(rows), n), -np.inf, dtype=np.float32)
-    for part in numbered(n_words):
+    for part in row_blocks(n_words):
         near = queries @ unit(vectors(part) - mean).astype(np.float32).T  # (R, candidates)
         near[rows[:, None] == part] = -np.inf
         at, which = np.nonzero(near > cosines[:, -1:])  # few, after the first candidates

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.axes import Floats
+from yakusu.arrays import Doubles
 
 
 class Outcomes(Protocol):
@@ -22,7 +22,7 @@ class Outcomes(Protocol):
         """Return the number of items."""
         ...
 
-    def scores(self, times: Floats) -> Floats:
+    def scores(self, times: Doubles) -> Doubles:
         """Return the score of each resample, (B,); NaN if it is undefined.
 
         Args:
@@ -35,15 +35,15 @@ class Outcomes(Protocol):
 class Shares:
     """The score is the mean of values from 0 to 1, (N,), such as right (1) or wrong (0)."""
 
-    values: Floats
+    values: Doubles
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def scores(self, times: Floats) -> Floats:
+    def scores(self, times: Doubles) -> Doubles:
         """Return the mean value of each resample."""
         with np.errstate(invalid="ignore"):
-            means: Floats = times @ self.values / times.sum(axis=1)
+            means: Doubles = times @ self.values / times.sum(axis=1)
         return means
 
 
@@ -51,13 +51,13 @@ class Shares:
 class Agreement:
     """The score is Spearman's rho of human scores and cosines, (N,) each; equal values tie."""
 
-    human: Floats
-    cosines: Floats
+    human: Doubles
+    cosines: Doubles
 
     def __len__(self) -> int:
         return len(self.human)
 
-    def scores(self, times: Floats) -> Floats:
+    def scores(self, times: Doubles) -> Doubles:
         """Return the rank correlation within each resample, with mean ranks for equal values."""
         middle = (times.sum(axis=1, keepdims=True) + 1) / 2  # (B, 1), the mean rank
         x, y = (ties.ranks(times) - middle for ties in self._ties)  # (B, N)
@@ -87,16 +87,16 @@ class _Ties:
     group: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, values: Floats) -> "_Ties":
+    def of(cls, values: Doubles) -> "_Ties":
         _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
         return cls(np.argsort(group, kind="stable"), np.cumsum(sizes) - sizes, group)
 
-    def ranks(self, times: Floats) -> Floats:
+    def ranks(self, times: Doubles) -> Doubles:
         """Return the rank of each item in each resample, (B, N), from 1."""
         if not len(self.group):
             return times
         sizes = np.add.reduceat(times[:, self.order], self.starts, axis=1)  # (B, U)
-        ranks: Floats = (np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, self.group]
+        ranks: Doubles = (np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, self.group]
         return ranks
 
 

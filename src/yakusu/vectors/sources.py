@@ -15,12 +15,12 @@ from yakusu.vectors.file import is_compressed
 from yakusu.vectors.formats import WordVectors, read_any
 from yakusu.vectors.matrixfile import MatrixFile
 
-Source = str | Path | WordVectors | MatrixFile | Matrix
+VectorSource = str | Path | WordVectors | MatrixFile | Matrix
 _KINDS = ("float16", "float32", "float64")
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenVectors:
     """Vectors with or without words.
 
     vectors: (V, H), finite: an array, or a `MatrixFile`, of which a few rows are read at a time.
@@ -31,7 +31,7 @@ class Given:
     words: list[str] | None
 
 
-def opened(source: Source, words: str | Path | None, progress: Progress) -> Given:
+def open_source(source: VectorSource, words: str | Path | None, progress: Progress) -> GivenVectors:
     """Return vectors as they are, or open a file of them.
 
     A matrix without words is plain; one in a format of `open_matrix` is not read here.
@@ -40,23 +40,23 @@ def opened(source: Source, words: str | Path | None, progress: Progress) -> Give
         DataError: The vectors cannot be read, or an array is not a finite matrix (V, H) of floats.
     """
     if isinstance(source, WordVectors):
-        return Given(source.vectors, source.words)
+        return GivenVectors(source.vectors, source.words)
     if isinstance(source, str | Path):
         if Path(source).is_file() and is_compressed(Path(source)):
             raise DataError(f"{source} is already compressed: give the original vectors")
         found = read_any(source, words=words, progress=progress)
         if isinstance(found, WordVectors):
-            return Given(found.vectors, found.words)
+            return GivenVectors(found.vectors, found.words)
         if not isinstance(found, MatrixFile):
             _check(found, f"{source}, ")
-        return Given(found, None)
+        return GivenVectors(found, None)
     if words is not None:
         raise DataError(
             f"{words} cannot be combined with a matrix in memory: give WordVectors(words, vectors)"
         )
     if not isinstance(source, MatrixFile):
         _check(source)
-    return Given(source, None)
+    return GivenVectors(source, None)
 
 
 def _check(matrix: Matrix, place: str = "") -> None:

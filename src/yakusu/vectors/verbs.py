@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter
 
-from yakusu.compress.blocks import Loss, Rows, blocks, sample_size
+from yakusu.compress.blocks import ReconstructionLoss, Rows, blocks, sample_size
 from yakusu.compress.budget import trade_off
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
@@ -24,7 +24,7 @@ from yakusu.vectors.figure import draw_trade_off
 from yakusu.vectors.file import is_compressed, open_compressed, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.nearest import Band, neighbours_by_band
-from yakusu.vectors.sources import Given, Source, opened
+from yakusu.vectors.sources import GivenVectors, VectorSource, open_source
 
 _BANDS = (1_000, 10_000, 100_000)  # last frequency rank of each band except the last
 _FIGURE = 8_000  # vectors on which the curve of the figure is measured, or fewer:
@@ -100,7 +100,7 @@ _REPORT = TypeAdapter(Report)
 
 
 def compress(
-    source: Source,
+    source: VectorSource,
     out: str | Path,
     *,
     config: CompressConfig | None = None,
@@ -133,7 +133,7 @@ def compress(
     out, progress, config = Path(out), progress or Silent(), config or CompressConfig()
     config.refuse(_TRANSLATORS_ONLY, "vectors")
     _check_target(out)
-    given = opened(source, words, progress)
+    given = open_source(source, words, progress)
     if weights is not None:
         given = _sorted(given, Path(weights))
     _check_different(given)
@@ -219,7 +219,7 @@ def _nearest_rows(made: CompressedMatrix, row: int, n: int) -> list[tuple[int, f
 
 
 def _written(
-    out: Path, given: Given, config: CompressConfig, progress: Progress
+    out: Path, given: GivenVectors, config: CompressConfig, progress: Progress
 ) -> tuple[CompressedMatrix, int]:
     """Compress and write vectors; return them, and the number of vectors that were fitted."""
     compressor = compressor_of(config).fit(given.vectors, progress=progress)
@@ -244,7 +244,7 @@ def _companions(out: Path) -> tuple[Path, Path]:
     return out.with_name(f"{out.name}.json"), out.with_name(f"{out.name}.png")
 
 
-def _check_different(given: Given) -> None:
+def _check_different(given: GivenVectors) -> None:
     """Raise DataError, before any work, if all vectors are equal."""
     first, n_vectors = given.vectors[:1], len(given.vectors)
     if all((given.vectors[rows] == first).all() for rows in blocks(n_vectors)):
@@ -270,8 +270,8 @@ def _facts(path: Path, made: CompressedMatrix) -> Facts:
 
 
 def _measured(
-    made: CompressedMatrix, given: Given, progress: Progress
-) -> tuple[Loss, tuple[Band, ...], int]:
+    made: CompressedMatrix, given: GivenVectors, progress: Progress
+) -> tuple[ReconstructionLoss, tuple[Band, ...], int]:
     """Measure loss and recall; the last number is that of the vectors used."""
     n = sample_size(given.vectors)
     numbers = (2 * np.arange(n) + 1) * len(made) // (2 * n)  # between those that were fitted
@@ -280,7 +280,7 @@ def _measured(
     def rebuilt(rows: slice | npt.NDArray[np.integer]) -> Vectors:
         return made.rows(numbers[rows])
 
-    loss = Loss.of(original, rebuilt)
+    loss = ReconstructionLoss.of(original, rebuilt)
     recall: tuple[Band, ...] = ()
     if most := min(10, len(numbers) - 1):
         bands = () if given.words is None else np.searchsorted(numbers, _BANDS).tolist()
@@ -296,7 +296,7 @@ def _in_all(band: Band, numbers: Rows) -> Band:
     return replace(band, first=first + 1, last=last + 1)
 
 
-def _sorted(given: Given, weights: Path) -> Given:
+def _sorted(given: GivenVectors, weights: Path) -> GivenVectors:
     """Sort the words by descending frequency."""
     if given.words is None:
         raise DataError(
@@ -318,4 +318,4 @@ def _sorted(given: Given, weights: Path) -> Given:
             f"{weights}, line {bad[0] + 1}: {frequency[bad[0]]} is not a frequency: correct it"
         )
     order = np.argsort(-frequency, kind="stable")
-    return Given(given.vectors[order], [given.words[i] for i in order])
+    return GivenVectors(given.vectors[order], [given.words[i] for i in order])

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import Matrix
+from yakusu.arrays import Flags
+from yakusu.compress.blocks import Matrix, Rows
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.nearest import unit
 from yakusu.vectors.outcomes import Agreement, Shares, TaskResult, result_of
 
-Rows = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 _COSINES = 2**25  # held in memory at a time: 128 MiB
 
 
@@ -87,7 +86,7 @@ class Analogy:
             raise DataError(f"candidates = {candidates}: choose 1 or more, or None for all words")
         n = min(candidates or len(vectors), len(vectors))
         rows = np.array([_rows(index, question) for question in self.questions])  # (Q, 4)
-        known: Booleans = np.all((rows >= 0) & (rows < n), axis=1)
+        known: Flags = np.all((rows >= 0) & (rows < n), axis=1)
         right = np.zeros(len(rows), dtype=bool)
         with (progress or Silent()).track(self.name, "questions", int(known.sum())) as tracker:
             near = unit(vectors[:n].astype(np.float32))
@@ -104,7 +103,7 @@ class Analogy:
         )
         return _accuracy(self.name, right, known, how, parts)
 
-    def _parts(self) -> dict[str, Booleans]:
+    def _parts(self) -> dict[str, Flags]:
         """Return the questions of each part; Google's syntactic sections are gram1 to gram9."""
         parts = {
             name: np.array([section == name for section in self.sections])
@@ -191,7 +190,7 @@ def _blocks(rows: Rows, n_candidates: int) -> Iterator[Rows]:
 
 
 def _accuracy(
-    name: str, right: Booleans, known: Booleans, how: str, parts: tuple[TaskResult, ...] = ()
+    name: str, right: Flags, known: Flags, how: str, parts: tuple[TaskResult, ...] = ()
 ) -> TaskResult:
     outcomes = Shares(right[known].astype(np.float64))
     return result_of(name, outcomes, int((~known).sum()), how, parts)

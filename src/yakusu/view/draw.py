@@ -15,9 +15,10 @@ from importlib.resources import files
 from itertools import accumulate
 from xml.etree import ElementTree
 
+from yakusu.arrays import Floats
 from yakusu.errors import DataError
 from yakusu.model.config import Role
-from yakusu.view.maps import AttentionMaps, Axis, Weights
+from yakusu.view.maps import AttentionMaps, Axis
 
 # All lengths are in pixels.
 _FONT_SIZE, _ROW_HEIGHT, _SPACE_HEIGHT, _MARGIN = 13, 20, 6, 16
@@ -155,7 +156,7 @@ def _draw_tokens(
 
 def _draw_lines(
     group: ElementTree.Element,
-    weights: Weights,
+    weights: Floats,
     row_ys: Sequence[float],
     column_ys: Sequence[float],
     x: int,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
+from yakusu.arrays import Floats
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.config import Role
@@ -25,7 +25,6 @@ MAX_TOKENS = 256  # per sentence: maps grow quadratically, and a larger picture 
 FORMAT = 1  # version of the JSON document
 _DECIMALS = 4
 _WORD_MARK = "\u2581"  # SentencePiece's symbol for a space
-Weights = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class AttentionMaps:
     tgt: str
     source: tuple[Token, ...]
     target: tuple[Token, ...]
-    weights: dict[Role, Weights]
+    weights: dict[Role, Floats]
 
     def axes(self, role: Role) -> tuple[Axis, Axis]:
         """Return the rows and the columns of a role's maps; each row attends to the columns."""
@@ -110,7 +109,7 @@ class AttentionMaps:
 
     def select_layer(
         self, role: Role | None = None, *, layer: int | None = None
-    ) -> tuple[Role, int, Weights]:
+    ) -> tuple[Role, int, Floats]:
         """Return the weights of one layer.
 
         Args:

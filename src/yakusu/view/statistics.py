@@ -20,12 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.arrays import Floats
 from yakusu.data.files.text import Pair, windows
 from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator
-from yakusu.view.maps import Weights, attention_roles, token_limits
+from yakusu.view.maps import attention_roles, token_limits
 
 _BATCH_SIZE = 16  # pairs; all maps of a batch are in memory at once
 Encoded = tuple[list[int], list[int]]
@@ -117,7 +118,7 @@ def _fits(pair: Encoded, limits: tuple[int, int]) -> bool:
     return all(1 < len(ids) <= limit for ids, limit in zip(pair, limits, strict=True))
 
 
-def _row_values(role: Role, w: Weights) -> dict[str, NDArray[np.float64]]:
+def _row_values(role: Role, w: Floats) -> dict[str, NDArray[np.float64]]:
     """Compute each statistic for each row of the maps (N, H, Q, K) of a sentence.
 
     Returns:

@@ -16,15 +16,15 @@ from yakusu.data.files.tmx import read_tmx, tmx_languages
 from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages
 from yakusu.errors import DataError
 
-Format = Literal["tmx", "xliff", "po", "csv", "tsv"]
-_READERS: dict[Format, Callable[[PairFile], Iterator[Pair]]] = {
+CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv"]
+_READERS: dict[CorpusFormat, Callable[[PairFile], Iterator[Pair]]] = {
     "tmx": read_tmx,
     "xliff": read_xliff,
     "po": read_po,
     "csv": read_csv,
     "tsv": read_tsv,
 }
-_SUFFIXES: dict[str, Format] = {
+_SUFFIXES: dict[str, CorpusFormat] = {
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",
@@ -38,12 +38,12 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def format_by_name(path: str | Path) -> Format | None:
+def format_by_name(path: str | Path) -> CorpusFormat | None:
     """Return the format that a file name states: app.po.gz is PO."""
     return _SUFFIXES.get(Path(plain_name(path)).suffix.lower())
 
 
-def format_of(path: str | Path) -> Format:
+def format_of(path: str | Path) -> CorpusFormat:
     """Return the format of a file, by its name or its first bytes; TSV by default.
 
     Raises:

@@ -22,7 +22,7 @@ _SOURCE = ("source", "src", "original", "sentence", "text", "term")
 _TARGET = ("target", "tgt", "trg", "translation", "translated")
 _TSV_FIX = "separate columns with tabs, or name a file with commas .csv"
 _CSV_FIX = "check the quotes and separators of this row"
-Row = tuple[int, list[str]]  # number of its line, cells
+TableRow = tuple[int, list[str]]  # number of its line, cells
 
 
 def read_tsv(file: PairFile) -> Iterator[Pair]:
@@ -81,7 +81,7 @@ def read_csv(file: PairFile) -> Iterator[Pair]:
     yield from _pairs(file, _csv_rows(file, separator), inspected, _CSV_FIX, refuse)
 
 
-def _csv_rows(file: PairFile, separator: str) -> Iterator[Row]:
+def _csv_rows(file: PairFile, separator: str) -> Iterator[TableRow]:
     lines = (f"{line}\n" for line in raw_lines(file.path, errors=file.errors))
     reader = csv.reader(lines, delimiter=separator, strict=True)
     begin = 1
@@ -147,7 +147,7 @@ def _first_rows(path: str, separator: str) -> tuple[list[list[str]], bool]:
 
 def _pairs(
     file: PairFile,
-    rows: Iterator[Row],
+    rows: Iterator[TableRow],
     inspected: Sequence[list[str]],
     fix: str,
     report_longer: Callable[[int], None],

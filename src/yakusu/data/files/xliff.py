@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from yakusu.data.files.text import Pair, PairFile, one_line
 from yakusu.data.files.xmlstream import is_line_break, stream_elements
-from yakusu.data.files.xmltree import Element, Other, Text
+from yakusu.data.files.xmltree import CharacterData, Element, Other
 from yakusu.data.languages import UnitLanguages, find_pair, language_pair
 
 HEAD = 2**16  # bytes of a file that show its format; it may begin with long comments
@@ -163,7 +163,7 @@ def _text(element: Element, native: Mapping[str | None, str]) -> str:
     """
     parts = []
     for child in element.children:
-        if isinstance(child, Text):
+        if isinstance(child, CharacterData):
             parts.append(child.text)
         elif not isinstance(child, Other):
             is_code = child.name in _CODE

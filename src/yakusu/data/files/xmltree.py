@@ -23,7 +23,7 @@ _MAX_ELEMENTS = 1_000_000  # which take up to 1 GB of memory
 
 
 @dataclass(eq=False, slots=True)
-class Text:
+class CharacterData:
     """Character data, decoded, and where it begins."""
 
     start: int
@@ -65,7 +65,7 @@ class Element:
     inner: int = 0
     inner_end: int = 0
     end: int = 0
-    children: "list[Element | Text | Other]" = field(default_factory=list)
+    children: "list[Element | CharacterData | Other]" = field(default_factory=list)
 
     @property
     def elements(self) -> Iterator["Element"]:
@@ -217,7 +217,7 @@ class ElementBuilder:
         self._open: list[Element] = []  # a wanted element and its open descendants
         self._started: Element | None = None  # its start tag ends at the next event
         self._ended: Element | Other | None = None  # it ends at the next event
-        self._text = Text(0, "", False)
+        self._text = CharacterData(0, "", False)
         self._pieces: list[str] = []  # of the text
         self._cdata = False
         self._parser = parser = expat.ParserCreate("utf-8", " ")
@@ -312,7 +312,7 @@ class ElementBuilder:
 
     def _characters(self, text: str) -> None:
         if not self._pieces:
-            self._text = Text(self._event(), "", self._cdata)
+            self._text = CharacterData(self._event(), "", self._cdata)
         if not self._open:
             return
         if not self._pieces:

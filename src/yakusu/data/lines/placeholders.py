@@ -17,6 +17,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import regex
 
@@ -30,7 +31,7 @@ _WORD = regex.compile(r"[\p{L}\p{N}]+(?:[-'.][\p{L}\p{N}]+)*")
 _END = regex.compile(r"\P{P}(\p{P}*)$")
 
 
-def shown(piece: str) -> str:
+def shown_piece(piece: str) -> str:
     """A piece of a vocabulary as it is shown: a placeholder token by its number."""
     return f"<placeholder {SLOTS.index(piece) + 1}>" if IS_SLOT.fullmatch(piece) else piece
 
@@ -97,7 +98,8 @@ class Placeholders:
         if words := self._shared_words(pair):
             n = min(len(words), 1 + (number % 3 == 0) + (number % 9 == 0), _MAX_WORDS)
             chosen = [words[(more + i) % len(words)] for i in range(n)]
-            sides = (sorted((both[side] for both in chosen), key=_start) for side in range(2))
+            by_start = attrgetter("start")
+            sides = (sorted((both[side] for both in chosen), key=by_start) for side in range(2))
             return mask_pair(pair, *sides, first=number)
         if number % PER_INSERTION:
             return pair
@@ -117,10 +119,6 @@ class Placeholders:
         shared = {word for word in once[0] & once[1] if len(word) > 2 or word.isdigit()}
         source, target = ({s.text: s for s in side if s.text in shared} for side in sides)
         return [(span, target[word]) for word, span in source.items()]
-
-
-def _start(span: Span) -> int:
-    return span.start
 
 
 def _digest(pair: Pair) -> bytes:

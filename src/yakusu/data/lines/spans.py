@@ -87,7 +87,7 @@ _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
-Kind = Literal["whole", "opening", "closing", "break", "term"]
+SpanKind = Literal["whole", "opening", "closing", "break", "term"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Span:
     start: int
     end: int
     text: str
-    kind: Kind = "whole"
+    kind: SpanKind = "whole"
     partner: int = -1
 
 
@@ -212,7 +212,7 @@ def _of_line(spans: Sequence[Span], start: int) -> list[Span]:
     ]
 
 
-def _tag(text: str) -> tuple[str, Kind]:
+def _tag(text: str) -> tuple[str, SpanKind]:
     """The name of a tag or a mark, and whether it begins or ends a pair."""
     if is_mark(text[0]):
         if len(text) == 1 and (is_opening(text) or is_closing(text)):

@@ -71,7 +71,7 @@ class Glossary:
         targets: dict[str, str] = {}
         conflicts = []
         for term in terms:
-            source, target = _normalised(term.source), " ".join(term.target.split())
+            source, target = _normalised_places(term.source)[0], " ".join(term.target.split())
             first = targets.setdefault(source, target)
             if first != target:
                 conflicts.append(
@@ -264,10 +264,6 @@ def _unmarked(text: str) -> str:
     return _MARK.sub(
         lambda found: "" if is_opening(found[0]) or is_closing(found[0]) else " ", text
     )
-
-
-def _normalised(text: str) -> str:
-    return _normalised_places(text)[0]
 
 
 def _normalised_places(text: str) -> tuple[str, list[tuple[int, int]]]:

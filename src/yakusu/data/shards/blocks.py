@@ -9,7 +9,7 @@ from yakusu.data.lines.layout import Layout
 
 
 @dataclass(frozen=True)
-class Block:
+class ShardBlock:
     """Consecutive texts of a shard.
 
     Attributes:
@@ -26,7 +26,7 @@ class Block:
 class Shard(Protocol):
     """A shard that can be read and written."""
 
-    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[Block]:
+    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[ShardBlock]:
         """Read the texts in order, `size` at a time, and count those that are not UTF-8.
 
         Raises:

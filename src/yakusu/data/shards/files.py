@@ -17,7 +17,7 @@ from typing import BinaryIO
 from yakusu.data.files.compressed import compression_of, missing_library
 from yakusu.data.files.text import InvalidLines, raw_lines
 from yakusu.data.lines.layout import Layout
-from yakusu.data.shards.blocks import Block, Shard
+from yakusu.data.shards.blocks import Shard, ShardBlock
 from yakusu.errors import DataError
 
 PARQUET_MAGIC = b"PAR1"
@@ -72,12 +72,12 @@ class TextShard:
     def __init__(self, path: Path, compression: str | None = None) -> None:
         self._path, self._compression = path, compression
 
-    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[Block]:
+    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[ShardBlock]:
         """The lines in order, with the layout of the lines before them; see `Shard`."""
         layout, start = Layout(), 0
         lines = raw_lines(self._path, errors=invalid)
         while texts := tuple(islice(lines, size)):
-            yield Block(texts, start, copy(layout))
+            yield ShardBlock(texts, start, copy(layout))
             start += len(texts)
             _read(layout, texts)
 

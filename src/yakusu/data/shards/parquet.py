@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from yakusu.data.files.text import InvalidLines
-from yakusu.data.shards.blocks import Block
+from yakusu.data.shards.blocks import ShardBlock
 from yakusu.errors import DataError, RunError
 
 TRANSLATION = "translation"  # the column that is added
@@ -37,14 +37,14 @@ class ParquetShard:
         with self._open() as file:
             self._column = _column(path, file.schema_arrow, column)
 
-    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[Block]:
+    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[ShardBlock]:
         """The texts in order; each is independent of the others. See `Shard`."""
         start = 0
         with self._open() as file:
             for batch in file.iter_batches(size, columns=[self._column]):
                 values = _as_bytes(batch.column(batch.schema.get_field_index(self._column)))
                 texts = tuple(self._text(v, n, invalid) for n, v in enumerate(values, start + 1))
-                yield Block(texts, start)
+                yield ShardBlock(texts, start)
                 start += len(texts)
 
     def _text(self, value: bytes | None, number: int, invalid: InvalidLines) -> str | None:

@@ -15,9 +15,9 @@ from yakusu.documents.inline import Inline, Piece, PieceKind, inline, text_piece
 from yakusu.documents.splice import (
     Copy,
     DecodedFile,
-    Segment,
+    SourceSegment,
     Spliced,
-    decode,
+    decode_source,
 )
 from yakusu.errors import DataError
 
@@ -69,10 +69,10 @@ def _decode(data: bytes) -> DecodedFile:
             f"the encoding {encoding!r} is unknown: convert the file to UTF-8 (for example with "
             "iconv -f LATIN1 -t UTF-8) and change the encoding that it names"
         )
-    return decode(data, codec, errors="xmlcharrefreplace")
+    return decode_source(data, codec, errors="xmlcharrefreplace")
 
 
-def _segments(source: str) -> Iterator[Segment[str]]:
+def _segments(source: str) -> Iterator[SourceSegment[str]]:
     """Find the texts of a page."""
     pieces: list[Piece] = []
     for each in placed(tokens(source)):
@@ -142,7 +142,7 @@ def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Itera
     yield from text_pieces(at, source[at:end])
 
 
-def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment[str]]:
+def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[SourceSegment[str]]:
     """The text of a block, if it can be translated."""
     if pieces and pieces[-1].name == _KEPT_OPEN:  # text after it would belong to it
         pieces = [*pieces[:-1], pieces[-1]._replace(speaks=False)]
@@ -153,7 +153,7 @@ def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment[str
     def write(translation: str, copy: Copy[str]) -> str:
         return _written(translation, content, _entities(source, content), copy)
 
-    yield Segment(content.start, content.end, content.text, write)
+    yield SourceSegment(content.start, content.end, content.text, write)
 
 
 def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy[str]) -> str:
@@ -196,7 +196,7 @@ def _translated_attributes(each: Placed) -> Iterator[Attribute]:
         seen.add(attribute.name)
 
 
-def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment[str]]:
+def _attribute_segment(source: str, attribute: Attribute) -> Iterator[SourceSegment[str]]:
     """The text of an attribute, if it can be translated."""
     pieces: list[Piece] = []
     at = attribute.start
@@ -215,4 +215,4 @@ def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment[st
         value = _written(translation, content, entities, copy)
         return value if attribute.quote else '"' + value.replace('"', "&quot;") + '"'
 
-    yield Segment(content.start, content.end, content.text, write)
+    yield SourceSegment(content.start, content.end, content.text, write)

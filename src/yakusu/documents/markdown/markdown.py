@@ -17,8 +17,8 @@ from yakusu.documents.markdown.inline import pieces
 from yakusu.documents.markdown.lines import MarkdownBlock, MarkdownLines
 from yakusu.documents.markdown.parser import parser
 from yakusu.documents.markdown.titles import title_segments
-from yakusu.documents.markdown.writer import Writer
-from yakusu.documents.splice import Segment, Spliced, decode
+from yakusu.documents.markdown.writer import MarkdownWriter
+from yakusu.documents.splice import SourceSegment, Spliced, decode_source
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -42,7 +42,7 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
         DataError: The data is not valid in this encoding.
     """
     del options
-    source = decode(data)
+    source = decode_source(data)
     start = len(source.text) - len(source.text.removeprefix("\ufeff"))
     front = _FRONT_MATTER.match(source.text, start)
     lines = MarkdownLines(source.text, front.end() if front else start)
@@ -95,7 +95,7 @@ class _Segments:
         self._md = parser()
         self._known: _Environment = {}
 
-    def of(self, body: str) -> Iterator[Segment[str]]:
+    def of(self, body: str) -> Iterator[SourceSegment[str]]:
         """Yield the texts of all blocks."""
         found: _Environment = {}
         # The plugin for admonitions looks for a character after the last "> ".
@@ -112,7 +112,9 @@ class _Segments:
             elif token.type == "inline" and tokens[i - 1].type not in ("th_open", "td_open"):
                 yield from self._block(tokens[i - 1], token, in_list=_begins_item(tokens, i))
 
-    def _block(self, parent: "Token", token: "Token", *, in_list: bool) -> Iterator[Segment[str]]:
+    def _block(
+        self, parent: "Token", token: "Token", *, in_list: bool
+    ) -> Iterator[SourceSegment[str]]:
         """The texts of a block that is not a table cell."""
         content, line = token.content, _line(token)
         reader = _Reader(self._md, self._known)
@@ -133,7 +135,7 @@ class _Segments:
 
     def _texts(
         self, token: "Token", block: MarkdownBlock | None, reader: _Reader, *, first: int = 0
-    ) -> Iterator[Segment[str]]:
+    ) -> Iterator[SourceSegment[str]]:
         """The texts in the content of a block, from position `first`."""
         found = pieces(token.children or (), token.content) if block else None
         if not found or not block:
@@ -142,8 +144,8 @@ class _Segments:
         found = list(_cut(found, first))
         content = inline([piece for piece in found if piece.start >= first])
         if content is not None:
-            writer = Writer(block, content, found, reader)
-            yield Segment(*block.span(content.start, content.end), content.text, writer.write)
+            writer = MarkdownWriter(block, content, found, reader)
+            yield SourceSegment(*block.span(content.start, content.end), content.text, writer.write)
 
 
 def _cut(found: Sequence[Piece], at: int) -> Iterator[Piece]:

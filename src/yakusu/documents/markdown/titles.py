@@ -8,7 +8,7 @@ from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import tidy
 from yakusu.documents.markdown.lines import MarkdownBlock
 from yakusu.documents.markdown.parser import AT, LABEL
-from yakusu.documents.splice import Copy, Segment
+from yakusu.documents.splice import Copy, SourceSegment
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -21,7 +21,7 @@ _ALWAYS_ESCAPED = re.compile(r"(\\(?=\\*[\[\]`<${])|[\[\]`<${])")
 
 def title_segments(
     md: "MarkdownIt", tokens: "Sequence[Token]", block: MarkdownBlock
-) -> Iterator[Segment[str]]:
+) -> Iterator[SourceSegment[str]]:
     """Yield the titles and alternative texts of a block that are on one line of it."""
     for token in tokens:
         if AT not in token.meta:
@@ -35,7 +35,7 @@ def title_segments(
             yield from _title(block, start, end)
 
 
-def _title(block: MarkdownBlock, label: int, end: int) -> Iterator[Segment[str]]:
+def _title(block: MarkdownBlock, label: int, end: int) -> Iterator[SourceSegment[str]]:
     """The title in `](destination "title")`."""
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
@@ -61,7 +61,7 @@ def _title(block: MarkdownBlock, label: int, end: int) -> Iterator[Segment[str]]
 
 def _alternative(
     md: "MarkdownIt", token: "Token", block: MarkdownBlock, *, label: int
-) -> Iterator[Segment[str]]:
+) -> Iterator[SourceSegment[str]]:
     """The alternative text in `![text](source)`, if it has no markup and names no definition."""
     start, end = token.meta[AT]
     rest = block.content[label + 1 : end]
@@ -83,7 +83,7 @@ def _alternative(
 
 def _segment(
     block: MarkdownBlock, start: int, end: int, text: str, read: Callable[[str], str | None]
-) -> Iterator[Segment[str]]:
+) -> Iterator[SourceSegment[str]]:
     """The segment of a text without markup, if it is on one line."""
     source = block.content[start:end]
     if "\n" in source or not has_letter(text):
@@ -99,7 +99,7 @@ def _segment(
         written = plain if read(plain) == translation else escaped
         return written.replace("|", "\\|") if block.is_row else written
 
-    yield Segment(*block.span(start, end), text.strip(), write)
+    yield SourceSegment(*block.span(start, end), text.strip(), write)
 
 
 def _after_spaces(content: str, at: int) -> int:

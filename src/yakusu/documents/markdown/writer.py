@@ -26,7 +26,7 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>&~$^!{}#]")
 _LINE_START = re.compile(r"(\d{1,9})(?=[.)])|(?=[!-/:-@\[-`{-~])")
 
 
-class Writer:
+class MarkdownWriter:
     """Writes translations of one text.
 
     Args:

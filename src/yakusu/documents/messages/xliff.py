@@ -20,8 +20,8 @@ from yakusu.data.files.xliff import (
     xliff_parts,
 )
 from yakusu.data.files.xmltree import (
+    CharacterData,
     Element,
-    Text,
     XmlFile,
     attributes_of,
     with_attribute,
@@ -146,7 +146,7 @@ class XliffDocument:
         assert parent is not None
         place = next(i for i, child in enumerate(parent.children) if child is element)
         before = parent.children[place - 1] if place else None
-        if not isinstance(before, Text) or before.cdata or before.text.strip():
+        if not isinstance(before, CharacterData) or before.cdata or before.text.strip():
             return ""
         return self._file.raw(before.start, element.start)
 

@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from yakusu.data.files.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
+from yakusu.data.files.xmltree import (
+    XML_SPACE,
+    CharacterData,
+    Element,
+    Other,
+    XmlFile,
+    escaped,
+    is_writable,
+)
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.icu import Message
@@ -32,7 +40,9 @@ class Content:
         self._file = file
         self.raw = file.raw(element.inner, element.inner_end)
         children = element.children
-        self._cdata = len(children) == 1 and isinstance(children[0], Text) and children[0].cdata
+        self._cdata = (
+            len(children) == 1 and isinstance(children[0], CharacterData) and children[0].cdata
+        )
         items = list(self._items(element))
         shown, self._marks = marked(matched([piece for piece, _ in items]))
         parts = (parts for piece, parts in items if piece.kind is not PieceKind.TEXT)
@@ -53,7 +63,7 @@ class Content:
         for child in element.children:
             if child.start < stop:  # inside a part that must not be translated
                 continue
-            if isinstance(child, Text):
+            if isinstance(child, CharacterData):
                 yield from _text_items(child.text)
             elif isinstance(child, Other):
                 yield Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]

@@ -9,8 +9,7 @@ translated paragraphs.
 import re
 from collections.abc import Hashable, Iterator
 
-from yakusu.data.files.xmltree import Element, Other, XmlFile, escaped
-from yakusu.data.files.xmltree import Text as CharacterData
+from yakusu.data.files.xmltree import CharacterData, Element, Other, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive

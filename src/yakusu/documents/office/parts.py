@@ -10,7 +10,7 @@ from typing import Protocol
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.splice import Copy, Segment, Splicer
+from yakusu.documents.splice import Copy, SourceSegment, Splicer
 from yakusu.errors import DataError
 
 
@@ -73,7 +73,7 @@ class OfficePart:
 
     def _segments(
         self, element: Element, alternatives: tuple[_Alternative, ...], xml: XmlFile
-    ) -> Iterator[Segment[bytes]]:
+    ) -> Iterator[SourceSegment[bytes]]:
         """Yield the paragraphs in an element, which may contain others, in reading order."""
         if self._dialect.is_skipped(element):
             return
@@ -82,7 +82,7 @@ class OfficePart:
             if inline is not None:
                 self._indexes.append(self._index(inline.text, alternatives))
                 write = partial(self._written, inline)
-                yield Segment(element.inner, element.inner_end, inline.text, write)
+                yield SourceSegment(element.inner, element.inner_end, inline.text, write)
         texts: defaultdict[str, deque[int]] = defaultdict(deque)
         for child in element.elements:
             is_copy = self._dialect.is_copy(child)

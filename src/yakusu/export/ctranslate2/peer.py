@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.export.verify import N_TOKENS, Ids, Values
+from yakusu.export.verify import N_TOKENS, TokenIds, Values
 
 
 class CTranslate2Peer:
@@ -39,11 +39,11 @@ class CTranslate2Peer:
         self._target: list[str] = target
         self._ids = {token: i for i, token in enumerate(target)}
 
-    def values(self, src: Ids, tgt: Ids) -> Values:
+    def values(self, src: TokenIds, tgt: TokenIds) -> Values:
         """See `Peer`."""
         return np.array(self._score([src], [tgt[:-1]])[0], np.float64)
 
-    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+    def search(self, sources: Sequence[TokenIds], *, beam: int, alpha: float) -> list[TokenIds]:
         """See `Peer`."""
         # All hypotheses of a beam search, which it then continues up to the limit.
         every = beam > 1 and alpha == 0
@@ -62,7 +62,7 @@ class CTranslate2Peer:
         )
         return [self._best(src, result) for src, result in zip(sources, results, strict=True)]
 
-    def _best(self, src: Ids, result: Any) -> Ids:
+    def _best(self, src: TokenIds, result: Any) -> TokenIds:
         """Return the best hypothesis, with eos after those that the limit cut off.
 
         The library scores those without eos.
@@ -75,7 +75,7 @@ class CTranslate2Peer:
         best = hypotheses[max(range(len(scores)), key=scores.__getitem__)]
         return tuple(i for i in best if i != EOS)
 
-    def _eos(self, src: Ids, targets: list[Ids]) -> list[float]:
+    def _eos(self, src: TokenIds, targets: list[TokenIds]) -> list[float]:
         """Return the log-probability of eos after targets, if unk is excluded."""
         eos, unk = (
             [log_probs[len(target)] for log_probs, target in zip(scored, targets, strict=True)]
@@ -86,7 +86,7 @@ class CTranslate2Peer:
         )
         return [a - math.log1p(-math.exp(b)) for a, b in zip(eos, unk, strict=True)]
 
-    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def _score(self, sources: Sequence[TokenIds], targets: Sequence[TokenIds]) -> list[list[float]]:
         """Return the log-probability of each token, eos included, of targets without eos."""
         tokens = [[self._target[i] for i in ids] for ids in targets]
         scored = self._translator.score_batch(
@@ -94,6 +94,6 @@ class CTranslate2Peer:
         )
         return [each.log_probs for each in scored]
 
-    def _source_tokens(self, sources: Sequence[Ids]) -> list[list[str]]:
+    def _source_tokens(self, sources: Sequence[TokenIds]) -> list[list[str]]:
         """Return tokens without eos, which the library appends."""
         return [[self._source[i] for i in ids[:-1]] for ids in sources]

@@ -18,7 +18,7 @@ from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.ctranslate2.tensors import read_stacks
-from yakusu.export.foreign import Foreign, Side
+from yakusu.export.foreign import ForeignModel, ForeignSide
 from yakusu.export.marian import TABLES
 from yakusu.export.origin import Origin
 from yakusu.export.reading import read_bytes, read_json_as, row_of
@@ -42,7 +42,7 @@ class _Config(BaseModel):
 
 def read_ctranslate2(
     folder: Path, segmenters: tuple[spm.SentencePieceProcessor, ...] = ()
-) -> Foreign:
+) -> ForeignModel:
     """Read a folder with a model of CTranslate2.
 
     Args:
@@ -69,7 +69,7 @@ def read_ctranslate2(
         table = tensors[TABLES["encoder"]]
         tensors = tensors | {TABLES["encoder"]: np.pad(table, ((0, 1), (0, 0)))}
     src_segmenter, tgt_segmenter = segmenters or _segmenters(folder)
-    return Foreign(
+    return ForeignModel(
         config=stacks.config.model_copy(update={"source_eos": source_eos}),
         tensors=tensors,
         src=_side(src_segmenter, source, config, "source"),
@@ -183,9 +183,9 @@ def _vocabulary(folder: Path, side: str) -> list[str] | None:
 
 def _side(
     segmenter: spm.SentencePieceProcessor, pieces: list[str], config: _Config, side: str
-) -> Side:
+) -> ForeignSide:
     vocabulary = f"the {side} vocabulary"
-    return Side(
+    return ForeignSide(
         segmenter=segmenter,
         pieces=pieces,
         eos=row_of(config.eos_token, pieces, vocabulary),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import ValidationError
 
+from yakusu.arrays import Floats
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.ctranslate2.writer import ACTIVATIONS, N_POSITIONS
@@ -20,8 +21,7 @@ from yakusu.export.marian import (
     POSITIONS,
     SHARED,
     TABLES,
-    Floats,
-    Kind,
+    PositionKind,
     checked,
     kind_of_positions,
 )
@@ -277,7 +277,7 @@ class _Reader:
 # ---- positions -----------------------------------------------------------------------------------
 
 
-def _kind(table: Floats) -> Kind:
+def _kind(table: Floats) -> PositionKind:
     """Return the kind of a table of positions."""
     # Some toolkits compute angles in float32, with an error that grows with the position.
     return kind_of_positions(table, 1e-5 + 1e-6 * np.arange(len(table))[:, None])

@@ -15,14 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from yakusu.arrays import Floats
 from yakusu.engine.packing import sinusoids
 from yakusu.model.config import TransformerConfig
-
-Floats = NDArray[np.float32]
-Weights = Mapping[str, Floats]
-Precision = Literal["float32", "int8"]
 
 N_POSITIONS = 1024  # of a model with sinusoids
 ACTIVATIONS = {"relu": 0, "silu": 2, "gelu": 3}  # ctranslate2.specs.common_spec.Activation
@@ -30,12 +26,12 @@ ACTIVATIONS = {"relu": 0, "silu": 2, "gelu": 3}  # ctranslate2.specs.common_spec
 
 def write_ctranslate2(
     folder: Path,
-    weights: Weights,
+    weights: Mapping[str, Floats],
     config: TransformerConfig,
     *,
     source: list[str],
     target: list[str],
-    precision: Precision,
+    precision: Literal["float32", "int8"],
 ) -> None:
     """Write the files that `ctranslate2.Translator` opens.
 
@@ -60,7 +56,7 @@ def write_ctranslate2(
     spec.save(str(folder))
 
 
-def _specification(weights: Weights, config: TransformerConfig) -> Any:
+def _specification(weights: Mapping[str, Floats], config: TransformerConfig) -> Any:
     from ctranslate2.specs import TransformerSpec
     from ctranslate2.specs.common_spec import Activation
 
@@ -89,7 +85,7 @@ class _Filling:
         config: Sizes of the model.
     """
 
-    def __init__(self, weights: Weights, config: TransformerConfig) -> None:
+    def __init__(self, weights: Mapping[str, Floats], config: TransformerConfig) -> None:
         self._weights, self._config = weights, config
 
     def tables(self, spec: Any) -> None:

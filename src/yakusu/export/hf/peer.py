@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from yakusu.export.verify import N_TOKENS, Ids, Values
+from yakusu.export.verify import N_TOKENS, TokenIds, Values
 
 _BATCH = 16
 
@@ -32,7 +32,7 @@ class HfPeer:
         settings.forced_eos_token_id = None  # and `_EosAtTheLimit` that of this one
         self._n_tokens = n_tokens
 
-    def values(self, src: Ids, tgt: Ids) -> Values:
+    def values(self, src: TokenIds, tgt: TokenIds) -> Values:
         """See `Peer`."""
         start = self._model.config.decoder_start_token_id
         tgt_in = torch.tensor([[start, *tgt[:-1]]])
@@ -41,9 +41,9 @@ class HfPeer:
         values: Values = logits[0, :, : self._n_tokens].double().numpy()
         return values
 
-    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+    def search(self, sources: Sequence[TokenIds], *, beam: int, alpha: float) -> list[TokenIds]:
         """See `Peer`."""
-        config, found = self._model.config, list[Ids]()
+        config, found = self._model.config, list[TokenIds]()
         for i in range(0, len(sources), _BATCH):
             rows = [torch.tensor(each) for each in sources[i : i + _BATCH]]
             src = torch.nn.utils.rnn.pad_sequence(rows, True, config.pad_token_id)
@@ -82,5 +82,5 @@ class _EosAtTheLimit:
         return only
 
 
-def _until_eos(ids: list[int], eos: int) -> Ids:
+def _until_eos(ids: list[int], eos: int) -> TokenIds:
     return tuple(ids[: ids.index(eos)] if eos in ids else ids)

@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field, PositiveInt, ValidationError
 from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
-from yakusu.export.foreign import Foreign, Side
-from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, Kind, kind_of_positions
+from yakusu.export.foreign import ForeignModel, ForeignSide
+from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, PositionKind, kind_of_positions
 from yakusu.export.origin import Origin
 from yakusu.export.reading import (
     Renamed,
@@ -67,7 +67,7 @@ class _Languages(BaseModel):
     target_lang: str | None = None
 
 
-def read_hf(folder: Path) -> Foreign:
+def read_hf(folder: Path) -> ForeignModel:
     """Read a folder that `MarianMTModel.save_pretrained` and its tokenizer wrote.
 
     Raises:
@@ -82,7 +82,7 @@ def read_hf(folder: Path) -> Foreign:
     elif (folder / "target.spm").exists():
         tgt = replace(src, segmenter=read_segmenter(folder / "target.spm"))
     languages = read_json_as(_Languages, folder / "tokenizer_config.json")
-    return Foreign(
+    return ForeignModel(
         config=_sizes(config, tensors),
         tensors=tensors,
         src=src,
@@ -112,7 +112,7 @@ def _refuse(config: _Config) -> None:
         raise ModelError("config.json has normalize_before = true, which Marian models never have")
 
 
-def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> Side:
+def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> ForeignSide:
     path = folder / vocabulary
     pieces = pieces_by_row(path)
     unk = row_of("<unk>", pieces, path)
@@ -129,7 +129,7 @@ def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> Side:
             )
     if len({config.eos_token_id, unk, config.pad_token_id}) < 3:
         raise ModelError("config.json has the same id for two of </s>, <unk> and <pad>")
-    return Side(
+    return ForeignSide(
         segmenter=read_segmenter(folder / model),
         pieces=pieces,
         eos=config.eos_token_id,
@@ -219,7 +219,7 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
         raise ModelError(f"config.json is invalid: {first_error(error)}") from error
 
 
-def _kind_of_positions(tensors: Mapping[str, Array]) -> Kind:
+def _kind_of_positions(tensors: Mapping[str, Array]) -> PositionKind:
     """Return the kind of both tables; without tables, the library computes sinusoids."""
     tables = [table.astype(np.float32, copy=False) for table in _position_tables(tensors)]
     kinds = {kind_of_positions(table, _ROUNDING) for table in tables} or {("sinusoidal", True)}

@@ -16,19 +16,12 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
+from yakusu.arrays import Floats
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.marian import (
-    BIAS,
-    OUTPUT,
-    SHARED,
-    TABLES,
-    Floats,
-    marian_columns,
-    to_marian,
-)
+from yakusu.export.marian import BIAS, OUTPUT, SHARED, TABLES, marian_columns, to_marian
 from yakusu.export.verify import N_POSITIONS
 from yakusu.folder import write_json
 from yakusu.model.config import TransformerConfig

@@ -20,7 +20,7 @@ import sentencepiece as spm
 from yakusu.arrays import Array
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
-from yakusu.export.foreign import Foreign, Side
+from yakusu.export.foreign import ForeignModel, ForeignSide
 from yakusu.export.marian import BIAS, OUTPUT, POSITIONS, SHARED, TABLES, stack_parts
 from yakusu.export.npz.files import NpzArrays, Option, read_yaml
 from yakusu.export.npz.options import Options, sizes
@@ -31,7 +31,7 @@ from yakusu.model.config import TransformerConfig
 _OPTIONS = "special:model.yml"
 
 
-def read_npz(path: Path) -> Foreign:
+def read_npz(path: Path) -> ForeignModel:
     """Read a model that Marian trained.
 
     Args:
@@ -49,7 +49,7 @@ def read_npz(path: Path) -> Foreign:
     options = Options.read(arrays[_OPTIONS].tobytes().rstrip(b"\0"), weights)
     config = sizes(options, arrays)
     src, tgt = _sides(folder, decoder, options)
-    return Foreign(
+    return ForeignModel(
         config=config,
         tensors=_tensors(arrays, config, options),
         src=src,
@@ -158,7 +158,9 @@ def _weights_file(folder: Path, decoder: dict[str, Option]) -> Path:
     return folder / found[0]
 
 
-def _sides(folder: Path, decoder: dict[str, Option], options: Options) -> tuple[Side, Side]:
+def _sides(
+    folder: Path, decoder: dict[str, Option], options: Options
+) -> tuple[ForeignSide, ForeignSide]:
     """Read the vocabularies.
 
     Raises:
@@ -186,7 +188,7 @@ def _vocabularies(folder: Path) -> Iterator[Path]:
     yield from (*first, *(each for each in found if each not in first))
 
 
-def _side(folder: Path, path: Path, name: str, n_rows: int) -> Side:
+def _side(folder: Path, path: Path, name: str, n_rows: int) -> ForeignSide:
     """Read a vocabulary; Marian uses its first `n_rows` pieces, unless that is 0."""
     if path.suffix == ".spm":
         model = read_segmenter(path)
@@ -201,7 +203,7 @@ def _side(folder: Path, path: Path, name: str, n_rows: int) -> Side:
     for token, row in special.items():
         if not 0 <= row < len(pieces):
             raise ModelError(f"{path} has no token for {token} among its {len(pieces):,} tokens")
-    return Side(segmenter=model, pieces=pieces, **special, pad=None)
+    return ForeignSide(segmenter=model, pieces=pieces, **special, pad=None)
 
 
 def _all_pieces(model: spm.SentencePieceProcessor) -> list[str]:

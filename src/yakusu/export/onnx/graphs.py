@@ -21,10 +21,10 @@ from yakusu.model.variants import RestrictedSelfAttention, Window
 # The library processes sentences of up to 1,024 tokens, whose translations may be longer.
 N_SINUSOIDS = 2048
 KeysValues = tuple[Tensor, Tensor]  # (B, H, n, d_k), (B, H, n, d_v)
-Cache = tuple[Tensor, Tensor, Tensor, Tensor]  # of a layer: of the target, then of the memory
+LayerCache = tuple[Tensor, Tensor, Tensor, Tensor]  # of a layer: of the target, then of the memory
 
 
-class Encoder(nn.Module):
+class EncoderGraph(nn.Module):
     """The encoder stack; what is padding is an input.
 
     Args:
@@ -56,7 +56,7 @@ class Encoder(nn.Module):
         return memory
 
 
-class Decoder(nn.Module):
+class DecoderGraph(nn.Module):
     """The decoder stack for all target positions at once.
 
     Args:
@@ -69,7 +69,7 @@ class Decoder(nn.Module):
 
     def forward(
         self, input_ids: Tensor, encoder_hidden_states: Tensor, encoder_attention_mask: Tensor
-    ) -> tuple[Tensor, list[Cache]]:
+    ) -> tuple[Tensor, list[LayerCache]]:
         """Compute the logits and the caches.
 
         Args:
@@ -88,7 +88,7 @@ class Decoder(nn.Module):
         return logits, [(*new, *cross) for new, cross in zip(own, crosses, strict=True)]
 
 
-class DecoderWithPast(nn.Module):
+class DecoderWithPastGraph(nn.Module):
     """The decoder stack for one target position after those in the caches.
 
     Args:
@@ -100,7 +100,10 @@ class DecoderWithPast(nn.Module):
         self.stack = _Stack(network)
 
     def forward(
-        self, input_ids: Tensor, encoder_attention_mask: Tensor, past_key_values: Sequence[Cache]
+        self,
+        input_ids: Tensor,
+        encoder_attention_mask: Tensor,
+        past_key_values: Sequence[LayerCache],
     ) -> tuple[Tensor, list[KeysValues]]:
         """Compute the logits and the caches.
 

@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from yakusu.arrays import Arrays
 from yakusu.errors import ModelError
 from yakusu.export.onnx.writer import DECODER, ENCODER, WITH_PAST, OnnxConfig
-from yakusu.export.verify import N_TOKENS, Ids, Values
+from yakusu.export.verify import N_TOKENS, TokenIds, Values
 from yakusu.search.hypothesis import length_penalty
 
 _BATCH = 16
 _PAST, _PRESENT = "past_key_values", "present"
-Arrays = dict[str, NDArray[Any]]
 
 
 class OnnxPeer:
@@ -47,7 +46,7 @@ class OnnxPeer:
             for name in (ENCODER, DECODER, WITH_PAST)
         }
 
-    def values(self, src: Ids, tgt: Ids) -> Values:
+    def values(self, src: TokenIds, tgt: TokenIds) -> Values:
         """See `Peer`.
 
         Raises:
@@ -70,14 +69,14 @@ class OnnxPeer:
         values: Values = logits[0].astype(np.float64)
         return values
 
-    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+    def search(self, sources: Sequence[TokenIds], *, beam: int, alpha: float) -> list[TokenIds]:
         """See `Peer`; alpha is yakusu's, the exponent of its length penalty."""
-        found = list[Ids]()
+        found = list[TokenIds]()
         for i in range(0, len(sources), _BATCH):
             found += self._search(sources[i : i + _BATCH], beam, alpha)
         return found
 
-    def _search(self, sources: Sequence[Ids], beam: int, alpha: float) -> list[Ids]:
+    def _search(self, sources: Sequence[TokenIds], beam: int, alpha: float) -> list[TokenIds]:
         config = self._config
         limit = min(N_TOKENS, config.max_positions)
         searches = [_Search(config, beam, alpha, limit) for _ in sources]
@@ -95,7 +94,7 @@ class OnnxPeer:
 
     # ---- the three graphs ------------------------------------------------------------------------
 
-    def _encode(self, sources: Sequence[Ids]) -> Arrays:
+    def _encode(self, sources: Sequence[TokenIds]) -> Arrays:
         lengths = np.array([len(src) for src in sources])
         ids = np.full((len(sources), lengths.max()), self._config.source_pad_token_id)  # (R, S)
         for row, src in zip(ids, sources, strict=True):
@@ -130,7 +129,7 @@ class OnnxPeer:
 
 @dataclass(frozen=True)
 class _Hypothesis:
-    tokens: Ids = ()
+    tokens: TokenIds = ()
     log_prob: float = 0.0
     score: float = -np.inf
 
@@ -170,7 +169,7 @@ class _Search:
             self.open, rows = [], []
         return rows
 
-    def _candidates(self, logits: Values, is_last: bool) -> list[tuple[int, int, Ids, float]]:
+    def _candidates(self, logits: Values, is_last: bool) -> list[tuple[int, int, TokenIds, float]]:
         """The best extensions: which hypothesis, the token, its other tokens, log-probability."""
         top = logits.max(axis=1, keepdims=True)
         log_probs = logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True))

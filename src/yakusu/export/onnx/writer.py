@@ -24,7 +24,7 @@ from yakusu.config import Config
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.onnx.graphs import N_SINUSOIDS, Decoder, DecoderWithPast, Encoder
+from yakusu.export.onnx.graphs import N_SINUSOIDS, DecoderGraph, DecoderWithPastGraph, EncoderGraph
 from yakusu.folder import write_json
 from yakusu.model.architectures import build
 from yakusu.model.config import UNLIMITED, TransformerConfig
@@ -80,7 +80,7 @@ def write_onnx(
     """
     network = _network(config, weights)
     graphs = _graphs(network)
-    modules = {ENCODER: Encoder, DECODER: Decoder, WITH_PAST: DecoderWithPast}
+    modules = {ENCODER: EncoderGraph, DECODER: DecoderGraph, WITH_PAST: DecoderWithPastGraph}
     for name, module in modules.items():
         _export(folder / name, module(network), graphs[name])
     write_json(folder / "config.json", _config(config, network, graphs).model_dump())

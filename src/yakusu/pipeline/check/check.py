@@ -12,11 +12,11 @@ from yakusu.data.identification import EvenSample
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.errors import DataError, RecipeError
-from yakusu.pipeline.check.counts import RatioCounts, SideCounts, Tally, unit_of
+from yakusu.pipeline.check.counts import FindingCounts, RatioCounts, SideCounts, unit_of
 from yakusu.pipeline.check.filters import Decided, Decisions
 from yakusu.pipeline.check.languages import CheckedLanguages
-from yakusu.pipeline.check.overlap import HeldOut, Search, keys_of
-from yakusu.pipeline.check.report import CheckReport, Overlap, Side
+from yakusu.pipeline.check.overlap import HeldOut, HeldOutSearch, keys_of
+from yakusu.pipeline.check.report import CheckReport, Overlap, SideReport
 from yakusu.pipeline.check.tokens import TokenCounter
 from yakusu.pipeline.check.warnings import warnings_of
 from yakusu.pipeline.selection import other_columns
@@ -97,7 +97,7 @@ class _Overlaps:
     """
 
     def __init__(self, corpora: Mapping[str, Corpus], languages: CheckedLanguages) -> None:
-        self._searches: list[Search] = []
+        self._searches: list[HeldOutSearch] = []
         for name, corpus in corpora.items():
             if corpus:
                 languages.require_order(corpus)
@@ -150,7 +150,7 @@ class _Reading:
         self._count_tokens = TokenCounter(pairs, recipe, self._units)
         self._sides = [SideCounts(unit) for unit in self._units]
         self._ratios = RatioCounts()
-        self._suspicious = Tally([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
+        self._suspicious = FindingCounts([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
         self._decisions = Decisions(recipe.filters, languages.identified, folder, stack)
 
     def add(self, line: int, pair: Pair) -> None:
@@ -214,11 +214,11 @@ class _Reading:
             f"more text{other_columns(self._corpus)} or relax the filters, which drop {dropped}"
         )
 
-    def _describe_sides(self) -> tuple[Side, Side]:
+    def _describe_sides(self) -> tuple[SideReport, SideReport]:
         files = self._corpus.files
         foreign = self._languages.foreign(self._sample)
         src, tgt = (
-            Side(
+            SideReport(
                 label=("Source", "Target")[i],
                 file=str(files[i if self._corpus.src else 0]),
                 language=self._codes[i],

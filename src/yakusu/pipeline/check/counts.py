@@ -22,7 +22,7 @@ _WORD = 6  # characters; longer words of such a script are sentences without spa
 _TOO_FEW = 50  # pairs, for a correlation
 
 
-class Tally:
+class FindingCounts:
     """Counts findings by name and keeps the first examples of each."""
 
     def __init__(self, names: Iterable[str]) -> None:

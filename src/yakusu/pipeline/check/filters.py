@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.arrays import Flags, Longs
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
-from yakusu.data.identification import Languages
+from yakusu.data.identification import CorpusLanguages
 from yakusu.data.noise import words_only
 from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example, Finding, shorten
@@ -36,8 +37,6 @@ _TEXT_PASSED = (0, _CODES["too long"], _CODES["ratio"])
 # Tried for filters that are off. Languages take long to identify: see `Side.foreign`.
 _TRIED = {"identical": True, "nearly identical": True, "few letters": 0.3, "numbers": True}
 _GROUPED = ("pair", "words", "source", "target")  # what is compared to find repetitions
-Mask = npt.NDArray[np.bool_]
-Lines = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,11 @@ class Decisions:
     """
 
     def __init__(
-        self, filters: FilterConfig, languages: Languages | None, folder: Path, stack: ExitStack
+        self,
+        filters: FilterConfig,
+        languages: CorpusLanguages | None,
+        folder: Path,
+        stack: ExitStack,
     ) -> None:
         self._filters, self._languages = filters, languages
         self._off = {name: value for name, value in _TRIED.items() if not self._is_on(name)}
@@ -121,7 +124,10 @@ class Decisions:
         is_duplicate = self._finders["pair"].find()
         if self._filters.drop_duplicates:
             codes[compared[is_duplicate] - first] = _CODES["duplicate"]
-        groups = [self._duplicates(compared), self._near_duplicates(compared, is_duplicate)]
+        groups = [
+            _repeats("equal pairs", self._finders["pair"], compared),
+            self._near_duplicates(compared, is_duplicate),
+        ]
         groups += [self._several(side, compared, is_duplicate) for side in ("source", "target")]
         duplicates, *repeated = groups
         filters = list(self._rejections(codes, duplicates, first))
@@ -149,22 +155,19 @@ class Decisions:
             found = _first_lines(name, codes == _CODES[name], setting, first)
             yield replace(found, lines=duplicates.lines) if name == "duplicate" else found
 
-    def _trials(self, kept: Mask, first: int) -> Iterator[_Found]:
+    def _trials(self, kept: Flags, first: int) -> Iterator[_Found]:
         tries = np.frombuffer(self._tries, dtype=np.uint8)
         for bit, (name, value) in enumerate(self._off.items()):
             setting = f"filters.{_KEYS[name]} = {_toml(value)}"
             tried = (tries >> bit & 1).astype(np.bool_)
             yield _first_lines(name, kept & tried, setting, first)
 
-    def _duplicates(self, compared: Lines) -> _Found:
-        return _repeats("equal pairs", self._finders["pair"], compared)
-
-    def _near_duplicates(self, compared: Lines, is_duplicate: Mask) -> _Found:
+    def _near_duplicates(self, compared: Longs, is_duplicate: Flags) -> _Found:
         """Pairs that differ from an earlier one only in case and punctuation."""
         name = "pairs equal except for case and punctuation"
         return _repeats(name, self._finders["words"], compared, is_duplicate)
 
-    def _several(self, side: str, compared: Lines, is_duplicate: Mask) -> _Found:
+    def _several(self, side: str, compared: Longs, is_duplicate: Flags) -> _Found:
         """Sentences of a side that have several different translations."""
         other = {"source": "target", "target": "source"}[side]
         sizes: dict[int, int] = {}  # first line -> number of different translations
@@ -181,7 +184,7 @@ class Decisions:
 
 
 def _repeats(
-    name: str, finder: DuplicateFinder, compared: Lines, ignored: Mask | None = None
+    name: str, finder: DuplicateFinder, compared: Longs, ignored: Flags | None = None
 ) -> _Found:
     """Find the items that occurred before, except the ignored ones."""
     n = 0
@@ -201,7 +204,7 @@ def _largest(sizes: Mapping[int, int]) -> dict[int, int]:
     return {line: sizes[line] for line in lines}
 
 
-def _first_lines(name: str, mask: Mask, key: str, first: int) -> _Found:
+def _first_lines(name: str, mask: Flags, key: str, first: int) -> _Found:
     lines = np.flatnonzero(mask) + first
     return _Found(name, len(lines), key, {int(line): "" for line in lines[:EXAMPLES]})
 

@@ -13,7 +13,7 @@ from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example, shorten
 from yakusu.recipe import Recipe
 
-Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
+OtherLanguages = tuple[dict[str, float] | None, tuple[Example, ...]]
 
 
 class CheckedLanguages:
@@ -48,7 +48,7 @@ class CheckedLanguages:
         if self.identified and self.identified.swapped(_sample(corpus) if pairs is None else pairs):
             raise DataError(swapped_message(corpus, self._codes))
 
-    def foreign(self, sample: Sequence[tuple[int, Pair]]) -> tuple[Foreign, Foreign]:
+    def foreign(self, sample: Sequence[tuple[int, Pair]]) -> tuple[OtherLanguages, OtherLanguages]:
         """Return, for each side, the share of each other language in a sample, and examples."""
         if not self.identified:
             return (None, ()), (None, ())

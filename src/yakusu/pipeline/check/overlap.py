@@ -41,9 +41,9 @@ class HeldOut:
         """Number of pairs with words on both sides."""
         return self._counts[_PAIRS].total()
 
-    def search(self, within: str) -> "Search":
+    def search(self, within: str) -> "HeldOutSearch":
         """Start a search for the sentences of this set."""
-        return Search(self, within)
+        return HeldOutSearch(self, within)
 
     def counts(self, kind: int) -> Counter[int]:
         """How often each key of a kind occurs in this set."""
@@ -54,7 +54,7 @@ class HeldOut:
         return self._first[kind][key]
 
 
-class Search:
+class HeldOutSearch:
     """A search for the sentences of a held-out set in a stream of pairs.
 
     Args:

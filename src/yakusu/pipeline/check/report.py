@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from yakusu.config import Config
-from yakusu.data.languages import shown
+from yakusu.data.languages import listed_codes
 
 _INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
 _WIDTH = 60  # characters of an example, each side
@@ -62,7 +62,7 @@ class CharacterCount(Config):
         return f"{shown} ({self.n:,}, line {self.line:,})"
 
 
-class Side(Config):
+class SideReport(Config):
     """One side of a corpus."""
 
     label: str  # "Source" or "Target"
@@ -101,7 +101,7 @@ class CheckReport(Config):
     optional_filters: tuple[Finding, ...]  # those that are off: which kept pairs they would drop
     suspicious: tuple[Finding, ...]
     repeated: tuple[Finding, ...]
-    sides: tuple[Side, Side]
+    sides: tuple[SideReport, SideReport]
     ratios: dict[str, float]  # quantiles of target length / source length
     correlation: float | None  # of the lengths of both sides, logarithmic; None: undefined
     overlaps: tuple[Overlap, ...]
@@ -166,7 +166,7 @@ def _table(title: str, findings: Sequence[Finding], n_pairs: int) -> Iterator[st
         yield f"  none: {', '.join(absent)}"
 
 
-def _side(side: Side) -> Iterator[str]:
+def _side(side: SideReport) -> Iterator[str]:
     language = f", language '{side.language}'" if side.language else ""
     yield f"{side.label}: {side.file}{language}"
     yield f"  {side.n_units:,} {side.unit}, {side.n_characters:,} different characters"
@@ -175,7 +175,7 @@ def _side(side: Side) -> Iterator[str]:
         yield f"  rarest: {', '.join(map(str, side.rare))}"
     if side.foreign is not None:
         shares = [f"'{code}' {share:.2%}" for code, share in side.foreign.items()]
-        yield f"  lines in other languages: {shown(shares, LISTED) or 'none'}"
+        yield f"  lines in other languages: {listed_codes(shares, LISTED) or 'none'}"
         yield from (f"      {example}" for example in side.foreign_examples)
 
 

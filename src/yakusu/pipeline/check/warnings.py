@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from yakusu.data.languages import shown
+from yakusu.data.languages import listed_codes
 from yakusu.pipeline.check.report import LISTED, CheckReport, Finding, Overlap
 
 _MANY_DROPPED = 0.1  # of all pairs
@@ -59,7 +59,7 @@ def _foreign(report: CheckReport) -> Iterator[str]:
         foreign = side.foreign or {}
         share = sum(foreign.values())
         if share > _MANY_FOREIGN:
-            languages = shown((f"'{code}'" for code in foreign), LISTED)
+            languages = listed_codes((f"'{code}'" for code in foreign), LISTED)
             fix = (
                 f"correct data.{side.label.lower()}_language, or choose another file or column"
                 if share > _MOST_FOREIGN

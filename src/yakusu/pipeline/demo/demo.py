@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yakusu.data.files.text import Pair
 from yakusu.errors import RunError
-from yakusu.metrics import Score, score
+from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.training.train import train
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import RecipeFiles, load_recipe
@@ -91,7 +91,9 @@ def demo(
     trained = train(recipe, progress=progress)
     sources, references = zip(*test, strict=True)
     translations = Translator.load(trained.model).translate(sources)
-    bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
+    (bleu,) = score_translations(
+        translations, references, metrics=("bleu",), target_language=target
+    )
     samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
     digits = Digits.of(translations, references)
     return Demo(trained.model, samples, bleu, digits, len(sources), trained.seconds)

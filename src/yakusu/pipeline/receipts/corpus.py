@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from yakusu.errors import ModelError
-from yakusu.pipeline.shards.receipt import Settings
+from yakusu.pipeline.shards.receipt import ShardSettings
 
 CORPUS_RECEIPT = "corpus.json"
 _VERSION = 1  # of corpus.json
@@ -31,7 +31,7 @@ class Making(BaseModel):
     command: str
     models: Mapping[str, str]
     inputs: Mapping[str, str]
-    translations: Mapping[str, Settings]
+    translations: Mapping[str, ShardSettings]
     options: Mapping[str, Any]
 
 

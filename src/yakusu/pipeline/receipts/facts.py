@@ -11,7 +11,7 @@ from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.folder import sha256
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.receipts.receipt import Flops, Hardware, PairCounts, Receipt
+from yakusu.pipeline.receipts.receipt import Flops, HardwareFacts, PairCounts, Receipt
 from yakusu.recipe import Recipe
 from yakusu.training.flops import by_formula, count_flops, sustained_flops
 from yakusu.training.state import TrainerState
@@ -48,7 +48,7 @@ def make_receipt(
         inputs=dict(prepared.inputs),
         tokenizer={path.name: sha256(path) for path in sorted(data.glob("*.model"))},
         pairs=PairCounts(train=prepared.n_train, dev=prepared.n_dev),
-        hardware=Hardware(**asdict(state.made_by.hardware), processes=state.n_processes),
+        hardware=HardwareFacts(**asdict(state.made_by.hardware), processes=state.n_processes),
         steps=state.step,
         skipped_steps=state.skipped,
         averaged_steps=averaged,

@@ -19,13 +19,13 @@ from yakusu.recipe import Recipe
 VERSION = 1  # of receipt.json
 
 
-class Facts(BaseModel):
+class ReceiptFacts(BaseModel):
     """A part of a receipt. Keys added by later versions are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 
 
-class Hardware(Facts):
+class HardwareFacts(ReceiptFacts):
     """The machine that trained the model."""
 
     system: str
@@ -35,7 +35,7 @@ class Hardware(Facts):
     processes: int
 
 
-class Flops(Facts):
+class Flops(ReceiptFacts):
     """Floating-point operations of the training run.
 
     Attributes:
@@ -49,21 +49,21 @@ class Flops(Facts):
     counted: float
 
 
-class PairCounts(Facts):
+class PairCounts(ReceiptFacts):
     """Number of sentence pairs, after filtering."""
 
     train: int
     dev: int
 
 
-class RejectedAverage(Facts):
+class RejectedAverage(ReceiptFacts):
     """An average that was not used because the best checkpoint scored higher."""
 
     steps: tuple[int, ...]
     score: str
 
 
-class TableFacts(Facts):
+class TableFacts(ReceiptFacts):
     """One compressed table, or several tables that share one matrix.
 
     Attributes:
@@ -98,7 +98,7 @@ class TableFacts(Facts):
         )
 
 
-class CompressionFacts(Facts):
+class CompressionFacts(ReceiptFacts):
     """How a translator was compressed.
 
     Attributes:
@@ -123,7 +123,7 @@ class CompressionFacts(Facts):
         return [f"compressed from {self.source}", *map(str, self.tables), *rest, *scores]
 
 
-class ExportFacts(Facts):
+class ExportFacts(ReceiptFacts):
     """How a model was exported, and what the verification found.
 
     Attributes:
@@ -152,7 +152,7 @@ class ExportFacts(Facts):
         ]
 
 
-class ModelFacts(Facts):
+class ModelFacts(ReceiptFacts):
     """What every receipt says.
 
     Attributes:
@@ -216,7 +216,7 @@ class Receipt(ModelFacts):
     inputs: dict[str, str]
     tokenizer: dict[str, str]
     pairs: PairCounts
-    hardware: Hardware
+    hardware: HardwareFacts
     steps: int
     skipped_steps: int
     averaged_steps: tuple[int, ...]
@@ -289,7 +289,7 @@ def read_facts(folder: str | Path) -> Receipt | ImportReceipt:
     path = Path(folder) / "receipt.json"
     try:
         text = path.read_text(encoding="utf-8")
-        imported = "origin" in Facts.model_validate_json(text).model_fields_set
+        imported = "origin" in ReceiptFacts.model_validate_json(text).model_fields_set
         kind = ImportReceipt if imported else Receipt
         facts = kind.model_validate_json(text)
     except FileNotFoundError as error:

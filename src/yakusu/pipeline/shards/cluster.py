@@ -22,9 +22,9 @@ from typing import Any, NoReturn
 
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import RunError, SignalError
-from yakusu.pipeline.shards.parts import Part, PartTranslator, ShardConfig, read_parts
+from yakusu.pipeline.shards.parts import PartTranslator, ShardConfig, ShardPart, read_parts
 from yakusu.pipeline.shards.plan import ShardJob
-from yakusu.pipeline.shards.receipt import Settings
+from yakusu.pipeline.shards.receipt import ShardSettings
 
 LOCAL = "local"  # the address of a cluster that is started for the command
 _TIMEOUT = 10  # seconds
@@ -55,8 +55,8 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.ERROR)
 
     def __call__(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
-    ) -> Generator[Part, None, None]:
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings
+    ) -> Generator[ShardPart, None, None]:
         """Translate the parts of shards and return them in order.
 
         Raises:
@@ -158,7 +158,7 @@ def count_workers(
 
 
 def _dataset(
-    jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings, workers: int
+    jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings, workers: int
 ) -> Any:
     """The rows with translations; nothing is computed before they are read."""
     from ray.data import (
@@ -202,7 +202,7 @@ class _Reader:
 
 
 class _Worker:
-    def __init__(self, config: ShardConfig, settings: Settings) -> None:
+    def __init__(self, config: ShardConfig, settings: ShardSettings) -> None:
         self._translate = PartTranslator(config, settings)
 
     def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:

@@ -8,14 +8,14 @@ from pathlib import Path
 from yakusu.data.files.text import ErrorPolicy, InvalidLines, window_size
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.data.lines.config import TextConfig
-from yakusu.data.shards.blocks import Block
+from yakusu.data.shards.blocks import ShardBlock
 from yakusu.data.shards.files import TextShard, open_shard
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, YakusuError
 from yakusu.folder import FileEntry, sha256
 from yakusu.pipeline.shards.plan import ShardJob
-from yakusu.pipeline.shards.receipt import Settings, source_entry
+from yakusu.pipeline.shards.receipt import ShardSettings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
@@ -75,13 +75,13 @@ class ShardConfig:
             engine=self.engine.model_copy(update=runs),
         )
 
-    def settings(self, translator: Translator) -> Settings:
+    def settings(self, translator: Translator) -> ShardSettings:
         """What the bytes of the translations depend on."""
         decoder = translator.decoder
         runs = f"torch {self.engine.device}"
         if isinstance(decoder, NativeDecoder):
             runs = f"native {decoder.precision}"
-        return Settings(
+        return ShardSettings(
             yakusu=__version__,
             models=tuple(model_hash(Path(model)) for model in self.models),
             search=translator.search.model_dump(mode="json"),
@@ -107,7 +107,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Part:
+class ShardPart:
     """A block of a shard, with its translations once it has them, or the end of the shard.
 
     Attributes:
@@ -123,7 +123,7 @@ class Part:
     """
 
     job: ShardJob
-    block: Block | None = None
+    block: ShardBlock | None = None
     translations: tuple[str | None, ...] = ()
     n_tokens: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -132,7 +132,7 @@ class Part:
     is_fatal: bool = False
 
 
-def read_parts(job: ShardJob, config: ShardConfig) -> Iterator[Part]:
+def read_parts(job: ShardJob, config: ShardConfig) -> Iterator[ShardPart]:
     """Read the blocks of a shard, then its end; an error is a part, too."""
     invalid = InvalidLines(config.errors)
     try:
@@ -141,11 +141,11 @@ def read_parts(job: ShardJob, config: ShardConfig) -> Iterator[Part]:
         if isinstance(shard, TextShard) and holds_trees(job.source):
             raise DataError(f"{job.source} contains trees: translate it without --ray")
         for block in shard.blocks(config.block_size, invalid):
-            yield Part(job, block)
+            yield ShardPart(job, block)
     except (YakusuError, OSError) as error:
-        yield Part(job, error=_sentence(error, job.source))
+        yield ShardPart(job, error=_sentence(error, job.source))
     else:
-        yield Part(job, end=End(invalid, source))
+        yield ShardPart(job, end=End(invalid, source))
 
 
 def _sentence(error: YakusuError | OSError, path: Path) -> str:
@@ -174,24 +174,24 @@ class PartTranslator:
     """
 
     def __init__(
-        self, config: ShardConfig, settings: Settings, translator: Translator | None = None
+        self, config: ShardConfig, settings: ShardSettings, translator: Translator | None = None
     ) -> None:
         self._config, self._settings, self._translator = config, settings, translator
 
-    def __call__(self, part: Part) -> Part:
+    def __call__(self, part: ShardPart) -> ShardPart:
         """Return a part with its translations, or with the error."""
         if part.block is None:
             return part
         try:
             translator = self._translator = self._translator or self._open()
         except (YakusuError, OSError) as error:
-            return Part(part.job, error=_sentence(error, part.job.source), is_fatal=True)
+            return ShardPart(part.job, error=_sentence(error, part.job.source), is_fatal=True)
         try:
             return self._translated(translator, part, part.block)
         except DataError as error:
             first, last = part.block.start + 1, part.block.start + len(part.block.texts)
             place = f"{part.job.source}, lines {first} to {last}"
-            return Part(part.job, error=f"{place}: {error}")
+            return ShardPart(part.job, error=f"{place}: {error}")
 
     def _open(self) -> Translator:
         translator = self._config.open()
@@ -202,7 +202,7 @@ class PartTranslator:
             )
         return translator
 
-    def _translated(self, translator: Translator, part: Part, block: Block) -> Part:
+    def _translated(self, translator: Translator, part: ShardPart, block: ShardBlock) -> ShardPart:
         before = astuple(translator.tally)
         found = list(
             translator.stream(

@@ -24,7 +24,7 @@ class _Line(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Settings(_Line):
+class ShardSettings(_Line):
     """What the bytes of the translations depend on: the first line of a receipt.
 
     Attributes:
@@ -50,7 +50,7 @@ class Settings(_Line):
     column: str | None
 
 
-class Finished(_Line):
+class FinishedShard(_Line):
     """A shard that was translated: a further line of a receipt.
 
     Attributes:
@@ -77,9 +77,9 @@ class ShardReceipt:
         DataError: The folder has a receipt with other settings, or one that is not valid.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: ShardSettings) -> None:
         self._path, self._settings = folder / RECEIPT, settings
-        self._finished: dict[str, Finished] = {}
+        self._finished: dict[str, FinishedShard] = {}
         self._is_complete = False  # the file has the settings and complete lines only
         if self._path.exists():
             self._read(folder)
@@ -88,7 +88,7 @@ class ShardReceipt:
         try:
             complete = self._path.read_text(encoding="utf-8").rpartition("\n")[0].split("\n")
             earlier = json.loads(complete[0])
-            finished = [Finished.model_validate_json(line) for line in complete[1:]]
+            finished = [FinishedShard.model_validate_json(line) for line in complete[1:]]
         except (ValidationError, ValueError) as error:
             raise DataError(
                 f"{self._path} is not a valid receipt of translated shards: choose another folder"
@@ -126,7 +126,7 @@ class ShardReceipt:
             )
         return True
 
-    def add(self, finished: Finished) -> None:
+    def add(self, finished: FinishedShard) -> None:
         """Record a shard; call this before the shard gets its name."""
         self._finished[finished.name] = finished
         if not self._is_complete:

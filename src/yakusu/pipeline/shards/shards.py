@@ -18,16 +18,18 @@ from typing import BinaryIO
 from yakusu.data.shards.files import open_shard
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked, write_file
-from yakusu.pipeline.shards.parts import End, Part, ShardConfig
+from yakusu.pipeline.shards.parts import End, ShardConfig, ShardPart
 from yakusu.pipeline.shards.plan import ShardJob, plan_shards
-from yakusu.pipeline.shards.receipt import Finished, Settings, ShardReceipt
+from yakusu.pipeline.shards.receipt import FinishedShard, ShardReceipt, ShardSettings
 from yakusu.progress import Progress, Tracker
 from yakusu.translator import Translator
 from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
 # Translates the parts of shards and returns them in order; refuses workers with other settings.
-TranslateParts = Callable[[Sequence[ShardJob], ShardConfig, Settings], Generator[Part, None, None]]
+TranslateParts = Callable[
+    [Sequence[ShardJob], ShardConfig, ShardSettings], Generator[ShardPart, None, None]
+]
 
 
 @dataclass
@@ -57,7 +59,7 @@ class _Parts:
     """The parts of one shard, with their counts so far."""
 
     job: ShardJob
-    parts: Iterator[Part]
+    parts: Iterator[ShardPart]
     tracker: Tracker
     note: str  # next to the progress bar
     texts: int = 0
@@ -172,7 +174,7 @@ def _fill(file: BinaryIO, shard: _Parts, config: ShardConfig, receipt: ShardRece
         raise DataError(f"{source} was changed while it was translated: rerun the command")
     file.flush()
     receipt.add(
-        Finished(
+        FinishedShard(
             name=source.name,
             source=shard.end.source,
             texts=shard.texts,

@@ -31,7 +31,7 @@ from yakusu.pipeline.synthetic.corpus import (
     write_corpus,
 )
 from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_of
-from yakusu.pipeline.synthetic.models import Models
+from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.folder import ModelFolder
@@ -125,7 +125,7 @@ class _Backtranslation:
         progress: Progress,
     ) -> Backtranslated:
         best = options.model_copy(update={"n_best": 1})
-        models = {"reverse": Models([model], best, to=self.config.to, engine=engine)}
+        models = {"reverse": ShardModels([model], best, to=self.config.to, engine=engine)}
         models["reverse"].require_languages(str(self.tgt), (language_of(self.tgt), ""))
         language = models["reverse"].translator.languages[0]
         if self.config.forward:
@@ -141,7 +141,7 @@ class _Backtranslation:
                 facts = write_corpus(corpus, making, counts, self._pairs(models, language, counts))
         return Backtranslated(corpus, facts)
 
-    def _making(self, models: Mapping[str, Models], dev_files: list[Path]) -> Making:
+    def _making(self, models: Mapping[str, ShardModels], dev_files: list[Path]) -> Making:
         held_out = [*map(Path, self.config.held_out), *dev_files]
         files = {f"held out {n}": path for n, path in enumerate(held_out, start=1)}
         return Making(
@@ -154,7 +154,7 @@ class _Backtranslation:
 
     def _translate(
         self,
-        models: Mapping[str, Models],
+        models: Mapping[str, ShardModels],
         held_out: HeldOutLines,
         making: Making,
         progress: Progress,
@@ -180,7 +180,7 @@ class _Backtranslation:
         return counts
 
     def _pairs(
-        self, models: Mapping[str, Models], language: str, counts: Counter[str]
+        self, models: Mapping[str, ShardModels], language: str, counts: Counter[str]
     ) -> Iterator[Pair]:
         """The pairs that pass the filters, in order."""
         similarity, forward = sentence_scorer("chrf", language), models.get("forward")
@@ -203,9 +203,9 @@ class _Backtranslation:
 
 def _forward(
     folder: str, languages: tuple[str, str], engine: EngineConfig | Engine | None
-) -> Models:
+) -> ShardModels:
     """The model that translates synthetic sources back, from the first language to the second."""
     has_several = ModelFolder.open(Path(folder)).tokenizer.src.language_tokens
-    models = Models([folder], to=languages[1] if has_several else "", engine=engine)
+    models = ShardModels([folder], to=languages[1] if has_several else "", engine=engine)
     models.require_languages("the synthetic text", languages)
     return models

@@ -31,7 +31,7 @@ from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts, Making
 from yakusu.pipeline.receipts.inputs import first_changed
 from yakusu.pipeline.shards.receipt import difference
 from yakusu.pipeline.synthetic.held_out import Overlaps
-from yakusu.pipeline.synthetic.models import Models, shards_of
+from yakusu.pipeline.synthetic.models import ShardModels, shards_of
 
 SHARD_LINES = 5_000  # of a shard, which is translated again if the command is killed
 _TEXTS = "texts.json"
@@ -71,7 +71,7 @@ def select_texts(
     folder: Path,
     texts: Texts,
     overlaps: Overlaps,
-    models: Models,
+    models: ShardModels,
     *,
     inputs: Mapping[str, str],
     drop_held_out: bool,

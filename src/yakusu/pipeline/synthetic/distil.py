@@ -33,9 +33,9 @@ from yakusu.pipeline.synthetic.corpus import (
     write_corpus,
 )
 from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_of
-from yakusu.pipeline.synthetic.models import Models
+from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.pipeline.training.choose_recipe import recipe_of
-from yakusu.pipeline.training.parent import resolved
+from yakusu.pipeline.training.parent import with_parent_sizes
 from yakusu.pipeline.training.run import refuse_other_run
 from yakusu.pipeline.training.train import Trained, train
 from yakusu.pipeline.training.validation import require_engine
@@ -44,7 +44,7 @@ from yakusu.recipe import Recipe, RecipeFiles, save_recipe
 from yakusu.search.config import SearchConfig
 
 RECIPE = "fast"
-Similarity = Callable[[str, str], float]
+_Similarity = Callable[[str, str], float]
 
 
 class DistilConfig(SyntheticConfig):
@@ -136,12 +136,12 @@ class _Distillation:
         self.corpus, self.parts = self.folder / "corpus", self.folder / "parts"
 
     def run(self, options: SearchConfig | None, engine: EngineConfig | Engine | None) -> Distilled:
-        teacher = Models(self.teachers, options, to=self.config.to, engine=engine)
+        teacher = ShardModels(self.teachers, options, to=self.config.to, engine=engine)
         if self.config.closest and teacher.translator.search.n_best == 1:
             raise RecipeError("--closest chooses among several translations: add --n-best N")
         data = self.recipe.data
         teacher.require_languages(data.train.src or data.train.pairs, data.languages)
-        student = resolved(self._student(teacher.translator.languages))
+        student = with_parent_sizes(self._student(teacher.translator.languages))
         if not self.config.corpus_only:  # these fail before hours of translation
             pick_device(student.training.device)
             require_engine(student)
@@ -191,7 +191,7 @@ class _Distillation:
         of_teachers = [path for dev in self.dev_sets for path in dev.files]
         return list(dict.fromkeys([*map(Path, self.config.held_out), *of_teachers]))
 
-    def _making(self, teacher: Models) -> Making:
+    def _making(self, teacher: ShardModels) -> Making:
         data = self.recipe.data
         files = {
             **data.train.named_files,
@@ -218,7 +218,7 @@ class _Distillation:
             for key, value in corpus.model_dump(include=keys, exclude_defaults=True).items()
         }
 
-    def _written(self, teacher: Models, making: Making) -> CorpusFacts:
+    def _written(self, teacher: ShardModels, making: Making) -> CorpusFacts:
         # The first use of a library for the target language, before hours of translation.
         language = teacher.translator.languages[1]
         similarity = sentence_scorer("bleu", language) if self.config.closest else None
@@ -247,7 +247,7 @@ class _Distillation:
         return write_corpus(self.corpus, making, counts, pairs, self._dev)
 
     def _pairs(
-        self, teacher: Models, counts: Counter[str], similarity: Similarity | None
+        self, teacher: ShardModels, counts: Counter[str], similarity: _Similarity | None
     ) -> Iterator[Pair]:
         """The pairs of the corpus: the translations of each text, then its reference."""
         translations = teacher.read(self.parts / "texts", self.parts / "teacher")

@@ -9,21 +9,21 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.pipeline.shards.parts import (
-    Part,
     PartTranslator,
     ShardConfig,
+    ShardPart,
     from_line,
     read_parts,
 )
 from yakusu.pipeline.shards.plan import ShardJob
-from yakusu.pipeline.shards.receipt import Settings
+from yakusu.pipeline.shards.receipt import ShardSettings
 from yakusu.pipeline.shards.shards import translate_shards
 from yakusu.progress import Progress
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.folder import weights_hash
 
 
-class Models:
+class ShardModels:
     """Models that translate shards: one, or an ensemble.
 
     Args:
@@ -62,7 +62,7 @@ class Models:
         self.translator.require_target()
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ShardSettings:
         """What the bytes of the translations depend on."""
         return self._config.settings(self.translator)
 
@@ -111,8 +111,8 @@ class Models:
             raise DataError(done.failed[0])
 
     def _parts(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
-    ) -> Generator[Part, None, None]:
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: ShardSettings
+    ) -> Generator[ShardPart, None, None]:
         translate = PartTranslator(config, settings, self.translator)
         for job in jobs:
             yield from map(translate, read_parts(job, config))

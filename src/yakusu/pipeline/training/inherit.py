@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from yakusu.arrays import Floats
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
-from yakusu.engine.tables import Floats
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.training.parent import Parent
 from yakusu.training.config import ParentConfig

@@ -10,7 +10,7 @@ from pathlib import Path
 from yakusu.data.config import DataConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
-from yakusu.data.languages import closeness, shown
+from yakusu.data.languages import closeness, listed_codes
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import sha256
@@ -96,10 +96,10 @@ class Parent:
             if len(found) > 1:
                 raise RecipeError(
                     f"the parent has several target languages '{code}': set the target language to "
-                    f"one of {shown(found)}"
+                    f"one of {listed_codes(found)}"
                 )
             if not found:
-                own = f", only for {shown(tokens)}" if tokens else ""
+                own = f", only for {listed_codes(tokens)}" if tokens else ""
                 raise RecipeError(
                     f"the vocabulary of the parent has no token for the target language '{code}'"
                     f"{own}: set parent.vocabulary = 'learn', and list the corpora of the "
@@ -175,7 +175,7 @@ def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
     return all(not a or not b or closeness(a, b) is not None for a, b in codes)
 
 
-def resolved(recipe: Recipe) -> Recipe:
+def with_parent_sizes(recipe: Recipe) -> Recipe:
     """Return a recipe with the sizes of its parent, if it has one.
 
     Raises:

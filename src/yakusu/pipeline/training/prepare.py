@@ -29,15 +29,15 @@ from yakusu.data.filters import (
 )
 from yakusu.data.lines.placeholders import Placeholders
 from yakusu.data.mixing import extra_part, mixed
-from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, RawPart, binarise, dtype_for
+from yakusu.data.pairs import Binarised, CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.selection import PairSelector
 from yakusu.pipeline.training.choose_recipe import recipe_of
-from yakusu.pipeline.training.parent import Parent, resolved
-from yakusu.pipeline.training.run import opened
+from yakusu.pipeline.training.parent import Parent, with_parent_sizes
+from yakusu.pipeline.training.run import locked_run
 from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles
@@ -106,8 +106,8 @@ def prepare(
     found, why = recipe_of(recipe, overrides, files)
     if why:
         progress.say(why)
-    recipe = resolved(found)
-    with opened(recipe) as run:
+    recipe = with_parent_sizes(found)
+    with locked_run(recipe) as run:
         folder = run / "data"
         if existed := folder.exists():
             verify_folder(folder)
@@ -306,7 +306,7 @@ class _Preparation:
 
     def _parts(
         self, sizes: Sequence[int], dev_sizes: Sequence[int]
-    ) -> dict[str, tuple[Part, ...]] | None:
+    ) -> dict[str, tuple[CorpusPart, ...]] | None:
         """Return the parts of the pairs, the last of which may be the extra corpus.
 
         Args:
@@ -319,7 +319,9 @@ class _Preparation:
         own = sizes[:n]
         extra = (extra_part(size, data.extra, sum(own)) for size in sizes[n:])
         parts = {"train": (*mixed(own, data.temperature), *extra)}
-        return parts | {"dev": tuple(Part(n, 1.0) for n in dev_sizes)} if data.others else parts
+        return (
+            parts | {"dev": tuple(CorpusPart(n, 1.0) for n in dev_sizes)} if data.others else parts
+        )
 
     def _report(self) -> FilterReport:
         """The counts of all training pairs."""

@@ -35,7 +35,7 @@ _MOST_OVERRIDES = 3  # that an error message suggests
 
 
 @contextmanager
-def opened(recipe: Recipe) -> Iterator[Path]:
+def locked_run(recipe: Recipe) -> Iterator[Path]:
     """Lock the run folder of a recipe for this process and save the recipe in it.
 
     Yields:

@@ -23,9 +23,9 @@ from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.average import average, averaged
 from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
-from yakusu.pipeline.training.parent import Parent, resolved
+from yakusu.pipeline.training.parent import Parent, with_parent_sizes
 from yakusu.pipeline.training.prepare import Prepared, prepare
-from yakusu.pipeline.training.run import opened
+from yakusu.pipeline.training.run import locked_run
 from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles
@@ -88,7 +88,7 @@ def train(
 
 def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
     # These fail before anything is written.
-    recipe = resolved(recipe)
+    recipe = with_parent_sizes(recipe)
     pick_device(recipe.training.device)
     require_engine(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
@@ -96,7 +96,7 @@ def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
         def prepare_data() -> Prepared:
             if why:
                 progress.say(why)
-            held.enter_context(opened(recipe))
+            held.enter_context(locked_run(recipe))
             prepared = prepare(recipe, progress=progress)
             if not prepared.existed:
                 progress.say(str(prepared))

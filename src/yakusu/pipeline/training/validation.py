@@ -8,7 +8,7 @@ import torch
 
 from yakusu.data.files.text import read_lines
 from yakusu.data.lines.config import TextConfig
-from yakusu.data.pairs import DataFacts, Part
+from yakusu.data.pairs import CorpusPart, DataFacts
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
@@ -24,7 +24,7 @@ from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.training.config import Engine
+from yakusu.training.config import TrainingEngine
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
 
@@ -63,7 +63,7 @@ class DevScore:
         self.recipe, self.tokenizer = recipe, tokenizer
         self.group, self.progress = group, progress
         src, tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
-        parts = (DataFacts.read(data).parts or {}).get("dev") or (Part(len(src), 1.0),)
+        parts = (DataFacts.read(data).parts or {}).get("dev") or (CorpusPart(len(src), 1.0),)
         ends = list(accumulate((part.n_pairs for part in parts), initial=0))
         self.sets = [(src[a:b], tgt[a:b]) for a, b in pairwise(ends)]  # of each direction
 
@@ -116,7 +116,7 @@ def mean_score(scores: Sequence[tuple[str, Score]]) -> Score:
     return Score(first.name, sum(values) / len(values), signature)
 
 
-def _decoder(model: Seq2Seq, engine: Engine) -> Decoder:
+def _decoder(model: Seq2Seq, engine: TrainingEngine) -> Decoder:
     if engine == "torch":
         return TorchDecoder(model, device=model.output_weight.device)
     weights = {name: weight.detach().cpu().numpy() for name, weight in model.weights().items()}

@@ -24,7 +24,7 @@ from yakusu.translator.folder.folder import (
     TranslatorConfig,
     consistent,
 )
-from yakusu.translator.folder.sizes import compare
+from yakusu.translator.folder.sizes import check_shapes
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 
@@ -62,7 +62,7 @@ def torch_decoder(
 
 def _network(folder: ModelFolder) -> Seq2Seq:
     with consistent(folder.path):
-        compare(_shapes(folder), ArraysOnDisk(folder.path / WEIGHTS))
+        check_shapes(_shapes(folder), ArraysOnDisk(folder.path / WEIGHTS))
         model = _empty(folder)
         weights = from_streams(from_int8(load_tensors(folder.path / WEIGHTS)))
         for name, weight in weights.items():

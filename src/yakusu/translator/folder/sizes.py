@@ -48,10 +48,10 @@ def check_sizes(
             "the target vocabulary"
         )
     sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
-    compare(shapes(config, plans, **sizes), stored)
+    check_shapes(shapes(config, plans, **sizes), stored)
 
 
-def compare(expected: Shapes, stored: ArraysOnDisk) -> None:
+def check_shapes(expected: Shapes, stored: ArraysOnDisk) -> None:
     """Check that weights have these names and shapes, whichever way they are stored.
 
     Raises:

@@ -26,7 +26,7 @@ from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
-from yakusu.translator.reading.passage import Passage, PassageReader, Segment
+from yakusu.translator.reading.passage import Passage, PassageReader, TextSegment
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
@@ -36,7 +36,7 @@ _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenPair:
     """A source and its translation in the form that the tokenizer encodes.
 
     Attributes:
@@ -166,7 +166,7 @@ class Planner:
     def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
         """The lines of a text."""
         if self._task.constrains:
-            return [Passage("", (Segment("", request.text, ""),))]
+            return [Passage("", (TextSegment("", request.text, ""),))]
         given = (request.prefix, *request.include, *self.search.include)
         phrases = (*given, *request.exclude, *self.search.exclude)
         if found := next(filter(None, map(RESERVED.search, phrases)), None):
@@ -197,7 +197,9 @@ class Planner:
 
     # ---- segments ------------------------------------------------------------------------------
 
-    def _query(self, request: Request, passage: Passage, segment: Segment, number: int) -> Query:
+    def _query(
+        self, request: Request, passage: Passage, segment: TextSegment, number: int
+    ) -> Query:
         """The query of a segment."""
         text = segment.text
         ids = self._encoded(self._task.preprocess_source(text))
@@ -299,7 +301,7 @@ class Planner:
 
     # ---- pairs to score ------------------------------------------------------------------------
 
-    def pair(self, number: int, pair: Pair) -> Given:
+    def pair(self, number: int, pair: Pair) -> GivenPair:
         """A source and its translation in the form that the tokenizer encodes.
 
         Raises:
@@ -316,7 +318,7 @@ class Planner:
             target = self._task.preprocess_target(target) if target else ""
         except DataError as error:
             raise DataError(f"line {number}: {error}") from error
-        return Given(source, target, tuple(slots))
+        return GivenPair(source, target, tuple(slots))
 
     def _slotted(self, pair: Pair) -> tuple[Pair, list[tuple[str, str]]]:
         """A pair whose spans are slots, with the slot and the text of each in the translation."""

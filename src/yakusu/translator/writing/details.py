@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from yakusu.alignment import Link, pharaoh
-from yakusu.data.lines.placeholders import shown
+from yakusu.data.lines.placeholders import shown_piece
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
@@ -96,7 +96,7 @@ def with_spans(
         waiting.setdefault(slot, []).append(text)
 
     def text_of(piece: str) -> str:
-        return next(iter(waiting.get(piece, ())), shown(piece))
+        return next(iter(waiting.get(piece, ())), shown_piece(piece))
 
     made, others = [], []
     for token, best in zip(tokens, alternatives, strict=True):

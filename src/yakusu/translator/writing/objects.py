@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from yakusu.search.trace import Step
+from yakusu.search.trace import TraceStep
 from yakusu.translator.writing.translation import Translation
 
 Object = dict[str, Any]
@@ -36,7 +36,7 @@ def _object(translation: Translation) -> Object:
     return found
 
 
-def _step(step: Step[str]) -> Object:
+def _step(step: TraceStep[str]) -> Object:
     """A step of a trace; only finished hypotheses have a score."""
     return {
         name: [

@@ -17,7 +17,7 @@ from yakusu.alignment import Link
 from yakusu.data.lines.private_use import BREAKS, PLACE
 from yakusu.data.lines.spans import Span
 from yakusu.data.lines.words import UNSPACED
-from yakusu.translator.writing.tag_pairs import Links, Pair
+from yakusu.translator.writing.tag_pairs import Links, TagPair
 
 _UNIT = regex.compile(
     rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
@@ -186,14 +186,14 @@ def _same(source: str, text: str) -> dict[int, int]:
     return {i: of_source[own] for own, i in of_text.items() if PLACE.match(own)}
 
 
-def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[Pair]:
+def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[TagPair]:
     """The outermost pairs of a source, whose units begin at `starts`."""
-    outermost: list[Pair] = []
+    outermost: list[TagPair] = []
     enclosing = [outermost]
     for position, tag in tags:
         n_before = bisect_left(starts, position)
         if tag.kind == "opening":
-            enclosing[-1].append(Pair(tag.text, "", n_before, n_before))
+            enclosing[-1].append(TagPair(tag.text, "", n_before, n_before))
             enclosing.append(enclosing[-1][-1].inner)
         else:
             enclosing.pop()
@@ -203,7 +203,7 @@ def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[Pair
 
 
 def _put(
-    pairs: Sequence[Pair],
+    pairs: Sequence[TagPair],
     places: Sequence[tuple[int, int]],
     starts: Sequence[int],
     inserted: list[tuple[int, str]],

@@ -22,7 +22,7 @@ from operator import itemgetter
 
 
 @dataclass
-class Pair:
+class TagPair:
     """A pair of tags around the units first to last - 1 of a line.
 
     Attributes:
@@ -37,7 +37,7 @@ class Pair:
     closing: str
     first: int
     last: int
-    inner: list["Pair"] = field(default_factory=list)
+    inner: list["TagPair"] = field(default_factory=list)
 
 
 class Links:
@@ -61,7 +61,7 @@ class Links:
         for j, origin in origins.items():
             self._linked[origin].append(j)
 
-    def moved(self, pairs: Sequence[Pair], low: int, high: int) -> list[Pair]:
+    def moved(self, pairs: Sequence[TagPair], low: int, high: int) -> list[TagPair]:
         """The pairs around the units of the translation, within low to high - 1, in order."""
         outside = self._outside[bisect_left(self._outside, low) : bisect_left(self._outside, high)]
         free, moved = _Free(self._origins, self._spans, outside, low, high), []
@@ -74,7 +74,7 @@ class Links:
                 first, last = free.at_edge(pair, set(linked))
             free.take(first, last)
             inner = self.moved(pair.inner, first, last)
-            moved.append(Pair(pair.opening, pair.closing, first, last, inner))
+            moved.append(TagPair(pair.opening, pair.closing, first, last, inner))
         return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
 
@@ -136,7 +136,7 @@ class _Free:
                 best, most = (start, j + 1), weight
         return best
 
-    def at_edge(self, pair: Pair, linked: Collection[int]) -> tuple[int, int]:
+    def at_edge(self, pair: TagPair, linked: Collection[int]) -> tuple[int, int]:
         """Where to put a pair that begins on an earlier line or ends on a later one.
 
         No other pair is put between it and that end of the line. It gets at least one unit, unless
@@ -161,7 +161,7 @@ class _Free:
             n = 0
         return (high - n, high) if pair.opening else (low, low + n)
 
-    def nearest(self, pair: Pair) -> tuple[int, int]:
+    def nearest(self, pair: TagPair) -> tuple[int, int]:
         """Where to put a pair to which no free unit is linked.
 
         It is put around the free word with the nearest link. If it encloses nothing in the source,

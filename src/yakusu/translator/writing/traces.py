@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from yakusu.data.lines.placeholders import shown
+from yakusu.data.lines.placeholders import shown_piece
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.search.decoder import Query
-from yakusu.search.trace import Step, Trace
+from yakusu.search.trace import Trace, TraceStep
 from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.slots import places, slots_of
 
@@ -25,7 +25,7 @@ def traces_of(
 
 
 def _trace(
-    steps: Sequence[Step[int]], text: str, spans: Mapping[str, str], tokenizer: Tokenizer
+    steps: Sequence[TraceStep[int]], text: str, spans: Mapping[str, str], tokenizer: Tokenizer
 ) -> Trace:
     texts: dict[int, list[str]] = {}  # of the spans that each placeholder token stands for
     for place, slot in zip(places(text), slots_of(text), strict=True):
@@ -36,6 +36,6 @@ def _trace(
         if len(own := texts.get(token, [])) == 1:
             return own[0]
         (piece,) = tokenizer.target_pieces([token])
-        return shown(piece)
+        return shown_piece(piece)
 
     return tuple(step.as_text(text_of) for step in steps)
