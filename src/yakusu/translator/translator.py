@@ -38,7 +38,7 @@ from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
-from yakusu.translator.writing.writer import TranslationWriter
+from yakusu.translator.writing.writer import Writer
 
 
 class Translator:
@@ -99,7 +99,7 @@ class Translator:
             search=search,
             longest=longest,
         )
-        self._writer = TranslationWriter(decoder, tokenizer, task=self.task, language=target)
+        self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
 
     @property
     def search(self) -> SearchConfig:

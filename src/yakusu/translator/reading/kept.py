@@ -12,7 +12,7 @@ from yakusu.data.lines.private_use import PLACE, SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.unseen import unseen
 from yakusu.errors import DataError
-from yakusu.translator.reading.passage import Passage, TextSegment
+from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.slots import places, restore, slots_of, to_places
 from yakusu.translator.request import Request
 
@@ -83,7 +83,7 @@ class KeptText:
             )
         return slotted
 
-    def _without_layout(self, prefix: str, segment: TextSegment) -> str:
+    def _without_layout(self, prefix: str, segment: Segment) -> str:
         """Remove from a prefix what is kept in front of the segment."""
         kept = (self.passage.before + restore(segment.before, self.passage.spans)).lstrip()
         if prefix.startswith(kept):
@@ -122,6 +122,6 @@ class KeptText:
                 if wholes := [whole for whole in kept if part in whole]:
                     yield part, part if part in wholes else wholes[0]
 
-    def _written(self, segment: TextSegment) -> list[str]:
+    def _written(self, segment: Segment) -> list[str]:
         """The spans for which the model writes placeholder tokens."""
         return [self.passage.spans[place] for place in places(segment.text)]

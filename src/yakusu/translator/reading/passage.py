@@ -48,7 +48,7 @@ _NO_TERMS = Glossary(())
 
 
 @dataclass(frozen=True)
-class TextSegment:
+class Segment:
     """A part of the plain text of a line.
 
     Attributes:
@@ -84,7 +84,7 @@ class Passage:
     """
 
     before: str
-    segments: tuple[TextSegment, ...] = ()
+    segments: tuple[Segment, ...] = ()
     after: str = ""
     spans: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[tuple[int, Span], ...] = ()
@@ -218,13 +218,13 @@ class PassageReader:
         marks = tuple(islice(unused, len(tags)))
         return Passage(before, segments, after, spans, tuple(tags), marks, *counts, terms)
 
-    def _segment(self, text: str, continues: bool) -> TextSegment:
+    def _segment(self, text: str, continues: bool) -> Segment:
         """A part of a plain text, without the ends that need no translation."""
         if not has_letter(text):
-            return TextSegment(text, "", "")
+            return Segment(text, "", "")
         before, own, after = _ENDS.fullmatch(text).groups()
         terms = self._glossary.find(own) if self._glossary.terms else ()
-        return TextSegment(before, own, after, continues, terms)
+        return Segment(before, own, after, continues, terms)
 
     def _parts(
         self, plain: str, spans: Mapping[str, str], *, whole: bool

@@ -26,7 +26,7 @@ from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
-from yakusu.translator.reading.passage import Passage, PassageReader, TextSegment
+from yakusu.translator.reading.passage import Passage, PassageReader, Segment
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
@@ -166,7 +166,7 @@ class Planner:
     def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
         """The lines of a text."""
         if self._task.constrains:
-            return [Passage("", (TextSegment("", request.text, ""),))]
+            return [Passage("", (Segment("", request.text, ""),))]
         given = (request.prefix, *request.include, *self.search.include)
         phrases = (*given, *request.exclude, *self.search.exclude)
         if found := next(filter(None, map(RESERVED.search, phrases)), None):
@@ -197,9 +197,7 @@ class Planner:
 
     # ---- segments ------------------------------------------------------------------------------
 
-    def _query(
-        self, request: Request, passage: Passage, segment: TextSegment, number: int
-    ) -> Query:
+    def _query(self, request: Request, passage: Passage, segment: Segment, number: int) -> Query:
         """The query of a segment."""
         text = segment.text
         ids = self._encoded(self._task.preprocess_source(text))

@@ -11,7 +11,7 @@ import regex
 from yakusu.alignment import Link
 from yakusu.data.lines.sentences import continued, join, without_stop
 from yakusu.data.lines.spans import has_end_of_pair
-from yakusu.translator.reading.passage import Passage, TextSegment
+from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.placement import place_tags, units
 
@@ -46,7 +46,7 @@ _Scored = tuple[float, tuple[Output, ...]]
 # ---- segments ------------------------------------------------------------------------------------
 
 
-def ended(text: str, segment: TextSegment, passage: Passage, language: str) -> str:
+def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
     """The translation of a segment, which ends in a full stop only where the sentence does.
 
     Args:

@@ -16,7 +16,7 @@ from yakusu.search.decoder import Decoder, Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
-from yakusu.translator.reading.passage import Passage, TextSegment
+from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.slots import restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
@@ -27,10 +27,10 @@ from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.words import Line, details_of_text
 
-_Made = tuple[Passage, TextSegment, Query, Hypothesis]
+_Made = tuple[Passage, Segment, Query, Hypothesis]
 
 
-class TranslationWriter:
+class Writer:
     """Writes translations with a model's tokenizer, and with its attention where tags are placed.
 
     Args:
@@ -104,7 +104,7 @@ class TranslationWriter:
         for (_, segment, _), own in zip(parts, best, strict=True):
             yield list(islice(every, len(own))) or [self._without_model(segment)]
 
-    def _without_model(self, segment: TextSegment) -> Output:
+    def _without_model(self, segment: Segment) -> Output:
         """The output for a segment that is not passed to the model."""
         text = self._task.postprocess("", segment.text)
         score = -math.inf if text else 0.0
@@ -129,7 +129,7 @@ class TranslationWriter:
                 own = tuple((i, i) for i in range(len(units(segment.text))))
                 yield Output(segment.text, *numbers, own, detail, is_source=True)
 
-    def _text(self, segment: TextSegment, tokens: Sequence[int]) -> str:
+    def _text(self, segment: Segment, tokens: Sequence[int]) -> str:
         """What the model has written for a segment; "" if it generates no text."""
         if UNK in tokens:
             output = "".join(self._pieces(tokens))
@@ -194,7 +194,7 @@ class TranslationWriter:
         )
 
 
-def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, TextSegment]]:
+def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:
     """The segments with text, and their lines."""
     return chain.from_iterable(
         ((passage, segment) for segment in passage.segments if segment.text) for passage in passages
