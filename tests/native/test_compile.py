@@ -18,7 +18,7 @@ from yakusu.native.compile import (
 )
 from yakusu.native.library import PATH
 
-FAST = ("-O0",)  # to compile
+FAST = ("-O1",)  # to compile
 
 
 def script(path: Path, text: str) -> str:
