@@ -103,7 +103,7 @@ class _Queue:
                 self._idle.pop().notify()  # the caches of its core are the most recent
 
     def take(self, n_held: int) -> list[_Sentence] | None:
-        """Return sentences for a thread that holds some, up to its share; None: the pool is closed."""
+        """Sentences for a thread that holds some, up to its share; None: the pool is closed."""
         with self._lock:
             while not (n_held or self._callers or self._closed):
                 self._idle.append(Condition(self._lock))
