@@ -1,3 +1,3 @@
-"""The version of the package; the build reads it too."""
+"""The version of the package; the build reads it, too."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Groups of options, from each of which a verb gets one argument, and options of configurations."""
+"""Groups of options, each one argument of a verb, and options made from a configuration."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps

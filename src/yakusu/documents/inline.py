@@ -8,7 +8,7 @@ steps between are the same for all formats:
 
     matched      each END gets its START; what is left alone is EMPTY
     merged       a pair without text is one EMPTY piece
-    trimmed      what is not part of the sentence at both ends, and pairs around all of it, go
+    trimmed      both ends lose what is not part of the sentence, and pairs around all of it
     formatted    text in another formatting than most is enclosed in a pair; only `formatted_inline`
     marked       each pair and each EMPTY piece gets the next number
     compose      the marks of a translation are pieces again, and pairs are nested
@@ -76,10 +76,10 @@ class Piece(NamedTuple):
         end: Position after its last character.
         text: The text that a reader sees.
         name: The same for a start and its end.
-        speaks: An empty piece is a part of the sentence, such as code; or an end and its start must
-            stay in the text.
-        breaks: An empty piece is a line break.
-        firm: An end that is not firm has no start if a firm start follows that start.
+        speaks: Of an empty piece: it is part of the sentence, such as code. Of an end: it and its
+            start must stay in the text.
+        breaks: Of an empty piece: it is a line break.
+        firm: An end that is not firm does not match a start that is followed by a firm start.
         run: The formatting of a text, or the run that contains a piece.
         parts: The pieces that this piece replaces.
         pair: The number of a start and of its end; None until they are matched.
@@ -172,8 +172,8 @@ def text_pieces(start: int, source: str, decoded: str | None = None) -> Iterable
 def inline(pieces: Sequence[Piece]) -> Inline | None:
     """Return the text of a paragraph in which white space collapses, as in HTML.
 
-    None: it cannot be translated, because it has no letter, a character that stands for markup, or
-    too many marks.
+    None: it cannot be translated, because it has no letter, contains a character that stands for
+    markup, or has too many marks.
     """
     texts = [piece.text for piece in pieces if piece.kind is PieceKind.TEXT]
     if not any(map(has_letter, texts)) or any(map(_MARK.search, texts)):
@@ -279,7 +279,7 @@ def _together(pieces: Sequence[Piece], *, may_break: bool = True) -> Piece:
 
 
 def _trimmed(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]:
-    """Take off what is not part of the sentence at both ends, and pairs around all of it.
+    """Cut off what is not part of the sentence at both ends, and pairs around all of it.
 
     Returns:
         The pieces before the text, those of the text, and those after it.

@@ -103,7 +103,7 @@ class _Queue:
                 self._idle.pop().notify()  # the caches of its core are the most recent
 
     def take(self, n_held: int) -> list[_Sentence] | None:
-        """Sentences for a thread that holds some, up to its share; None: there will be no more."""
+        """Sentences for a thread that holds some, up to its share; None: the pool is closed."""
         with self._lock:
             while not (n_held or self._callers or self._closed):
                 self._idle.append(Condition(self._lock))
@@ -134,7 +134,7 @@ class _Queue:
             self._leave(item.caller)
 
     def end(self, caller: _Caller[Any], *, drops: bool = False) -> None:
-        """Accept no further sentences of a caller; drop those that wait if nobody reads them."""
+        """Accept no further sentences of a caller; drop those that wait if it reads no results."""
         with self._lock:
             caller.has_more = False
             if drops:

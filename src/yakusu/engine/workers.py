@@ -23,13 +23,13 @@ class Sessions(Protocol):
     """Sessions of the same models and settings. Equal objects have the same sessions."""
 
     def __hash__(self) -> int:
-        """For dictionaries of sessions that are in use."""
+        """Return the hash; sessions in use are the keys of a dictionary."""
 
     def take(self) -> Session:
         """Return a session without sentences, for the thread that calls."""
 
     def give_back(self, session: Session) -> None:
-        """Receive a session that has decoded all its sentences."""
+        """Take back a session that has decoded all its sentences."""
 
 
 class Decoding(Protocol[T_contra]):
@@ -48,11 +48,11 @@ class Decoding(Protocol[T_contra]):
         """Begin."""
 
     def __exit__(self, *error: object) -> None:
-        """End; what has not been decoded is dropped."""
+        """End; sentences that have not been decoded are dropped."""
 
 
 class Workers(Protocol):
-    """What decodes sentences."""
+    """Threads that decode sentences."""
 
     def begin(self, add: Add[T], sessions: Sessions, *, batch: int) -> Decoding[T]:
         """Begin to decode sentences.
@@ -84,7 +84,7 @@ class Threads:
 class _ThreadedWork(Generic[T]):
     """Work of threads that are started one by one, from the second sentence on.
 
-    A single sentence, or a single thread, is the calling thread's.
+    The calling thread decodes a single sentence, and all sentences if there is one thread only.
     """
 
     def __init__(self, add: Add[T], sessions: Sessions, *, n_threads: int, batch: int) -> None:
@@ -161,7 +161,7 @@ class _Waiting(Generic[T]):
         self._sentences.put(None)
 
     def take(self, n_held: int) -> Iterator[tuple[int, T]]:
-        """Sentences for a thread that holds some; one that holds none waits for the first."""
+        """Yield sentences for a thread that holds some; one that holds none waits for the first."""
         ahead = min(_AHEAD, self._sentences.qsize() // self._n_threads)
         share = min(self._batch + ahead, -(-self.n_added // self._n_threads))
         for n in range(n_held, max(1, share)):

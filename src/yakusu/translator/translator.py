@@ -103,7 +103,7 @@ class Translator:
 
     @property
     def search(self) -> SearchConfig:
-        """Settings of the search."""
+        """Settings of the search; `with_settings` returns a translator with others."""
         return self._planner.search
 
     @property

@@ -1,7 +1,4 @@
-"""PO: the messages of a program and their translations (gettext).
-
-The grammar is gettext's.
-"""
+"""PO: the messages of a program and their translations, in the grammar of gettext."""
 
 import re
 from collections import Counter
@@ -72,7 +69,7 @@ class PoReader:
 
     Args:
         encoding: The charset of the file, in which escape sequences stand for bytes.
-        name: Name of the file in error messages, if they are to begin with it.
+        name: Name of the file, with which error messages begin; "": they begin with the line.
 
     Attributes:
         n_obsolete: Number of obsolete messages so far.
@@ -88,7 +85,7 @@ class PoReader:
         self._previous = 0  # the first of the "#|" lines above the current line, or this line
 
     def entries(self, lines: Iterable[str]) -> Iterator[Entry]:
-        """Yield each entry when its last line was read.
+        """Yield each entry when its last line has been read.
 
         Raises:
             DataError: A line is not valid in a PO file; the message gives its number.

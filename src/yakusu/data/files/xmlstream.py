@@ -21,7 +21,7 @@ _BREAK_CODE = re.compile(r"\s*(<(\w+:)?br\b[^>]*>|(\\r)?\\n|\n)\s*", re.IGNORECA
 def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) -> Iterator[Element]:
     """Yield the wanted elements that are in no other wanted element, each when it is complete.
 
-    Memory is constant: an element is emptied after it was used, and those around it are kept
+    Memory is constant: an element is emptied after it has been used, and those around it are kept
     without their content.
 
     Args:

@@ -53,7 +53,7 @@ class Element:
         inner: Where its content begins.
         inner_end: Where its end tag begins.
         end: Where its end tag ends.
-        children: Its content; text is not next to text, unless one of them is CDATA.
+        children: Its content; adjacent texts are joined, unless one of them is CDATA.
     """
 
     namespace: str

@@ -1,4 +1,4 @@
-"""The private-use characters that have a meaning, all of them.
+"""All private-use characters that have a meaning.
 
     U+E000   to U+E00F     placeholder tokens: what a model reads and writes for a span; SLOTS
     U+F0000  to U+FFFFF    marks: inline markup in the text of a document, see below

@@ -233,7 +233,7 @@ class Planner:
         include: Sequence[str | Phrase],
         exclude: Sequence[str],
     ) -> Query:
-        """The query of a sentence; of `prefix`, spans are slots."""
+        """The query of a sentence; the spans of `prefix` are slots."""
         exclude = (*self.search.exclude, *exclude)
         if self._task.constrains:
             if prefix or include or exclude:

@@ -8,7 +8,7 @@ from yakusu.translator.writing.details import Details
 
 @dataclass(frozen=True)
 class Translation:
-    """One of the best translations of a sentence."""
+    """One of the best translations of a text."""
 
     text: str
     score: float  # log_prob / length penalty; -inf: not produced by the model

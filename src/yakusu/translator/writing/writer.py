@@ -60,7 +60,7 @@ class Writer:
 
         Args:
             plans: The lines of the texts, and the queries of their segments.
-            found: The hypotheses of each query that was searched: one of more than eos.
+            found: The hypotheses of each query that was searched, which has more than eos.
             search: The settings of the search.
             tally: Counts to which those of segments without translation and of terms are added.
             details: Whether the translations have details.
