@@ -5,6 +5,7 @@ change.
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +15,27 @@ import typer.main
 
 import yakusu
 from yakusu.cli.app import app
+from yakusu.compress.config import CompressConfig
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
 from yakusu.translator.folder.folder import TranslatorConfig
 
 LISTING = Path(__file__).parent / "golden" / "interface.json"
+_COMMANDS = (
+    *(["--version"], ["--help"], [], ["translat"], ["translate"]),
+    *(["translate", "no-model", "a.txt"], ["translate", "no-model", "--beam", "x"]),
+    *(["train", "tyni"], ["verify", "no-model"], ["check", "no-file", "no-file"]),
+)
 MODEL = Path(__file__).parent / "fixtures" / "format-1" / "transformer"
 
 
 def interface() -> dict[str, Any]:
     """The interface, as JSON values."""
-    configs = yakusu.Recipe, ServeConfig, TranslatorConfig
+    configs = (
+        *(yakusu.Recipe, ServeConfig, TranslatorConfig, CompressConfig),
+        *(yakusu.DistilConfig, yakusu.BacktranslateConfig),
+    )
     service = Service(ServeConfig(), [MODEL])
     try:
         http = create_app(service).openapi()
@@ -35,6 +45,7 @@ def interface() -> dict[str, Any]:
         "names": yakusu.__all__,
         "verbs": dict(_verbs(typer.main.get_command(app), "yakusu")),
         "http": http,
+        "exit codes": {" ".join(command): _exit_code(command) for command in _COMMANDS},
         "configurations": {config.__name__: config.model_json_schema() for config in configs},
     }
     listed: dict[str, Any] = json.loads(json.dumps(found, default=str), object_hook=_without_prose)
@@ -43,7 +54,16 @@ def interface() -> dict[str, Any]:
 
 def _without_prose(value: dict[str, Any]) -> dict[str, Any]:
     """Descriptions, which are the docstrings of classes and functions, may be edited."""
-    return {key: each for key, each in value.items() if key != "description"}
+    return {
+        key: each
+        for key, each in value.items()
+        if key != "description" or not isinstance(each, str)
+    }
+
+
+def _exit_code(arguments: list[str]) -> int:
+    command = [sys.executable, "-m", "yakusu", *arguments]
+    return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL).returncode
 
 
 def _verbs(command: Any, name: str) -> Iterator[tuple[str, Any]]:

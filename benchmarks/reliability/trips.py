@@ -117,7 +117,7 @@ def main(args: argparse.Namespace) -> None:
     found: dict[str, dict[str, Any]] = json.loads(
         subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     )
-    version = "now" if args.source == HERE else commit_of(args.source)
+    version = "now" if args.source.resolve() == HERE else commit_of(args.source)
     for name, counts in found.items():
         print(f"{name}: " + ", ".join(f"{value:,} {what}" for what, value in counts.items()))
         benchmark.record({"name": name, "trial": version, **counts})

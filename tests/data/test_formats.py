@@ -589,6 +589,21 @@ def test_memory_does_not_grow_with_the_file(suffix: str, tmp_path: Path) -> None
     assert peaks[1] < 1.2 * peaks[0] + 100_000
 
 
+def test_the_number_of_elements_is_limited_within_a_unit_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_ELEMENTS", 20)
+    monkeypatch.setattr("yakusu.data.files.xmlstream._CHUNK", 64)
+    unit = "<trans-unit><source>a</source><target>b</target></trans-unit>"
+    path = written(tmp_path / "many.xlf", units_1(unit * 100))
+    corpus = Corpus(pairs=str(path), src_column=1, tgt_column=2)
+    assert sum(1 for _ in read_pairs(corpus)) == 100
+    deep = f"<trans-unit><source>{'<x/>' * 30}</source><target>b</target></trans-unit>"
+    written(path, units_1(deep))
+    with pytest.raises(DataError, match="more than 20 elements"):
+        list(read_pairs(corpus))
+
+
 # ---- PO
 
 PO = r"""# A comment

@@ -6,12 +6,14 @@ from itertools import islice
 from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.slots import restore
 from yakusu.translator.writing.output import Output, masked
-from yakusu.translator.writing.words import Line
+
+Lines = list[tuple[Passage, Sequence[Output], str]]
 
 
-def lines_of(passages: Sequence[Passage], outputs: Iterable[Output], language: str) -> list[Line]:
+def lines_of(passages: Sequence[Passage], outputs: Iterable[Output], language: str) -> Lines:
     """Each line, its outputs and its masked translation."""
-    waiting, lines = iter(outputs), list[Line]()
+    waiting = iter(outputs)
+    lines: Lines = []
     for passage in passages:
         own = list(islice(waiting, len(passage.texts)))
         lines.append((passage, own, masked(passage, own, language)))

@@ -65,7 +65,7 @@ class _Caller(Generic[T]):
         self.finished.wait()
         if self.error:
             raise self.error
-        return [self.found[number] for number in range(len(self.found))]
+        return [self.found[number] for number in range(self.n_sentences)]
 
     def __exit__(self, *error: object) -> None:
         self.queue.end(self, drops=True)

@@ -133,7 +133,6 @@ class Session:
         own = self._no_requirements
         if guided:
             own = Requirements(guided=guided.kind)
-            self._guides.sentences[key] = guided
         elif query.restrictions:
             required, own = array("i", query.restrictions.required), Requirements()
             own.required, own.n_required = required.buffer_info()
@@ -142,6 +141,8 @@ class Session:
                 own.spelling = pointer(_spelling(characters))
         ids = *src.buffer_info(), *given.buffer_info()
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), byref(own)))
+        if guided:
+            self._guides.sentences[key] = guided
         self._queries[key] = query  # with the arrays of its characters
 
     def score(

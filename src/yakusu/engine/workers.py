@@ -100,7 +100,9 @@ class _ThreadedWork(Generic[T]):
     def submit(self, sentence: T) -> None:
         """See `Decoding.submit`."""
         if self._stop.is_set():
-            self.results()  # raises the error of a thread
+            self._waiting.close()
+            for thread in self._threads:
+                thread.result()  # raises its error
         self._waiting.add(sentence)
         while len(self._threads) < min(self._n_threads, self._waiting.n_added) > 1:
             if self._pool is None:
@@ -117,7 +119,7 @@ class _ThreadedWork(Generic[T]):
         else:
             parts = [self._decode()] if self._waiting.n_added else []
         found = {key: best for part in parts for key, best in part.items()}
-        return [found[key] for key in range(len(found))]
+        return [found[key] for key in range(self._waiting.n_added)]
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()  # after an interrupt, or an error in a thread

@@ -73,7 +73,7 @@ class TargetScore:
 class Searches(Protocol):
     """Searches that run while further sentences are prepared; a context manager.
 
-    At the end of the context, searches that have not ended are cancelled.
+    At the end of the context, sentences that wait are dropped.
     """
 
     def submit(self, query: Query) -> None:

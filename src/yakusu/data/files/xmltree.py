@@ -252,8 +252,6 @@ class ElementBuilder:
 
     def take(self) -> list[Element]:
         """Remove the complete elements from `found`, and return them."""
-        if not self._open:
-            self._n_elements = 0
         n_complete = len(self.found) - bool(self._open)
         taken, self.found = self.found[:n_complete], self.found[n_complete:]
         return taken
@@ -300,6 +298,7 @@ class ElementBuilder:
             self._open[-1].children.append(element)
         elif self._wanted(namespace, local):
             self.found.append(element)
+            self._n_elements = 1  # those before it are not kept
         else:
             self._outer.append(element)
             return

@@ -24,12 +24,13 @@ from yakusu.translator.reading.slots import places, slots_of
 from yakusu.translator.writing.details import Details, with_spans
 from yakusu.translator.writing.output import Output
 
-Line = tuple[Passage, Sequence[Output], str]  # with an output for each segment with text; masked
 _Words = dict[Hashable, list[int]]  # the words of each visible character of a line
 _Ranked = tuple[int, Link]  # priority (0: highest), link
 
 
-def details_of_text(lines: Sequence[Line]) -> Details | None:
+def details_of_text(
+    lines: Sequence[tuple[Passage, Sequence[Output], str]],
+) -> Details | None:
     """The details of a text; None: nothing was translated, or they were not requested.
 
     Args:
@@ -67,7 +68,9 @@ def _with_spans(details: Details, text: str, spans: Mapping[str, str]) -> Detail
 # ---- links ---------------------------------------------------------------------------------------
 
 
-def _links(lines: Sequence[Line]) -> Iterator[Link]:
+def _links(
+    lines: Sequence[tuple[Passage, Sequence[Output], str]],
+) -> Iterator[Link]:
     """The links of a text, one for each word of its translation that is not in a kept line."""
     n_source = n_target = 0
     for line in map(_LineWords, *zip(*lines, strict=True)):

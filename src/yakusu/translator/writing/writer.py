@@ -25,7 +25,7 @@ from yakusu.translator.writing.output import Output, combinations, ended, masked
 from yakusu.translator.writing.placement import adjust_spaces, units
 from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
-from yakusu.translator.writing.words import Line, details_of_text
+from yakusu.translator.writing.words import details_of_text
 
 _Made = tuple[Passage, Segment, Query, Hypothesis]
 
@@ -173,7 +173,8 @@ class Writer:
         self, passages: Sequence[Passage], outputs: Sequence[Output], traces: tuple[Trace, ...]
     ) -> Translation:
         """The translation of a text, from an output for each of its segments with text."""
-        text, lines, waiting = "", list[Line](), iter(outputs)
+        text, waiting = "", iter(outputs)
+        lines: list[tuple[Passage, Sequence[Output], str]] = []
         for passage in passages:
             own = list(islice(waiting, sum(1 for s in passage.segments if s.text)))
             line = masked(passage, own, self._language)
