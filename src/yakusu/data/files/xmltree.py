@@ -212,7 +212,8 @@ class ElementBuilder:
         self.root: Element | None = None
         self._wanted = wanted
         self._names: dict[str, tuple[str, str, str]] = {}
-        self._n_fed = self._n_elements = 0
+        self._n_fed = 0
+        self._n_elements = self._n_before = 0  # in memory; those before the last one in `found`
         self._outer: list[Element] = []  # open elements that are not wanted
         self._open: list[Element] = []  # a wanted element and its open descendants
         self._started: Element | None = None  # its start tag ends at the next event
@@ -252,6 +253,8 @@ class ElementBuilder:
 
     def take(self) -> list[Element]:
         """Remove the complete elements from `found`, and return them."""
+        self._n_elements = self._n_elements - self._n_before if self._open else 0
+        self._n_before = 0
         n_complete = len(self.found) - bool(self._open)
         taken, self.found = self.found[:n_complete], self.found[n_complete:]
         return taken
@@ -298,7 +301,7 @@ class ElementBuilder:
             self._open[-1].children.append(element)
         elif self._wanted(namespace, local):
             self.found.append(element)
-            self._n_elements = 1  # those before it are not kept
+            self._n_before = self._n_elements - 1
         else:
             self._outer.append(element)
             return
