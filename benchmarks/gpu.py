@@ -355,7 +355,9 @@ def _averaged(folder: Path, run: Run, args: argparse.Namespace, *, last: int) ->
     shutil.rmtree(out, ignore_errors=True)
     try:
         yakusu.average(folder, last=last, out=out)
-        return str(yakusu.evaluate_model(out, f"{dev}.{source}", f"{dev}.{target}")[0])
+        lowercase = yakusu.load_recipe(folder / "recipe.toml").tokenizer.lowercases
+        src, ref = f"{dev}.{source}", f"{dev}.{target}"
+        return str(yakusu.evaluate_model(out, src, ref, lowercase=lowercase)[0])
     except YakusuError as error:
         return str(error)
 
