@@ -172,7 +172,7 @@ class Stopwatch(Silent):
     """Progress reporter that notes the time of each step and ends a run after some seconds."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.perf_counter() + seconds
+        self._seconds, self._end = seconds, float("inf")
         self.trainer: Trainer | None = None
         self.steps: list[tuple[float, int]] = []  # time, target tokens so far
 
@@ -184,6 +184,8 @@ class Stopwatch(Silent):
         """Note a finished step."""
         assert self.trainer
         now = time.perf_counter()
+        if not self.steps:  # which compiles the model
+            self._end = now + self._seconds
         self.steps.append((now, self.trainer.state.target_tokens))
         if now >= self._end:
             raise TimeUpError
