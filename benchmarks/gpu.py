@@ -49,6 +49,7 @@ from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 PARTS = ("speed", "resume", "grid", "sizes")
 PEAK = {"H100": 989e12, "H200": 989e12, "A100": 312e12}  # bfloat16, without sparsity
 KEPT = 10  # checkpoints to average
+WARMUP_STEPS = 30
 WIDE = {"model.d_model": 256, "model.d_ff": 512, "training.lr_scale": round(1.2 * 2**0.5, 3)}
 
 
@@ -184,7 +185,7 @@ class Stopwatch(Silent):
         """Note a finished step."""
         assert self.trainer
         now = time.perf_counter()
-        if not self.steps:  # which compiles the model
+        if len(self.steps) == WARMUP_STEPS:  # the first ones compile the model
             self._end = now + self._seconds
         self.steps.append((now, self.trainer.state.target_tokens))
         if now >= self._end:
