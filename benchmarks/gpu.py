@@ -110,6 +110,7 @@ benchmark.option("--minutes", type=float, default=9.0, help="time for everything
 benchmark.option("--seconds", type=float, default=40.0, help="for each speed (%(default)s)")
 benchmark.option("--steps", type=int, default=200, help="of the resumed run (%(default)s)")
 benchmark.option("--parts", nargs="+", default=list(PARTS), choices=PARTS, help="default: all")
+benchmark.option("--rows", nargs="+", default=[""], help="words in the names of the runs to train")
 benchmark.option("--out", type=Path, help="folder that receives results/gpu.json and all logs")
 
 
@@ -397,6 +398,10 @@ def main(args: argparse.Namespace) -> None:
     if "resume" in args.parts:
         _record("resume", "multi30k", resume(args))
     chosen = {part: runs for part, runs in TOGETHER.items() if part in args.parts}
+    chosen = {
+        part: {name: run for name, run in runs.items() if any(row in name for row in args.rows)}
+        for part, runs in chosen.items()
+    }
     if args.quick:
         chosen = {part: dict(list(runs.items())[:2]) for part, runs in chosen.items()}
     together = {name: run for runs in chosen.values() for name, run in runs.items()}
