@@ -23,9 +23,9 @@ workers: Any = pytest.importorskip("benchmarks.workers")
 ROOT = Path(common.__file__).parents[1]
 SCRIPTS = [
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-    for folder in pages.FOLDERS
+    for folder in ("", *pages.FOLDERS)
     for path in sorted((ROOT / "benchmarks" / folder).glob("*.py"))
-    if "benchmark.run(main)" in path.read_text()
+    if "\n    benchmark.run(main)" in path.read_text()
 ]
 
 
