@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tests.cases import THOROUGH
 from tests.serve.conftest import Running
 from tests.translators import untrained
 from yakusu.search.config import SearchConfig
 
-N = int(os.environ.get("YAKUSU_SOAK", "480"))
+N = int(os.environ.get("YAKUSU_SOAK", "480" if THOROUGH else "160"))
 N_CLIENTS = 16
 WORDS = "Der Zug kommt heute nicht, aber {place} ist <b>frei</b> und 12 Uhr.".split()  # noqa: SIM905
 SEARCHES = {n: SearchConfig(beam=max(2, n + 1), n_best=n + 1, max_extra=3) for n in range(4)}
