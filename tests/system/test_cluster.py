@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import THOROUGH
 from tests.translators import save, untrained
 
 pytestmark = [
@@ -87,6 +88,7 @@ def _run(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT)
 
 
+@pytest.mark.skipif(not THOROUGH, reason="needs YAKUSU_TESTS=thorough")
 def test_killing_a_worker_loses_nothing_and_changes_no_byte(
     cluster: Any, folder: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
