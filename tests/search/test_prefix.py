@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import THOROUGH
 from tests.search.naive import NaiveSearch
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import DataError
@@ -20,6 +21,7 @@ from yakusu.translator.request import Request
 Clear = Callable[..., Seq2Seq]
 Search = Callable[..., list[list[Hypothesis]]]
 Sequences = Callable[..., list[list[int]]]
+NAMES = ("transformer", "recurrent", "convolutional")
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
 
@@ -116,8 +118,12 @@ def test_an_empty_prefix_is_no_prefix(clear: Clear, search: Search, sequences: S
     assert search(model, ids, config, [[]] * 9) == search(model, ids, config)
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional"])
+@pytest.mark.parametrize(
+    ("name", "beam"),
+    [(name, beam) for name in NAMES for beam in (1, 4)]
+    if THOROUGH
+    else [("transformer", 4), ("recurrent", 1), ("convolutional", 4)],
+)
 def test_a_sentence_with_a_prefix_does_not_depend_on_the_prefixes_of_others(
     clear: Clear, search: Search, sequences: Sequences, name: str, beam: int
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import THOROUGH
 from tests.system.runs import Job, recipe_for, result, settings, wait_for, write_corpus
 
 # Enough steps that a process can be killed after the third one.
@@ -110,6 +111,7 @@ def workers(agent: subprocess.Popen[str]) -> list[int]:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not THOROUGH, reason="needs YAKUSU_TESTS=thorough")
 def test_a_worker_killed_on_one_machine_does_not_change_the_result(
     machines: list[Machine], corpus: Path, tmp_path: Path
 ) -> None:
