@@ -8,18 +8,31 @@ See docs/decisions/0003. A model with several target languages has a token for e
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
 from typing import Literal
 
+import regex
 import sentencepiece as spm
 from pydantic import Field, field_validator, model_validator
 
 from yakusu.config import Config
 from yakusu.data.lines.private_use import SLOTS
+from yakusu.data.normalization import rules
 from yakusu.errors import DataError
 
 EOS, UNK = 0, 1
 LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
+_LONGEST = 2**20  # bytes of a sentence; SentencePiece ignores longer ones
+_MIN_OCCURRENCES = 2  # of a character with a token of its own
+# Letters, marks, digits and punctuation; of writing systems with thousands of characters, only the
+# frequent ones have tokens.
+_REQUIRED = regex.compile(r"[\p{L}\p{M}\p{N}\p{P}--\p{Han}\p{Hangul}]", regex.V1)
 
 
 class TokenizerConfig(Config):
@@ -29,7 +42,9 @@ class TokenizerConfig(Config):
     vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
     joint: bool = True
     target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
-    normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
+    normalization: Literal["nfc", "nfc_cf", "nmt_nfkc", "nmt_nfkc_cf", "identity"] = (
+        "nfc"  # _cf: lower case
+    )
     split_digits: bool = True  # one token per digit, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
     byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
@@ -61,6 +76,19 @@ class TokenizerConfig(Config):
         """Whether the vocabulary ignores case, so that scores must ignore it too."""
         return self.normalization.endswith("_cf")
 
+    @property
+    def reserved(self) -> list[str]:
+        """Tokens that are never split: placeholder tokens and symbols."""
+        return [*(SLOTS if self.placeholder_share else ()), *self.symbols]
+
+    def normalized(self, character: str) -> str:
+        """What a character becomes, without white space."""
+        if self.normalization == "identity":
+            return "".join(character.split())
+        form: Literal["NFC", "NFKC"] = "NFC" if self.normalization.startswith("nfc") else "NFKC"
+        text = "".join(unicodedata.normalize(form, character).split())
+        return text.lower() if self.lowercases else text
+
 
 def learn(
     sentences: Iterable[str],
@@ -71,30 +99,83 @@ def learn(
     languages: Sequence[str] = (),
 ) -> spm.SentencePieceProcessor:
     """Learn the pieces of a vocabulary, with a token for each of `languages`."""
-    model = io.BytesIO()
+    model, given = io.BytesIO(), list(sentences)
+    required, _ = required_characters(given, config, n_languages=len(languages))
     spm.set_random_generator_seed(seed)
     try:
-        spm.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            model_type=config.kind,
-            vocab_size=config.vocab_size - 1,
-            normalization_rule_name=config.normalization,
-            split_digits=config.split_digits,
-            character_coverage=config.character_coverage,
-            byte_fallback=config.byte_fallback,
-            control_symbols=[f">>{code}<<" for code in languages],
-            user_defined_symbols=[*(SLOTS if config.placeholder_share else ()), *config.symbols],
-            eos_id=EOS,
-            unk_id=UNK,
-            bos_id=-1,
-            pad_id=-1,
-            num_threads=4,  # fixed: a unigram vocabulary depends on the number of threads
-            minloglevel=2,
-        )
+        with _normalization(config) as normalization:
+            spm.SentencePieceTrainer.train(
+                sentence_iterator=iter(given),
+                model_writer=model,
+                model_type=config.kind,
+                vocab_size=config.vocab_size - 1,
+                max_sentence_length=_LONGEST,
+                **normalization,
+                split_digits=config.split_digits,
+                character_coverage=config.character_coverage,
+                required_chars=required,
+                byte_fallback=config.byte_fallback,
+                control_symbols=[f">>{code}<<" for code in languages],
+                user_defined_symbols=config.reserved,
+                eos_id=EOS,
+                unk_id=UNK,
+                bos_id=-1,
+                pad_id=-1,
+                num_threads=4,  # fixed: a unigram vocabulary depends on the number of threads
+                minloglevel=2,
+            )
     except (RuntimeError, OSError) as error:
         raise DataError(_training_error(str(error), config.vocab_size, side)) from error
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+@contextmanager
+def _normalization(config: TokenizerConfig) -> Iterator[dict[str, str]]:
+    """The arguments of SentencePiece that choose the normalisation."""
+    if not config.normalization.startswith("nfc"):
+        yield {"normalization_rule_name": config.normalization}
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rules.tsv"
+        path.write_text(rules(lower_case=config.lowercases), encoding="utf-8")
+        yield {"normalization_rule_tsv": str(path)}
+
+
+def required_characters(
+    sentences: Iterable[str], config: TokenizerConfig, *, n_languages: int = 0
+) -> tuple[str, str]:
+    """Choose the characters that have tokens although they are rare.
+
+    These are letters, marks, digits and punctuation that occur at least twice, except ideographs
+    and Hangul syllables. If the vocabulary cannot hold all of them, the rarest are left out.
+
+    Args:
+        sentences: The text that the vocabulary is learned from.
+        config: How it is learned.
+        n_languages: Number of tokens of target languages.
+
+    Returns:
+        The chosen characters, and those that are left out, most frequent first.
+    """
+    counts = Counter[str]()
+    for character, n in Counter(chain.from_iterable(sentences)).items():
+        for normalized in config.normalized(character):
+            counts[normalized] += n
+    by_count = sorted(counts, key=lambda c: (-counts[c], c))
+    frequent, n_covered, total = set[str](), 0, counts.total()
+    for character in by_count:
+        if n_covered >= config.character_coverage * total:
+            break
+        frequent.add(character)
+        n_covered += counts[character]
+    rare = [
+        c
+        for c in by_count
+        if c not in frequent and counts[c] >= _MIN_OCCURRENCES and _REQUIRED.match(c)
+    ]
+    n_other = 4 + 256 * config.byte_fallback + n_languages + len(config.reserved)
+    room = max(0, config.vocab_size - n_other - len(frequent))
+    return "".join(rare[:room]), "".join(rare[room:])
 
 
 def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
@@ -106,7 +187,7 @@ def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePi
         model_type="word",
         vocab_size=config.vocab_size - 1,
         hard_vocab_limit=False,
-        max_sentence_length=2**20,  # in bytes; longer sentences would be ignored
+        max_sentence_length=_LONGEST,
         normalization_rule_name="identity",
         character_coverage=1.0,
         eos_id=EOS,
