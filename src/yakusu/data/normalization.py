@@ -8,9 +8,7 @@ Every other character stays as it is: 10², 3½, ™, ﬁ and ， are not replac
 compatible with, as NFKC does (docs/decisions/0054).
 """
 
-import sys
 import unicodedata
-from collections.abc import Iterator
 from functools import cache
 from itertools import permutations
 
@@ -22,26 +20,19 @@ INVISIBLE = (
     "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 )
 _HANGUL = range(0xAC00, 0xD7A4)  # syllables
+_END = 0x30000  # no later character is composed, white space or an upper-case letter
 _MOST_MARKS = 4  # of a letter that is composed with all of them
 
 
 @cache
-def rules(*, lower_case: bool) -> str:
-    """The normalisation as lines of tab-separated values, as SentencePiece reads them.
+def rules(*, lower_case: bool) -> tuple[tuple[str, str], ...]:
+    """Each character or sequence that changes, and what it becomes.
 
     Args:
         lower_case: Whether letters are also converted to lower case.
     """
-    lines = []
-    for source, target in _all_rules(lower_case):
-        lines.append(f"{_hex(source)}\t{_hex(target)}\n")
-    return "".join(lines)
-
-
-def _all_rules(lower_case: bool) -> Iterator[tuple[str, str]]:
-    """Each character or sequence that changes, and what it becomes."""
     found: dict[str, str] = {}
-    for character in map(chr, range(1, sys.maxunicode + 1)):
+    for character in map(chr, range(1, _END)):
         if unicodedata.category(character) in ("Cs", "Cn", "Co"):
             continue
         composed = unicodedata.normalize("NFC", character)
@@ -52,17 +43,17 @@ def _all_rules(lower_case: bool) -> Iterator[tuple[str, str]]:
         elif character in INVISIBLE or unicodedata.category(character) == "Cc":
             found[character] = ""
     if lower_case:
-        found |= {c: c.lower() for c in map(chr, range(sys.maxunicode + 1)) if c != c.lower()}
+        found |= {c: c.lower() for c in map(chr, range(_END)) if c != c.lower()}
         found = {
             source: unicodedata.normalize("NFC", target.lower()) for source, target in found.items()
         }
-    return ((source, target) for source, target in sorted(found.items()) if source != target)
+    return tuple((source, target) for source, target in sorted(found.items()) if source != target)
 
 
 def _spellings(character: str) -> set[str]:
     """The canonically equivalent sequences of a character, with its marks in every order."""
     composed = unicodedata.normalize("NFC", character)
-    base, *marks = unicodedata.normalize("NFD", character)
+    base, *marks = list(unicodedata.normalize("NFD", character))
     if ord(character) in _HANGUL:
         first = unicodedata.normalize("NFC", base + marks[0])
         return {base + "".join(marks), first + "".join(marks[1:])}
@@ -72,7 +63,3 @@ def _spellings(character: str) -> set[str]:
             begun = unicodedata.normalize("NFC", base + "".join(order[:n]))
             found.add(begun + "".join(order[n:]))
     return {each for each in found if unicodedata.normalize("NFC", each) == composed}
-
-
-def _hex(text: str) -> str:
-    return " ".join(f"{ord(character):X}" for character in text)

@@ -8,13 +8,10 @@ See docs/decisions/0003. A model with several target languages has a token for e
 
 import io
 import re
-import tempfile
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Literal
 
 import regex
@@ -103,42 +100,36 @@ def learn(
     required, _ = required_characters(given, config, n_languages=len(languages))
     spm.set_random_generator_seed(seed)
     try:
-        with _normalization(config) as normalization:
-            spm.SentencePieceTrainer.train(
-                sentence_iterator=iter(given),
-                model_writer=model,
-                model_type=config.kind,
-                vocab_size=config.vocab_size - 1,
-                max_sentence_length=_LONGEST,
-                **normalization,
-                split_digits=config.split_digits,
-                character_coverage=config.character_coverage,
-                required_chars=required,
-                byte_fallback=config.byte_fallback,
-                control_symbols=[f">>{code}<<" for code in languages],
-                user_defined_symbols=config.reserved,
-                eos_id=EOS,
-                unk_id=UNK,
-                bos_id=-1,
-                pad_id=-1,
-                num_threads=4,  # fixed: a unigram vocabulary depends on the number of threads
-                minloglevel=2,
-            )
+        spm.SentencePieceTrainer.train(
+            sentence_iterator=iter(given),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.vocab_size - 1,
+            max_sentence_length=_LONGEST,
+            normalizer=_normalizer(config),
+            split_digits=config.split_digits,
+            character_coverage=config.character_coverage,
+            required_chars=required,
+            byte_fallback=config.byte_fallback,
+            control_symbols=[f">>{code}<<" for code in languages],
+            user_defined_symbols=config.reserved,
+            eos_id=EOS,
+            unk_id=UNK,
+            bos_id=-1,
+            pad_id=-1,
+            num_threads=4,  # fixed: a unigram vocabulary depends on the number of threads
+            minloglevel=2,
+        )
     except (RuntimeError, OSError) as error:
         raise DataError(_training_error(str(error), config.vocab_size, side)) from error
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
 
 
-@contextmanager
-def _normalization(config: TokenizerConfig) -> Iterator[dict[str, str]]:
-    """The arguments of SentencePiece that choose the normalisation."""
-    if not config.normalization.startswith("nfc"):
-        yield {"normalization_rule_name": config.normalization}
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rules.tsv"
-        path.write_text(rules(lower_case=config.lowercases), encoding="utf-8")
-        yield {"normalization_rule_tsv": str(path)}
+def _normalizer(config: TokenizerConfig) -> spm.SentencePieceNormalizer:
+    """The normalisation, which becomes a part of the model."""
+    if config.normalization.startswith("nfc"):
+        return spm.SentencePieceNormalizer(norm_map=rules(lower_case=config.lowercases))
+    return spm.SentencePieceNormalizer(rule_name=config.normalization)
 
 
 def required_characters(

@@ -1,7 +1,7 @@
 """Characters that a reader does not see, which must not reach a model.
 
     birth<U+00AD>day        ->  birthday       soft hyphen, zero-width space, byte order mark ...
-    Stop.<U+200B>Go.        ->  Stop. Go.      a zero-width space between two sentences separates them
+    Stop.<U+200B>Go.        ->  Stop. Go.      a zero-width space between two sentences
     <U+200E>Yes             ->  Yes            direction marks
 
 Joiners remain where they change what a reader sees: between emoji, and next to letters of scripts

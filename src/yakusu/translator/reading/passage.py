@@ -224,7 +224,7 @@ class PassageReader:
         return Passage(before, segments, after, spans, tuple(tags), marks, *counts, terms, n_hidden)
 
     def _covers_marks(self, text: str) -> bool:
-        """As `_covers`, for text in which direction marks have a meaning, so that they are copied."""
+        """As `_covers`, for text in which direction marks have a meaning and are copied."""
         return not DIRECTION_MARK.search(text) and self._covers(text)
 
     def _segment(self, text: str, continues: bool) -> Segment:
