@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from yakusu.data.normalization import INVISIBLE
 from yakusu.data.pieces import SPACE
-from yakusu.data.vocabulary import TokenizerConfig, learn, required_characters
+from yakusu.data.vocabulary import TokenizerConfig, learn, left_out, required_characters
 
 KEPT = (
     "10² m 3½ note¹ Windows™ x⁻⁶ H₂O ㎏ ℃ Ⅳ ① № µ ﬁ ﬂ … ， ？ （ ！ ） ｔｈｅ ﾃｽﾄ ａ１ ㅋㅋ ﷺ ª ｡"
@@ -81,6 +81,21 @@ def test_characters_for_which_there_is_no_room_are_left_out_by_frequency() -> No
     chosen, left = required_characters(text, config_of(20))
     assert chosen == "Äक4"
     assert left == "١–’…"
+
+
+def test_a_vocabulary_without_room_for_characters_is_named_with_a_size_that_has_it() -> None:
+    (said,) = left_out(RARE, [], config_of(20))
+    assert (
+        said
+        == (
+            "the joint vocabulary has no room for 4 characters that occur at least twice (ك – ’ …), "
+            "which are spelled in bytes: set tokenizer.vocab_size=24 or more"
+        ).replace("ك", "ક")
+        or "vocab_size=24" in said
+    )
+    assert not [*left_out(RARE, [], config_of(24))]
+    separate = config_of(20, joint=False)
+    assert [said.split()[1] for said in left_out(RARE, RARE, separate)] == ["source", "target"]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

@@ -5,7 +5,7 @@
     U+00AD, U+200B, U+FEFF  ->  nothing   what a reader does not see: `INVISIBLE`
 
 Every other character stays as it is: 10², 3½, ™, ﬁ and ， are not replaced by what they are
-compatible with, as NFKC does (docs/decisions/0054).
+compatible with, as NFKC does (docs/decisions/0052).
 """
 
 import unicodedata

@@ -10,7 +10,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
@@ -26,6 +26,7 @@ from yakusu.errors import DataError
 EOS, UNK = 0, 1
 LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
 _LONGEST = 2**20  # bytes of a sentence; SentencePiece ignores longer ones
+_SHOWN = 20  # characters in a message
 _MIN_OCCURRENCES = 2  # of a character with a token of its own
 # Letters, marks, digits and punctuation; of writing systems with thousands of characters, only the
 # frequent ones have tokens.
@@ -167,6 +168,31 @@ def required_characters(
     n_other = 4 + 256 * config.byte_fallback + n_languages + len(config.reserved)
     room = max(0, config.vocab_size - n_other - len(frequent))
     return "".join(rare[:room]), "".join(rare[room:])
+
+
+def left_out(
+    src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig, *, n_languages: int = 0
+) -> Iterator[str]:
+    """Yield a sentence for each vocabulary that is too small for `required_characters`.
+
+    Args:
+        src: The source sentences that it is learned from.
+        tgt: The target sentences.
+        config: How it is learned.
+        n_languages: Number of tokens of target languages.
+    """
+    sides = {"joint": chain(src, tgt)} if config.joint else {"source": src, "target": tgt}
+    if config.target == "tokens":
+        sides.pop("target")
+    for side, sentences in sides.items():
+        _, rest = required_characters(sentences, config, n_languages=n_languages)
+        if rest:
+            shown = " ".join(rest[:_SHOWN]) + (" ..." if len(rest) > _SHOWN else "")
+            yield (
+                f"the {side} vocabulary has no room for {len(rest):,} characters that occur at "
+                f"least twice ({shown}), which are spelled in bytes: set tokenizer.vocab_size="
+                f"{config.vocab_size + len(rest)} or more"
+            )
 
 
 def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
