@@ -13,13 +13,14 @@ from tests.cases import THOROUGH
 from tests.translator.written import printed
 from tests.work import growth
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.lines.invisible import visible
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import PLACE, SLOTS, closing, empty, line_break, opening
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.reading.passage import Passage, PassageReader
 from yakusu.translator.reading.slots import slots_of, to_places, to_slots
-from yakusu.translator.writing.output import Output
+from yakusu.translator.writing.output import Output, as_typed
 from yakusu.translator.writing.placement import units
 
 SEEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöü0123456789.,:;!?-'()*# ")
@@ -29,7 +30,7 @@ def reader(*, longest: int = 1000, language: str = "en", **config: object) -> Pa
     return PassageReader(
         TextConfig.model_validate(config),
         language=language,
-        covers=SEEN.issuperset,
+        covers=lambda part: SEEN.issuperset(visible(part)),
         fits=lambda text: len(text) <= longest,
     )
 
@@ -232,6 +233,35 @@ def test_terms_that_training_has_not_seen_are_translated() -> None:
     assert written == "Anna met Schischek привет's mother.\nSchischek"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Call Anna — or Bob – now.",
+        "‘Call’ 'Anna' {name} — now.",
+        "Don’t call. It’s Anna’s.",
+    ],
+)
+def test_typographic_marks_that_training_has_not_seen_are_copied(text: str) -> None:
+    assert "—" not in "".join(translated_texts(text))
+    assert copied(text) == text
+
+
+def test_typographic_marks_stay_ascii_if_the_translation_has_another_number_of_them() -> None:
+    (passage,) = reader().read("Call ‘Anna’ — now.")
+    assert as_typed("'Anna' now", passage) == "‘Anna’ now"
+    assert as_typed("Anna' - now", passage) == "Anna' — now"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("An\u00adna calls\u200b.", "Anna calls."), ("Call.\u200bGo.", "Call. Go.")],
+)
+def test_invisible_characters_are_not_in_the_translation(text: str, expected: str) -> None:
+    assert copied(text) == expected
+    (passage,) = reader().read(text)
+    assert passage.n_invisible == sum(map(text.count, "\u00ad\u200b"))
+
+
 def test_unseen_words_are_copied_with_their_own_punctuation() -> None:
     assert translated_texts("It’s l’été – ok") == ["It's ‹l’été› - ok"]
     assert copied("l’été") == "l’été"
@@ -245,7 +275,7 @@ PARTS = [
     *("<p>", "</p>", "<br>", line_break(3)),
     *("猫", "привет", "👨‍👩‍👧", "n̈", "```", "---", "~~~", "***"),
     *(opening(0), closing(0), opening(1), closing(1), empty(2), SLOTS[1], "\U00100001"),
-    *("\n", "\r\n", "\r", "\n\n", "\u2028", "\f", "\x0b", "\x85", "\u00a0", "\u3000", "\ufeff"),
+    *("\n", "\r\n", "\r", "\n\n", "\u2028", "\f", "\x0b", "\x85", "\u00a0", "\u3000"),
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.lists(st.sampled_from(PARTS), max_size=12).map("".join),

@@ -5,7 +5,7 @@ from itertools import islice
 
 from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.slots import restore
-from yakusu.translator.writing.output import Output, masked
+from yakusu.translator.writing.output import Output, as_typed, masked
 
 Lines = list[tuple[Passage, Sequence[Output], str]]
 
@@ -16,7 +16,7 @@ def lines_of(passages: Sequence[Passage], outputs: Iterable[Output], language: s
     lines: Lines = []
     for passage in passages:
         own = list(islice(waiting, len(passage.texts)))
-        lines.append((passage, own, masked(passage, own, language)))
+        lines.append((passage, own, as_typed(masked(passage, own, language), passage)))
     return lines
 
 

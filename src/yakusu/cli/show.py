@@ -77,6 +77,7 @@ def report(tally: "Tally") -> None:
         (tally.terms, "term", "translated as in the glossary"),
         (tally.kept, "line", "kept (without text to translate)"),
         (tally.truncated, "long sentence", "truncated"),
+        (tally.invisible, "invisible character", "removed"),
         (tally.untranslated, "sentence", "kept (the model generated no translation)"),
     ]
     said = [f"{counted(n, noun)} {done}" for n, noun, done in parts if n]

@@ -4,17 +4,21 @@ The ids are those of the SentencePiece model, unless another table of pieces is 
 models often share one table between two SentencePiece models (decision 36).
 """
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 
+import regex
 import sentencepiece as spm
 
 from yakusu.data.vocabulary import EOS, LANGUAGE_TOKEN, UNK
 from yakusu.errors import ModelError
 
 SPACE = "\u2581"  # in pieces
+_WIDTHS = ("<wide>", "<narrow>")
+_MEANING = regex.compile(r"[\p{L}\p{N}\p{Sc}\p{Sm}\p{So}]")
 
 
 def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
@@ -115,9 +119,19 @@ class Pieces:
         """Return what the pieces of a text spell, without spaces."""
         return str(self._model.normalize(text)).replace(SPACE, "")
 
-    def drops_any(self, characters: Iterable[str]) -> bool:
-        """Whether one of some characters is removed, or becomes a space."""
-        return not all(self._model.normalize(c).replace(SPACE, "") for c in characters)
+    def loses(self, character: str) -> bool:
+        """Whether a character is removed, becomes a space, or is replaced by what means less.
+
+        Vocabularies that normalise with NFKC replace ² by 2 and ™ by TM. Full-width and half-width
+        forms, and punctuation, mean the same.
+        """
+        spelled = self.spelled(character)
+        if not spelled:
+            return True
+        form, _, _ = unicodedata.decomposition(character).partition(" ")
+        if form in _WIDTHS or not _MEANING.match(character):
+            return False
+        return spelled.casefold() != unicodedata.normalize("NFC", character).casefold()
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, and EOS."""

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
 from yakusu.data.languages import closest, listed_codes
+from yakusu.data.lines.invisible import visible
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
@@ -209,11 +210,15 @@ class Tokenizer:
         return self.tgt.byte_ids(bytes(range(256)))
 
     def covers(self, text: str) -> bool:
-        """Whether training has seen all characters of a source text, or what they become."""
+        """Whether training has seen all characters of a source text that a reader sees.
+
+        A character that the vocabulary replaces by another one with less meaning is not covered.
+        """
         seen = self._seen_characters
         if self.coverage and seen.issuperset(text):
             return True
-        if self.src.drops_any({c for c in text if c not in seen and not c.isspace()}):
+        text = visible(text)
+        if any(map(self.src.loses, {c for c in text if c not in seen and not c.isspace()})):
             return False
         if self.coverage is None:
             return UNK not in self.src.encode(text)
@@ -222,7 +227,8 @@ class Tokenizer:
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
         raw = self.coverage.source_characters if self.coverage else ""
-        return frozenset(raw).union(*map(self.src.spelled, raw))
+        kept = (c for c in raw if not self.src.loses(c))
+        return frozenset(kept).union(*map(self.src.spelled, raw))
 
     @property
     def min_vocab_size(self) -> int:

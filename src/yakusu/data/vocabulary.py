@@ -8,18 +8,29 @@ See docs/decisions/0003. A model with several target languages has a token for e
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
+import regex
 import sentencepiece as spm
 from pydantic import Field, field_validator, model_validator
 
 from yakusu.config import Config
 from yakusu.data.lines.private_use import SLOTS
+from yakusu.data.normalization import rules
 from yakusu.errors import DataError
 
 EOS, UNK = 0, 1
 LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
+_LONGEST = 2**20  # bytes of a sentence; SentencePiece ignores longer ones
+_SHOWN = 20  # characters in a message
+_MIN_OCCURRENCES = 2  # of a character with a token of its own
+# Letters, marks, digits and punctuation; of writing systems with thousands of characters, only the
+# frequent ones have tokens.
+_REQUIRED = regex.compile(r"[\p{L}\p{M}\p{N}\p{P}--\p{Han}\p{Hangul}]", regex.V1)
 
 
 class TokenizerConfig(Config):
@@ -29,7 +40,9 @@ class TokenizerConfig(Config):
     vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
     joint: bool = True
     target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
-    normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
+    normalization: Literal["nfc", "nfc_cf", "nmt_nfkc", "nmt_nfkc_cf", "identity"] = (
+        "nfc"  # _cf: lower case
+    )
     split_digits: bool = True  # one token per digit, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
     byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
@@ -61,6 +74,19 @@ class TokenizerConfig(Config):
         """Whether the vocabulary ignores case, so that scores must ignore it too."""
         return self.normalization.endswith("_cf")
 
+    @property
+    def reserved(self) -> list[str]:
+        """Tokens that are never split: placeholder tokens and symbols."""
+        return [*(SLOTS if self.placeholder_share else ()), *self.symbols]
+
+    def normalized(self, character: str) -> str:
+        """What a character becomes, without white space."""
+        if self.normalization == "identity":
+            return "".join(character.split())
+        form: Literal["NFC", "NFKC"] = "NFC" if self.normalization.startswith("nfc") else "NFKC"
+        text = "".join(unicodedata.normalize(form, character).split())
+        return text.lower() if self.lowercases else text
+
 
 def learn(
     sentences: Iterable[str],
@@ -71,20 +97,23 @@ def learn(
     languages: Sequence[str] = (),
 ) -> spm.SentencePieceProcessor:
     """Learn the pieces of a vocabulary, with a token for each of `languages`."""
-    model = io.BytesIO()
+    model, given = io.BytesIO(), list(sentences)
+    required, _ = required_characters(given, config, n_languages=len(languages))
     spm.set_random_generator_seed(seed)
     try:
         spm.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
+            sentence_iterator=iter(given),
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.vocab_size - 1,
-            normalization_rule_name=config.normalization,
+            max_sentence_length=_LONGEST,
+            normalizer=_normalizer(config),
             split_digits=config.split_digits,
             character_coverage=config.character_coverage,
+            required_chars=required,
             byte_fallback=config.byte_fallback,
             control_symbols=[f">>{code}<<" for code in languages],
-            user_defined_symbols=[*(SLOTS if config.placeholder_share else ()), *config.symbols],
+            user_defined_symbols=config.reserved,
             eos_id=EOS,
             unk_id=UNK,
             bos_id=-1,
@@ -97,6 +126,75 @@ def learn(
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
 
 
+def _normalizer(config: TokenizerConfig) -> spm.SentencePieceNormalizer:
+    """The normalisation, which becomes a part of the model."""
+    if config.normalization.startswith("nfc"):
+        return spm.SentencePieceNormalizer(norm_map=rules(lower_case=config.lowercases))
+    return spm.SentencePieceNormalizer(rule_name=config.normalization)
+
+
+def required_characters(
+    sentences: Iterable[str], config: TokenizerConfig, *, n_languages: int = 0
+) -> tuple[str, str]:
+    """Choose the characters that have tokens although they are rare.
+
+    These are letters, marks, digits and punctuation that occur at least twice, except ideographs
+    and Hangul syllables. If the vocabulary cannot hold all of them, the rarest are left out.
+
+    Args:
+        sentences: The text that the vocabulary is learned from.
+        config: How it is learned.
+        n_languages: Number of tokens of target languages.
+
+    Returns:
+        The chosen characters, and those that are left out, most frequent first.
+    """
+    counts = Counter[str]()
+    for character, n in Counter(chain.from_iterable(sentences)).items():
+        for normalized in config.normalized(character):
+            counts[normalized] += n
+    by_count = sorted(counts, key=lambda c: (-counts[c], c))
+    frequent, n_covered, total = set[str](), 0, counts.total()
+    for character in by_count:
+        if n_covered >= config.character_coverage * total:
+            break
+        frequent.add(character)
+        n_covered += counts[character]
+    rare = [
+        c
+        for c in by_count
+        if c not in frequent and counts[c] >= _MIN_OCCURRENCES and _REQUIRED.match(c)
+    ]
+    n_other = 4 + 256 * config.byte_fallback + n_languages + len(config.reserved)
+    room = max(0, config.vocab_size - n_other - len(frequent))
+    return "".join(rare[:room]), "".join(rare[room:])
+
+
+def left_out(
+    src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig, *, n_languages: int = 0
+) -> Iterator[str]:
+    """Yield a sentence for each vocabulary that is too small for `required_characters`.
+
+    Args:
+        src: The source sentences that it is learned from.
+        tgt: The target sentences.
+        config: How it is learned.
+        n_languages: Number of tokens of target languages.
+    """
+    sides = {"joint": chain(src, tgt)} if config.joint else {"source": src, "target": tgt}
+    if config.target == "tokens":
+        sides.pop("target")
+    for side, sentences in sides.items():
+        _, rest = required_characters(sentences, config, n_languages=n_languages)
+        if rest:
+            shown = " ".join(rest[:_SHOWN]) + (" ..." if len(rest) > _SHOWN else "")
+            yield (
+                f"the {side} vocabulary has no room for {len(rest):,} characters that occur at "
+                f"least twice ({shown}), which are spelled in bytes: set tokenizer.vocab_size="
+                f"{config.vocab_size + len(rest)} or more"
+            )
+
+
 def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
     """Build a vocabulary of the most frequent tokens, up to `vocab_size`."""
     model = io.BytesIO()
@@ -106,7 +204,7 @@ def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePi
         model_type="word",
         vocab_size=config.vocab_size - 1,
         hard_vocab_limit=False,
-        max_sentence_length=2**20,  # in bytes; longer sentences would be ignored
+        max_sentence_length=_LONGEST,
         normalization_rule_name="identity",
         character_coverage=1.0,
         eos_id=EOS,

@@ -15,6 +15,7 @@ class Tally:
             target term.
         kept: Lines that have no text to translate, but are not empty.
         truncated: Sentences that were truncated.
+        invisible: Characters that a reader does not see, which are not in the translations.
         untranslated: Sentences that were kept because the model generates no text for them.
     """
 
@@ -24,4 +25,5 @@ class Tally:
     terms: int = 0
     kept: int = 0
     truncated: int = 0
+    invisible: int = 0
     untranslated: int = 0

@@ -11,6 +11,7 @@ from yakusu.data.files.text import Pair
 from yakusu.data.identification import EvenSample
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
+from yakusu.data.vocabulary import left_out
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check.counts import FindingCounts, RatioCounts, SideCounts, unit_of
 from yakusu.pipeline.check.filters import Decided, Decisions
@@ -148,6 +149,8 @@ class _Reading:
         self._languages = languages
         self._units = [unit_of(pair[side] for pair in pairs) for side in range(2)]
         self._count_tokens = TokenCounter(pairs, recipe, self._units)
+        sides = [src for src, _ in pairs], [tgt for _, tgt in pairs]
+        self._left_out = tuple(left_out(*sides, recipe.tokenizer))
         self._sides = [SideCounts(unit) for unit in self._units]
         self._ratios = RatioCounts()
         self._suspicious = FindingCounts([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
@@ -250,6 +253,7 @@ class _Reading:
         return (
             *numbers,
             tokens,
+            *self._left_out,
             self._languages.note(sample),
             "everything else is counted in all pairs",
         )

@@ -7,6 +7,7 @@ coverage.json              what the training text covers: `Coverage`
 data.json                  sizes, counts and inputs: `DataFacts`
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +32,7 @@ from yakusu.data.lines.placeholders import Placeholders
 from yakusu.data.mixing import extra_part, mixed
 from yakusu.data.pairs import Binarised, CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import left_out
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
@@ -43,6 +45,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles
 from yakusu.tasks.task import tasks
 
+_log = logging.getLogger(__name__)
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
 
 
@@ -217,6 +220,8 @@ class _Preparation:
         if (report := self._report()).kept < report.read / 2:  # may explain an error that follows
             self.progress.say(f"{report.read:,} pairs read; dropped: {report.summary}")
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
+        for warning in left_out(sentences(0), sentences(1), config, n_languages=len(languages)):
+            _log.warning(warning)
         with self.progress.track("learning a vocabulary", "tokens", None):
             return Tokenizer.train(
                 sentences(0), sentences(1), config, seed=self.recipe.seed, languages=languages

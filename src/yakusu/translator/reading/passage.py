@@ -17,6 +17,7 @@ import regex
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.lines.invisible import DIRECTION_MARK, n_invisible, right_to_left, visible
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import (
     BREAKS,
@@ -81,6 +82,9 @@ class Passage:
         n_unseen: Number of words and characters that training has not seen.
         n_terms: Number of terms that training has not seen; their spans are the translations.
         terms: The text of each private-use character of a term, as given.
+        n_invisible: Number of characters that a reader does not see, which are not translated.
+        typed: The plain text with its own quotation marks and dashes, if some of them are read as
+            ASCII because training has not seen them; otherwise "".
     """
 
     before: str
@@ -93,6 +97,8 @@ class Passage:
     n_unseen: int = 0
     n_terms: int = 0
     terms: Mapping[str, str] = field(default_factory=dict)
+    n_invisible: int = 0
+    typed: str = ""
 
     @property
     def plain(self) -> str:
@@ -193,30 +199,39 @@ class PassageReader:
         self, line: tuple[str, str, str], of_line: Sequence[Span], *, whole: bool
     ) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)
-        plain, spans, terms, tags, end = "", dict[str, str](), dict[str, str](), [], 0
+        plain, typed, end, tags = "", "", 0, list[tuple[int, Span]]()
+        spans, terms = dict[str, str](), dict[str, str]()
         known = body.translate(self._punctuation)
-        found = with_unseen(known, protected, self._covers, glossary=self._glossary)
+        covers = self._covers_marks if right_to_left(body) else self._covers
+        found = with_unseen(known, protected, covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, (), (), *counts)
         for span in spans_of:
-            plain += known[end : span.start]
+            plain += visible(known[end : span.start])
+            typed += visible(body[end : span.start])
             if span.kind in _PAIRED:
                 tags.append((len(plain), span))
             else:
                 place = _place(span, len(spans))
-                plain += place
+                plain, typed = plain + place, typed + place
                 spans[place] = body[span.start : span.end]
                 if span.kind == "term":
                     spans[place], terms[place] = span.text, spans[place]
             end = span.end
-        plain += known[end:]
+        plain, typed = plain + visible(known[end:]), typed + visible(body[end:])
+        n_hidden = n_invisible(known) - sum(n_invisible(span.text) for span in spans_of)
         segments = tuple(starmap(self._segment, self._parts(plain, spans, whole=whole)))
         unused = (place for place in map(firm_place, count()) if place not in spans)
         marks = tuple(islice(unused, len(tags)))
-        return Passage(before, segments, after, spans, tuple(tags), marks, *counts, terms)
+        more = *counts, terms, n_hidden, typed if typed != plain else ""
+        return Passage(before, segments, after, spans, tuple(tags), marks, *more)
+
+    def _covers_marks(self, text: str) -> bool:
+        """As `_covers`, for text in which direction marks have a meaning and are copied."""
+        return not DIRECTION_MARK.search(text) and self._covers(text)
 
     def _segment(self, text: str, continues: bool) -> Segment:
         """A part of a plain text, without the ends that need no translation."""

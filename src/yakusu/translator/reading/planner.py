@@ -193,6 +193,7 @@ class Planner:
             self.tally.spans += passage.n_spans
             self.tally.unseen += passage.n_unseen
             self.tally.terms += passage.n_terms
+            self.tally.invisible += passage.n_invisible
             self.tally.kept += not n_texts and bool(passage.before.strip() or passage.plain.strip())
 
     # ---- segments ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from heapq import nlargest
+from itertools import chain
 from operator import itemgetter
 
 import regex
@@ -59,6 +60,26 @@ def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
         return continued(text, segment.text, language)
     mark = passage.spans.get(segment.after[:1], "")
     return without_stop(text, segment.text) if _IS_STOP.match(mark) else text
+
+
+def as_typed(text: str, passage: Passage) -> str:
+    """Give the quotation marks and dashes of a translation the form that they have in the source.
+
+    This concerns the characters that were read as ASCII, if the translation has as many of them.
+
+    Args:
+        text: The translation of a line.
+        passage: The line.
+    """
+    if not passage.typed:
+        return text
+    plain = passage.plain
+    for read in "'\"-":
+        forms = [typed for typed, own in zip(passage.typed, plain, strict=True) if own == read]
+        if set(forms) - {read} and text.count(read) == len(forms):
+            parts = text.split(read)
+            text = "".join(chain(*zip(parts, forms, strict=False), parts[-1:]))
+    return text
 
 
 def combinations(

@@ -21,7 +21,7 @@ from yakusu.translator.reading.slots import restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
 from yakusu.translator.writing.links import Translated, unit_links_of
-from yakusu.translator.writing.output import Output, combinations, ended, masked
+from yakusu.translator.writing.output import Output, as_typed, combinations, ended, masked
 from yakusu.translator.writing.placement import adjust_spaces, units
 from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
@@ -177,7 +177,7 @@ class Writer:
         lines: list[tuple[Passage, Sequence[Output], str]] = []
         for passage in passages:
             own = list(islice(waiting, sum(1 for s in passage.segments if s.text)))
-            line = masked(passage, own, self._language)
+            line = as_typed(masked(passage, own, self._language), passage)
             lines.append((passage, own, line))
             if passage.spans or passage.tags:
                 line = restore(line, passage.kept)

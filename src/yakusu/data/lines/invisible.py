@@ -1,0 +1,46 @@
+"""Characters that a reader does not see, which must not reach a model.
+
+    birth<U+00AD>day        ->  birthday       soft hyphen, zero-width space, byte order mark ...
+    Stop.<U+200B>Go.        ->  Stop. Go.      a zero-width space between two sentences
+    <U+200E>Yes             ->  Yes            direction marks
+
+Joiners remain where they change what a reader sees: between emoji, and next to letters of scripts
+that use them. Direction marks remain in text with letters that are written from right to left.
+"""
+
+import regex
+
+from yakusu.data.normalization import INVISIBLE
+
+_JOINERS = "\u200c\u200d"
+_JOINING = (
+    r"\p{Arabic}\p{Syriac}\p{Nko}\p{Mongolian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}\p{Gujarati}"
+    r"\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+    r"\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f"
+)  # scripts that use joiners, and emoji
+_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+DIRECTION_MARK = regex.compile(f"[{_DIRECTIONS}]")
+_RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}--\u061c\u200f]", regex.V1)
+_REMOVED = regex.compile(
+    rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}]|[{_JOINERS}](?![{_JOINING}])"
+)
+_BETWEEN_SENTENCES = regex.compile(
+    rf"(?<=[\p{{Sentence_Terminal}}…][\p{{Pe}}\p{{Pf}}\"']*)\u200b(?=[^\s{INVISIBLE}])"
+)
+
+
+def right_to_left(text: str) -> bool:
+    """Whether a text has letters that are written from right to left."""
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
+
+
+def n_invisible(text: str) -> int:
+    """The number of characters that `visible` removes or replaces by a space."""
+    return 0 if text.isascii() else len(_REMOVED.findall(text))
+
+
+def visible(text: str) -> str:
+    """Return a text without the characters that a reader does not see."""
+    if text.isascii():
+        return text
+    return str(_REMOVED.sub("", _BETWEEN_SENTENCES.sub(" ", text)))
