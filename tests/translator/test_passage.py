@@ -299,7 +299,7 @@ def test_a_model_that_copies_gives_the_text_back(text: str) -> None:
 
 
 def restored(passage: Passage) -> str:
-    return PLACE.sub(lambda match: passage.spans[match[0]], passage.plain)
+    return PLACE.sub(lambda match: passage.spans[match[0]], passage.given)
 
 
 def without_tags(text: str, passages: list[Passage]) -> str:

@@ -3,15 +3,17 @@
     - Call <b>Anna</b> at {time}. Thanks!   ->   before "- ", segments "Call Anna at P." "Thanks!"
 
 The plain text of a line has neither tags nor spans: a pair of tags is removed and its place is
-remembered, and every other span becomes a private-use character, P. The segments are sentences, or
+remembered, and every other span becomes a private-use character, P. Of the white space on both
+sides of tags, only the first is read: "You have <0></0> three" is "You have three". The segments are sentences, or
 parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a segment and stays
 where it is.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice, starmap
+from itertools import count, islice, pairwise, starmap
 
 import regex
 
@@ -45,6 +47,8 @@ _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'
 _IS_LOOSE = regex.compile(rf"<.*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+", regex.DOTALL)
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
+_SPACES = regex.compile(r"\s+")
+_AFTER_ATTACHED = regex.compile(r"[.,;:!?…\p{Pe}\p{Pf}]+(?:\s|$)|[、。，．！？：；」』）]")
 _NO_TERMS = Glossary(())
 
 
@@ -76,7 +80,8 @@ class Passage:
         segments: The plain text.
         after: What follows, such as the line break.
         spans: The text of each private-use character; of a term, its translation.
-        tags: The tags of pairs, with their positions in the plain text.
+        given: The plain text with all white space around tags.
+        tags: The tags of pairs, with their positions in `given`.
         marks: A private-use character for each tag.
         n_spans: Number of protected spans, including tags.
         n_unseen: Number of words and characters that training has not seen.
@@ -91,6 +96,7 @@ class Passage:
     segments: tuple[Segment, ...] = ()
     after: str = ""
     spans: Mapping[str, str] = field(default_factory=dict)
+    given: str = ""
     tags: tuple[tuple[int, Span], ...] = ()
     marks: tuple[str, ...] = ()
     n_spans: int = 0
@@ -208,7 +214,7 @@ class PassageReader:
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:
-            return Passage(before + body, (), after, {}, (), (), *counts)
+            return Passage(before + body, (), after, {}, "", (), (), *counts)
         for span in spans_of:
             plain += visible(known[end : span.start])
             typed += visible(body[end : span.start])
@@ -223,11 +229,12 @@ class PassageReader:
             end = span.end
         plain, typed = plain + visible(known[end:]), typed + visible(body[end:])
         n_hidden = n_invisible(known) - sum(n_invisible(span.text) for span in spans_of)
-        segments = tuple(starmap(self._segment, self._parts(plain, spans, whole=whole)))
+        read = _without_spaces(plain, tags) if tags else plain
+        segments = tuple(starmap(self._segment, self._parts(read, spans, whole=whole)))
         unused = (place for place in map(firm_place, count()) if place not in spans)
         marks = tuple(islice(unused, len(tags)))
         more = *counts, terms, n_hidden, typed if typed != plain else ""
-        return Passage(before, segments, after, spans, tuple(tags), marks, *more)
+        return Passage(before, segments, after, spans, plain, tuple(tags), marks, *more)
 
     def _covers_marks(self, text: str) -> bool:
         """As `_covers`, for text in which direction marks have a meaning and are copied."""
@@ -287,6 +294,34 @@ def _without_outer(
 def _crosses(span: Span) -> bool:
     """Whether a span is a tag whose partner is on another line."""
     return span.kind in _PAIRED and span.partner < 0 and not breaks(span.text)
+
+
+def _without_spaces(text: str, tags: Sequence[tuple[int, Span]]) -> str:
+    """A text in which tags leave no white space but the first on both sides of them.
+
+    None is left before punctuation, and after an opening bracket, to which a pair that encloses
+    nothing is attached.
+
+    Args:
+        text: The text without tags.
+        tags: The tags, with their positions.
+    """
+    positions = [position for position, _ in tags]
+    pieces, end = list[str](), 0
+    for run in _SPACES.finditer(text):
+        first, last = bisect_left(positions, run.start()), bisect_right(positions, run.end())
+        if first < last:
+            cuts = [run.start(), *positions[first:last], run.end()]
+            spaces = [text[a:b] for a, b in pairwise(cuts)]
+            kinds = [tag.kind for _, tag in tags[first:last]]
+            is_attached = _PAIRED in pairwise(kinds) and (
+                (not spaces[-1] and run.start() > 0 and _AFTER_ATTACHED.match(text, run.end()))
+                or (not spaces[0] and run.end() < len(text) and text[run.start() - 1] in "([{")
+            )
+            kept = "" if is_attached else next(filter(None, spaces))
+            pieces += [text[end : run.start()], kept]
+            end = run.end()
+    return "".join([*pieces, text[end:]])
 
 
 def _place(span: Span, number: int) -> str:

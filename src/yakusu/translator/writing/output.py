@@ -134,7 +134,7 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
     ]
     single = [place for place, text in passage.spans.items() if has_end_of_pair(text)]
     links = list(_links(passage, outputs))
-    return place_tags(joined, tags, passage.plain, links, single=single)
+    return place_tags(joined, tags, passage.given, links, single=single)
 
 
 def _texts(passage: Passage, outputs: Sequence[Output]) -> Iterator[str]:
@@ -145,15 +145,23 @@ def _texts(passage: Passage, outputs: Sequence[Output]) -> Iterator[str]:
 
 
 def _links(passage: Passage, outputs: Sequence[Output]) -> Iterator[Link]:
-    """The links between the units of a line and of its translation."""
+    """The links between the units of a line and of its translation.
+
+    What is kept is linked to itself, and so are the units of a segment that is its own translation.
+    """
     n_source = n_target = 0
     made, waiting = _texts(passage, outputs), iter(outputs)
     for segment, text in zip(passage.segments, made, strict=True):
+        before, after = len(units(segment.before)), len(units(segment.after))
+        yield from ((n_source + k, n_target + k) for k in range(before))
+        n_source, n_target = n_source + before, n_target + before
         if segment.text:
-            output, n_before = next(waiting), len(units(segment.before))
-            most = len(units(output.text))  # without a full stop that the model has written
-            for i, j in output.links:
-                if j < most:
-                    yield n_source + n_before + i, n_target + n_before + j
-        n_source += len(units(segment.before + segment.text + segment.after))
-        n_target += len(units(text))
+            output = next(waiting)
+            own, most = len(units(segment.text)), len(units(output.text))
+            is_copy = output.text.split() == segment.text.split()
+            # Without the links to a full stop that the model has written, and that is removed.
+            links = ((k, k) for k in range(own)) if is_copy else output.links
+            yield from ((n_source + i, n_target + j) for i, j in links if j < most)
+            n_source, n_target = n_source + own, n_target + most
+        yield from ((n_source + k, n_target + k) for k in range(after))
+        n_source, n_target = n_source + after, n_target + after

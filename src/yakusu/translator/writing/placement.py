@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain, zip_longest
+from itertools import accumulate, chain, pairwise, zip_longest
 
 import regex
 
@@ -17,10 +17,16 @@ from yakusu.alignment import Link
 from yakusu.data.lines.private_use import BREAKS, PLACE
 from yakusu.data.lines.spans import Span
 from yakusu.data.lines.words import UNSPACED
+from yakusu.translator.writing.gaps import Line, written
+from yakusu.translator.writing.parts import Place, divided
 from yakusu.translator.writing.tag_pairs import Links, TagPair
 
+# A place, a character of a script without spaces, a word, any other character. A character may have
+# several code points; one that begins with a mark of category Prepend could contain a place.
+_WORD_CHARACTER = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}_]"
 _UNIT = regex.compile(
-    rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
+    rf"{PLACE.pattern}|(?=[{UNSPACED}])\X|(?:{_WORD_CHARACTER})+(?:['’-]\p{{L}}+)*"
+    rf"|(?=\S)(?!\p{{GCB=Prepend}})\X|\S"
 )
 _BREAK = regex.compile(f"[{BREAKS}]")
 _OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
@@ -29,9 +35,10 @@ _DOUBLE, _SINGLE = '"“”„‟«»「」『』', "'‘’‚‛‹›"
 _ENCLOSING = regex.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
 _APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not ', as {name}'s may become Ps
 _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
+_WORD_OR_SYMBOL = regex.compile(r"[^\p{P}\s]")
 
 
-def units(text: str) -> list[tuple[int, int]]:
+def units(text: str) -> list[Place]:
     """Where each unit of a text begins and ends."""
     return [match.span() for match in _UNIT.finditer(text)]
 
@@ -160,63 +167,109 @@ def _placed(
     single: Collection[str],
 ) -> str:
     """Put the tags of a line into its translation."""
-    places = units(text)
-    of_spans = _same(source, text)
-    origins = {target: origin for origin, target in links} | of_spans
-    inserted: list[tuple[int, str]] = []
-    pairs = _pairs(tags, [start for start, _ in units(source)])
-    starts = [*(start for start, _ in places), len(text)]
+    places = units(source), units(text)
+    of_units = _same(source, text, places)
+    n_source, n_target = map(len, places)
+    inside_line = ((i, j) for i, j in links if 0 <= i < n_source and 0 <= j < n_target)
+    origins = {target: origin for origin, target in inside_line} | of_units
+    parts = divided(source, text, places, origins, _ends(tags))
+    pairs = _pairs(tags, parts.sources, source)
+    of_spans = _same(source, text, (parts.sources, parts.targets))
     inside = {i for pair in pairs for i in range(pair.first, pair.last)}
     outside = [
-        j for j, i in of_spans.items() if text[slice(*places[j])] in single and i not in inside
+        j
+        for j, i in of_spans.items()
+        if text[slice(*parts.targets[j])] in single and i not in inside
     ]
-    moved = Links(origins, of_spans, outside=outside).moved(pairs, 0, len(places))
-    _put(moved, places, starts, inserted, low=0)
-    pieces, end = [], 0
-    for position, tag in inserted:
-        pieces += [text[end:position], tag]
-        end = position
-    return "".join([*pieces, text[end:]])
+    punctuation = {
+        j for j, place in enumerate(parts.targets) if not _WORD_OR_SYMBOL.search(text, *place)
+    }
+    links_of = Links(parts.origins, of_spans, outside=outside, punctuation=punctuation)
+    moved = links_of.moved(pairs, 0, len(parts.targets))
+    translation, line = Line(text, parts.targets, moved), Line(source, parts.sources, pairs)
+    return written(translation, line, _marked(tags, line), parts)
 
 
-def _same(source: str, text: str) -> dict[int, int]:
+def _same(
+    source: str, text: str, places: tuple[Sequence[Place], Sequence[Place]]
+) -> dict[int, int]:
     """The unit of each place of a translation, and that of the same place in the source."""
-    of_source = {source[start:end]: i for i, (start, end) in enumerate(units(source))}
-    of_text = {text[start:end]: i for i, (start, end) in enumerate(units(text))}
-    return {i: of_source[own] for own, i in of_text.items() if PLACE.match(own)}
+    of_source = {source[slice(*own)]: i for i, own in enumerate(places[0])}
+    of_text = {text[slice(*own)]: j for j, own in enumerate(places[1])}
+    return {j: of_source[own] for own, j in of_text.items() if PLACE.match(own)}
 
 
-def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[TagPair]:
-    """The outermost pairs of a source, whose units begin at `starts`."""
-    outermost: list[TagPair] = []
-    enclosing = [outermost]
+def _ends(tags: Sequence[tuple[int, Span]]) -> list[Place]:
+    """Where each pair begins and ends, the outer before the inner."""
+    found, waiting = list[Place](), list[int]()
     for position, tag in tags:
-        n_before = bisect_left(starts, position)
         if tag.kind == "opening":
+            waiting.append(len(found))
+            found.append((position, position))
+        else:
+            at = waiting.pop()
+            found[at] = found[at][0], position
+    return found
+
+
+def _pairs(tags: Sequence[tuple[int, Span]], places: Sequence[Place], source: str) -> list[TagPair]:
+    """The outermost pairs of a source, given where each of its units begins and ends."""
+    starts = [*(start for start, _ in places), len(source)]
+    is_word = (bool(_WORD_OR_SYMBOL.search(source, *place)) for place in places)
+    n_words = list(accumulate(is_word, initial=0))  # before each unit
+    outermost: list[TagPair] = []
+    enclosing, opened = [outermost], list[int]()
+    for index, (position, tag) in enumerate(tags):
+        n_before = bisect_left(starts, position, hi=len(places))
+        if tag.kind == "opening":
+            opened.append(index)
             enclosing[-1].append(TagPair(tag.text, "", n_before, n_before))
             enclosing.append(enclosing[-1][-1].inner)
         else:
             enclosing.pop()
-            pair = enclosing[-1][-1]
+            pair, first = enclosing[-1][-1], opened.pop()
             pair.closing, pair.last = tag.text, n_before
+            pair.has_words = n_words[pair.first] < n_words[pair.last]
+            if pair.first == pair.last:
+                gap = places[n_before - 1][1] if n_before else 0, starts[n_before]
+                _make_empty(pair, tags, (first, index), source, gap)
     return outermost
 
 
-def _put(
-    pairs: Sequence[TagPair],
-    places: Sequence[tuple[int, int]],
-    starts: Sequence[int],
-    inserted: list[tuple[int, str]],
-    *,
-    low: int,
+def _make_empty(
+    pair: TagPair,
+    tags: Sequence[tuple[int, Span]],
+    ends: tuple[int, int],
+    source: str,
+    gap: tuple[int, int],
 ) -> None:
-    """Collect the positions of tags in a text, in order; none is before `low`."""
-    for pair in pairs:
-        empty = pair.first == pair.last
-        begin = starts[pair.first]
-        if empty and pair.first:
-            begin = max(low, places[pair.first - 1][1])
-        end = begin if empty else places[pair.last - 1][1]
-        inserted.append((begin, pair.opening))
-        _put(pair.inner, places, starts, inserted, low=begin)
-        inserted.append((end, pair.closing))
+    """Add to a pair that encloses nothing its white space, and make the pairs inside a part of it.
+
+    Args:
+        pair: The pair.
+        tags: All tags.
+        ends: The numbers of its tags.
+        source: The source.
+        gap: Where the white space begins and ends in which the pair stands.
+    """
+    first, last = ends
+    before = max(gap[0], tags[first - 1][0]) if first else gap[0]
+    after = min(gap[1], tags[last + 1][0]) if last + 1 < len(tags) else gap[1]
+    pair.spaces = source[before : tags[first][0]], source[tags[last][0] : after]
+    if pair.opening and pair.closing:
+        inside = pairwise(tags[first : last + 1])
+        pair.opening = "".join(tag.text + source[p:q] for (p, tag), (q, _) in inside)
+        pair.inner = []
+
+
+def _marked(tags: Sequence[tuple[int, Span]], line: Line) -> list[str]:
+    """Each gap of a source with its white space and its tags."""
+    starts = [*(start for start, _ in line.places), len(line.text)]
+    at = [0, *(end for _, end in line.places)]
+    gaps: list[list[str]] = [[] for _ in starts]
+    for position, tag in tags:
+        number = bisect_left(starts, position, hi=len(line.places))
+        gaps[number] += [line.text[at[number] : position], tag.text]
+        at[number] = position
+    rest = map(line.text.__getitem__, map(slice, at, starts))
+    return ["".join([*gap, space]) for gap, space in zip(gaps, rest, strict=True)]

@@ -15,7 +15,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
 from operator import itemgetter
@@ -31,6 +31,8 @@ class TagPair:
         first: The first unit.
         last: The unit after the last.
         inner: The pairs inside, in order.
+        has_words: It encloses more than punctuation in the source.
+        spaces: If it encloses nothing: the white space before and after it in the source.
     """
 
     opening: str
@@ -38,6 +40,8 @@ class TagPair:
     first: int
     last: int
     inner: list["TagPair"] = field(default_factory=list)
+    has_words: bool = True
+    spaces: tuple[str, str] = ("", "")
 
 
 class Links:
@@ -47,6 +51,8 @@ class Links:
         origins: The source unit of each unit of the translation that is linked.
         spans: The units of the translation that are protected spans.
         outside: The units of the translation that no pair encloses.
+        punctuation: The units of the translation that are punctuation: a pair that has words in the
+            source does not enclose nothing else.
     """
 
     def __init__(
@@ -55,8 +61,10 @@ class Links:
         spans: Collection[int] = (),
         *,
         outside: Collection[int] = (),
+        punctuation: Collection[int] = frozenset(),
     ) -> None:
         self._origins, self._spans, self._outside = origins, spans, sorted(outside)
+        self._punctuation = punctuation
         self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
         for j, origin in origins.items():
             self._linked[origin].append(j)
@@ -64,17 +72,18 @@ class Links:
     def moved(self, pairs: Sequence[TagPair], low: int, high: int) -> list[TagPair]:
         """The pairs around the units of the translation, within low to high - 1, in order."""
         outside = self._outside[bisect_left(self._outside, low) : bisect_left(self._outside, high)]
-        free, moved = _Free(self._origins, self._spans, outside, low, high), []
+        apart = outside, self._punctuation
+        free, moved = _Free(self._origins, self._spans, *apart, low, high), list[TagPair]()
         for pair in pairs:
             own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
             linked = sorted(chain.from_iterable(own))
             if pair.opening and pair.closing:
-                first, last = free.best(linked) or free.nearest(pair)
+                first, last = free.best(linked, pair) or free.nearest(pair)
             else:
                 first, last = free.at_edge(pair, set(linked))
             free.take(first, last)
             inner = self.moved(pair.inner, first, last)
-            moved.append(TagPair(pair.opening, pair.closing, first, last, inner))
+            moved.append(replace(pair, first=first, last=last, inner=inner))
         return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
 
@@ -85,6 +94,7 @@ class _Free:
         origins: The source unit of each unit of the translation that is linked.
         spans: The units that are protected spans.
         outside: The units between low and high that no pair encloses, in order.
+        punctuation: The units that are punctuation.
         low: The first unit.
         high: The unit after the last.
     """
@@ -94,11 +104,12 @@ class _Free:
         origins: Mapping[int, int],
         spans: Collection[int],
         outside: Sequence[int],
+        punctuation: Collection[int],
         low: int,
         high: int,
     ) -> None:
         self._origins, self._spans, self._low, self._high = origins, spans, low, high
-        self._outside = outside
+        self._outside, self._punctuation = outside, punctuation
         starts, ends = [low, *(unit + 1 for unit in outside)], [*outside, high]
         windows = zip(starts, ends, strict=True)
         self._windows = [(start, end) for start, end in windows if start < end]
@@ -113,15 +124,26 @@ class _Free:
             sides = (low, first), (last, high)
             self._windows[at : at + 1] = [side for side in sides if side[0] < side[1]]
 
-    def best(self, linked: Sequence[int]) -> tuple[int, int] | None:
-        """The units of a window with the largest weight (Kadane's algorithm).
+    def best(self, linked: Sequence[int], pair: TagPair) -> tuple[int, int] | None:
+        """The units of a window with the largest weight.
+
+        If they are punctuation, but the pair has words in the source, links to punctuation do not
+        count.
 
         Args:
-            linked: The units that are linked to a pair, in order.
+            linked: The units that are linked to the pair, in order.
+            pair: The pair.
 
         Returns:
             The first unit and the one after the last; None: no weight is positive.
         """
+        best = self._heaviest(linked)
+        if best and pair.has_words and all(j in self._punctuation for j in range(*best)):
+            return self._heaviest([j for j in linked if j not in self._punctuation])
+        return best
+
+    def _heaviest(self, linked: Sequence[int]) -> tuple[int, int] | None:
+        """The units of a window with the largest weight, if it is positive (Kadane's algorithm)."""
         best, most = None, 0
         start, previous, window, weight = 0, 0, -1, 0
         for j in linked:
@@ -139,9 +161,9 @@ class _Free:
     def at_edge(self, pair: TagPair, linked: Collection[int]) -> tuple[int, int]:
         """Where to put a pair that begins on an earlier line or ends on a later one.
 
-        No other pair is put between it and that end of the line. It gets at least one unit, unless
-        it encloses nothing in the source or no unit is free, or nothing is linked to it and the
-        unit is a protected span.
+        No other pair is put between it and that end of the line. It gets at least one word, unless
+        it encloses nothing in the source or no word is free, or nothing is linked to it and the
+        unit is a protected span. If it encloses punctuation only, any unit counts as a word.
 
         Args:
             pair: The first of its line if it begins on an earlier one, otherwise the last.
@@ -156,7 +178,8 @@ class _Free:
             high = min([high, *self._outside[:1]])
         units = range(high - 1, low - 1, -1) if pair.opening else range(low, high)
         weights = accumulate(1 if j in linked else -1 for j in units)
-        n, weight = max(enumerate(weights, 1), key=itemgetter(1), default=(0, 0))
+        least = next((n for n, j in enumerate(units) if self._is_word(j, pair)), len(units))
+        n, weight = max([*enumerate(weights, 1)][least:], key=itemgetter(1), default=(0, 0))
         if pair.first == pair.last or (weight < 0 and units[0] in self._spans):
             n = 0
         return (high - n, high) if pair.opening else (low, low + n)
@@ -187,7 +210,8 @@ class _Free:
         found = [self._units_of[origin][-1] for origin in self._near[max(0, at - 1) : at + 1]]
         if not found:
             units = (j for window in self._windows for j in range(*window))
-            return next((j for j in units if j not in self._spans), None)
+            apart = self._spans, self._punctuation
+            return next((j for j in units if not any(j in own for own in apart)), None)
         return min(found, key=lambda j: (abs(self._origins[j] - middle), j))
 
     def _free_of(self, origin: int) -> list[int]:
@@ -202,7 +226,7 @@ class _Free:
         """The words that are linked to each source unit, the last first."""
         found = defaultdict[int, list[int]](list)
         for j in range(self._high - 1, self._low - 1, -1):
-            if j in self._origins and j not in self._spans:
+            if j in self._origins and j not in self._spans and j not in self._punctuation:
                 found[self._origins[j]].append(j)
         return found
 
@@ -217,6 +241,9 @@ class _Free:
         own = range(self._low, self._high)
         found = sorted((self._origins[j], j) for j in own if j in self._origins)
         return [origin for origin, _ in found], list(accumulate((j for _, j in found), max))
+
+    def _is_word(self, unit: int, pair: TagPair) -> bool:
+        return not (pair.has_words and unit in self._punctuation)
 
     def _is_free(self, unit: int) -> bool:
         at = self._window_at(unit)

@@ -100,8 +100,8 @@ class _LineWords:
         self._outputs = [next(waiting) if s.text else None for s in passage.segments]
         given, end = "", 0
         for (position, _), mark in zip(passage.tags, passage.marks, strict=True):
-            given, end = given + passage.plain[end:position] + mark, position
-        given += passage.plain[end:]
+            given, end = given + passage.given[end:position] + mark, position
+        given += passage.given[end:]
         texts = [segment.text for segment in passage.segments]
         made = [output.text if output else "" for output in self._outputs]
         self.source = self._words(given, texts, {**self._kept, **passage.terms})
