@@ -32,7 +32,7 @@ def test_short_texts_may_be_in_more_languages() -> None:
     identifier = Identifier()
     assert "en" in identifier.plausible("Hello", ("en",))
     assert identifier.plausible("Where is the station?", ("de",)) == ["en"]
-    assert identifier.plausible("12 ok", ("de", "en")) == ["de", "en"]  # it has no features
+    assert identifier.plausible("ok", ("de", "en")) == ["de", "en"]  # it has no features
 
 
 def test_the_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:

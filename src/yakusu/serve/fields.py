@@ -16,6 +16,7 @@ from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, invalid_request
 
 _FILES, _FORM = "multipart/form-data", "application/x-www-form-urlencoded"
+_BYTES = "latin-1"  # a character for each byte
 
 
 class Fields:
@@ -136,8 +137,9 @@ def _pairs(encoded: bytes, charset: str, most: int) -> list[tuple[str, str]]:
     if encoded.count(b"&") >= most:
         raise invalid_request(f"there are more than {most} parameters")
     try:
-        found = parse_qsl(encoded, keep_blank_values=True)
-        return [(name.decode(charset), value.decode(charset)) for name, value in found]
+        found = parse_qsl(encoded.decode(_BYTES), keep_blank_values=True, encoding=_BYTES)
+        texts = [text.encode(_BYTES).decode(charset) for pair in found for text in pair]
+        return [*zip(texts[::2], texts[1::2], strict=True)]
     except (UnicodeDecodeError, LookupError) as error:
         raise invalid_request(f"the parameters are not {charset}: send UTF-8") from error
 
