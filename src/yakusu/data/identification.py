@@ -6,13 +6,14 @@ and a file only if most of its sentences are foreign.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from typing import Generic, NamedTuple, TypeVar
 
 from yakusu.data.files.text import Pair
-from yakusu.data.languages import closeness, require_language
+from yakusu.data.languages import are_near, closeness, require_language
 from yakusu.errors import DataError, RecipeError
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ _NO_LANGUAGE = "zxx"
 # Likewise, for a text whose language is requested: less probable languages are ruled out. Single
 # words, such as Hello, need at most 1.7.
 _CLEAR = 2.0
+_PASSAGE, _CERTAIN = 20, 0.97  # lines; probability of a language, of all that are known
 _BEGINNING = 5000  # characters of a text whose language is detected
 _MIN_SENTENCES = 10  # with fewer, swapped files are not detected
 _MOST = 0.8
@@ -141,6 +143,32 @@ class Identifier:
         scores = {label: score for label, score in scores.items() if label in names}
         least = max(scores.values()) - _CLEAR * len(text.encode()) ** 0.5
         return [*dict.fromkeys(names[label] for label in scores if scores[label] >= least)]
+
+    def languages_of(self, lines: Sequence[str]) -> list[str]:
+        """The language of the lines of a file, or several that are too close to be told apart.
+
+        [] if it is not certain: nearly all passages must be in one language, and most of them
+        beyond doubt.
+
+        Args:
+            lines: A sample.
+        """
+        names = self._names(())
+        passages = ["\n".join(lines[i : i + _PASSAGE]) for i in range(0, len(lines), _PASSAGE)]
+        ranked = [self._normed.rank(passage) for passage in passages]
+        if len(lines) < 2 * _PASSAGE:
+            return []
+        votes = Counter(str(each[0][0]) for each in ranked)
+        first = votes.most_common(1)[0][0]
+        close = {first} | {label for label in names if are_near(label, first)}
+        if any("\u0400" <= letter <= "\u04ff" for letter in passages[0]):
+            close = {first}  # Cyrillic: Serbian, not Croatian
+        shares = [sum(float(p) for label, p in each if label in close) for each in ranked]
+        agreeing = sum(votes[label] for label in close)
+        certain = sum(share >= _CERTAIN for share in shares)
+        if first not in names or agreeing < 0.9 * len(ranked) or certain < 0.8 * len(ranked):
+            return []
+        return [first, *sorted(close - {first})]
 
     def _name(self, codes: tuple[str, ...]) -> dict[str, str]:
         """The code that each label stands for."""
