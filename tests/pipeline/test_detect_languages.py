@@ -25,6 +25,10 @@ SERBIAN = [
     "Увече волим да читам старе књиге.",
     "Колико кошта ова зелена јакна?",
     "Пас брзо трчи кроз парк.",
+    "Недељом путујемо возом код бабе у Нови Сад.",
+    "Јуче је падала киша, па смо остали код куће.",
+    "Молим вас, пошаљите ми рачун што је пре могуће.",
+    "Где сте купили те лепе ципеле?",
 ]
 CROATIAN = [
     "Gdje se nalazi najbliži željeznički kolodvor?",
@@ -76,7 +80,7 @@ def test_close_languages_are_asked_for(tmp_path: Path, sentences: list[str], nam
 
 
 def test_serbian_in_cyrillic_is_not_croatian(tmp_path: Path) -> None:
-    recipe, _ = with_detected_languages(recipe_of(tmp_path, SERBIAN * 25, DANISH * 25))
+    recipe, _ = with_detected_languages(recipe_of(tmp_path, SERBIAN * 15, DANISH * 25))
     assert recipe.languages == ("sr", "")
 
 
