@@ -86,7 +86,9 @@ def test_the_default_of_several_target_languages_is_one_of_them(
     run_yakusu: Yakusu, tmp_path: Path
 ) -> None:
     tokenizer = small_tokenizer(WORDS, languages=("deu", "fra"))
-    network = Transformer(TransformerConfig(n_layers=1, d_model=16, d_ff=32), **tokenizer.vocab_sizes)
+    network = Transformer(
+        TransformerConfig(n_layers=1, d_model=16, d_ff=32), **tokenizer.vocab_sizes
+    )
     several = Translator(
         TorchDecoder(network), tokenizer, languages=("", ""), search=SearchConfig()
     )

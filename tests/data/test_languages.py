@@ -34,7 +34,9 @@ CODES = ("de", "fra", "cmn_Hans", "yue_Hant", "srp_Cyrl", "srp_Latn", "pt_BR", "
         ("", []),
     ],
 )
-def test_the_closest_codes_are_the_same_language_and_script(wanted: str, expected: list[str]) -> None:
+def test_the_closest_codes_are_the_same_language_and_script(
+    wanted: str, expected: list[str]
+) -> None:
     assert closest(wanted, CODES) == expected
 
 

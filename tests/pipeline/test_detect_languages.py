@@ -1,6 +1,5 @@
 """Languages of a corpus that nothing states: detected, asked for, or left unknown."""
 
-import json
 import random
 from pathlib import Path
 
@@ -66,9 +65,7 @@ def test_a_language_that_is_given_stays(tmp_path: Path) -> None:
     assert said.startswith("target language: ja, detected in the corpus (set data.target_language")
 
 
-@pytest.mark.parametrize(
-    ("sentences", "named"), [(DANISH, "da or no"), (CROATIAN, "hr, bs or sr")]
-)
+@pytest.mark.parametrize(("sentences", "named"), [(DANISH, "da or no"), (CROATIAN, "hr, bs or sr")])
 def test_close_languages_are_asked_for(tmp_path: Path, sentences: list[str], named: str) -> None:
     english = [src for src, _ in phrasebook("de", n_pairs=1000).train[:100]]
     recipe, said = with_detected_languages(recipe_of(tmp_path, english, sentences * 25))

@@ -178,7 +178,10 @@ def test_a_missing_engine_is_reported_without_options_of_other_commands(
 
 def test_models_that_cannot_be_served_are_refused(tmp_path: Path) -> None:
     unknown = save(tmp_path / "unknown", untrained("bytes"), source_language="")
-    with pytest.raises(ModelError, match=r"has no language codes \(\?-en\): .*yakusu card .*/unknown --source CODE'"):
+    with pytest.raises(
+        ModelError,
+        match=r"has no language codes \(\?-en\): .*yakusu card .*/unknown --source CODE'",
+    ):
         opened(unknown)
     with pytest.raises(ModelError, match="is a parser: serve translators only"):
         opened(FIXTURES / "parser")

@@ -110,7 +110,9 @@ def test_close_languages_are_asked_for(tmp_path: Path) -> None:
         for code in ("da", "nb")
     ]
     with TestClient(create_app(Service(ServeConfig(), folders))) as client:
-        answer = client.post("/translate", json={"q": "Hvor er du?", "source": "auto", "target": "en"})
+        answer = client.post(
+            "/translate", json={"q": "Hvor er du?", "source": "auto", "target": "en"}
+        )
     assert answer.status_code == 400
     assert "too close to be told apart: set the source" in answer.json()["error"]
     assert "Danish (da)" in answer.json()["error"] and "(nb)" in answer.json()["error"]
@@ -368,7 +370,8 @@ def test_xliff_may_be_named_xml(shared: Client) -> None:
     unit = '<trans-unit id="1"><source>Guten Tag.</source></trans-unit>'
     content = (
         '<?xml version="1.0"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
-        f'<file original="a" source-language="de" datatype="plaintext"><body>{unit}</body></file></xliff>'
+        '<file original="a" source-language="de" datatype="plaintext">'
+        f"<body>{unit}</body></file></xliff>"
     )
     data = {"source": "de", "target": "en"}
     answer = shared.post("/translate_file", files={"file": ("a.xml", content)}, data=data)

@@ -10,8 +10,8 @@ from yakusu.data.languages import LanguageCode
 class Direction(Config):
     """A source and a target language with their corpora."""
 
-    # Code such as "en", in any spelling; empty: the suffix of the file name (train.en), or the column
-    # of `pairs`, or detected in the corpus.
+    # Code such as "en", in any spelling; empty: the suffix of the file name (train.en), the column
+    # of `pairs`, or what is detected in the corpus.
     source_language: LanguageCode = ""
     target_language: LanguageCode = ""  # as above; determines BLEU's tokenizer
     train: Corpus = Corpus()

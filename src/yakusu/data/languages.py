@@ -125,8 +125,14 @@ def require_language(code: str, *, what: str = "") -> str:
     """
     if found := canonical(code):
         return found
-    stated = f"{what} = '{code}' is not a language code" if what else f"there is no language '{code}'"
-    advice = f"did you mean '{near}'?" if (near := _nearest(code)) else "use a code such as en, ja or pt-BR"
+    stated = (
+        f"{what} = '{code}' is not a language code" if what else f"there is no language '{code}'"
+    )
+    advice = (
+        f"did you mean '{near}'?"
+        if (near := _nearest(code))
+        else "use a code such as en, ja or pt-BR"
+    )
     raise DataError(f"{stated}: {advice}")
 
 
@@ -138,7 +144,9 @@ def _nearest(text: str) -> str:
     first = re.split(r"[\W_]", name)[0]
     if first != name and (found := canonical(first)):
         return found  # its other subtags are wrong
-    if names := [code for known, code in _NAMES.items() if len(first) > 2 and known.startswith(first)]:
+    if names := [
+        code for known, code in _NAMES.items() if len(first) > 2 and known.startswith(first)
+    ]:
         return names[0]
     if len(first) == 2 and tag_is_valid(f"und-{first}"):  # a country, such as jp
         return canonical(Language.make(territory=first.upper()).maximize().language or "")

@@ -47,8 +47,8 @@ def evaluate(
         baseline: Translations of another system, for a comparison by paired bootstrap.
         lowercase: Ignore case.
         tokenize: Name of sacreBLEU's tokenizer (default: chosen by the language).
-        target_language: Code such as "de", in any spelling (default: the suffix of the references file,
-            such as test.de, otherwise the suffix of the hypotheses file).
+        target_language: Code such as "de", in any spelling (default: the suffix of the references
+            file, such as test.de, otherwise the suffix of the hypotheses file).
         paper: Add the paper's BLEU, on tokenised text with hyphenated compounds split.
         progress: Progress reporter.
 
@@ -85,8 +85,8 @@ def evaluate_model(
         src: Source sentences, as the path of a file or as lines.
         references: Reference translations, line by line.
         baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
-        target_language: Code such as "de", in any spelling (default: the suffix of the references file,
-            otherwise the model's target language). A model with several target languages
+        target_language: Code such as "de", in any spelling (default: the suffix of the references
+            file, otherwise the model's target language). A model with several target languages
             translates to this one.
         engine: What runs the model, as in `translate`.
 
@@ -266,7 +266,7 @@ def _score(
 
 def _checked_language(code: str | None) -> str | None:
     """Return the canonical code of a language, such as "de", "pt-BR" or "gsw", if it exists."""
-    return code and require_language(code)
+    return None if code is None else require_language(code)
 
 
 def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:

@@ -132,7 +132,7 @@ class Catalog:
 
 
 def _matches(wanted: str, codes: Sequence[str]) -> list[str]:
-    """The codes that match a language best, in one spelling or another; an equal one is preferred."""
+    """The codes that match a language best; an equal one is preferred."""
     return [wanted] if wanted in codes else closest(wanted, codes)
 
 

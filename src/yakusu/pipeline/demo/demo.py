@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yakusu.data.files.text import Pair
-from yakusu.errors import RunError
 from yakusu.data.languages import canonical
+from yakusu.errors import RunError
 from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.training.train import train
 from yakusu.progress import Progress, Silent
