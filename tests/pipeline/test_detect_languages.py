@@ -77,7 +77,7 @@ def test_close_languages_are_asked_for(tmp_path: Path, sentences: list[str], nam
 
 
 def test_serbian_in_cyrillic_is_not_croatian(tmp_path: Path) -> None:
-    recipe, _ = with_detected_languages(recipe_of(tmp_path, SERBIAN * 15, DANISH * 25))
+    recipe, _ = with_detected_languages(recipe_of(tmp_path, SERBIAN * 15, DANISH * 30))
     assert recipe.languages == ("sr", "")
 
 

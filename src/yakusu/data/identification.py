@@ -147,26 +147,25 @@ class Identifier:
     def languages_of(self, lines: Sequence[str]) -> list[str]:
         """The language of the lines of a file, or several that are too close to be told apart.
 
-        [] if it is not certain: nearly all passages must be in one language, and most of them
-        beyond doubt.
+        [] if it is not certain: nearly all passages and most lines must be in one language, and
+        most passages beyond doubt.
 
         Args:
             lines: A sample.
         """
-        names = self._names(())
-        passages = ["\n".join(lines[i : i + _PASSAGE]) for i in range(0, len(lines), _PASSAGE)]
-        ranked = [self._normed.rank(passage) for passage in passages]
         if len(lines) < 2 * _PASSAGE:
             return []
-        votes = Counter(str(each[0][0]) for each in ranked)
-        first = votes.most_common(1)[0][0]
-        close = {first} | {label for label in names if are_near(label, first)}
-        if any("\u0400" <= letter <= "\u04ff" for letter in passages[0]):
-            close = {first}  # Cyrillic: Serbian, not Croatian
+        passages = ["\n".join(lines[i : i + _PASSAGE]) for i in range(0, len(lines), _PASSAGE)]
+        ranked = [self._normed.rank(passage) for passage in passages]
+        first, _ = Counter(str(each[0][0]) for each in ranked).most_common(1)[0]
+        close = {first}
+        if not any("\u0400" <= letter <= "\u04ff" for letter in passages[0]):  # Serbian in Cyrillic
+            close |= {label for label in self._names(()) if are_near(label, first)}
+        passages_agree = sum(each[0][0] in close for each in ranked) / len(ranked)
+        lines_agree = sum(self._model.rank(line)[0][0] in close for line in lines) / len(lines)
         shares = [sum(float(p) for label, p in each if label in close) for each in ranked]
-        agreeing = sum(votes[label] for label in close)
-        certain = sum(share >= _CERTAIN for share in shares)
-        if first not in names or agreeing < 0.9 * len(ranked) or certain < 0.8 * len(ranked):
+        certain = sum(share >= _CERTAIN for share in shares) / len(ranked)
+        if first == _NO_LANGUAGE or passages_agree < 0.9 or lines_agree < 0.6 or certain < 0.8:
             return []
         return [first, *sorted(close - {first})]
 
