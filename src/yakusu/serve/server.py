@@ -71,7 +71,8 @@ def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
     """The settings of uvicorn."""
     limits = config.limits
     if config.trusted_proxies:
-        app = FirstProtocol(ProxyHeadersMiddleware(app, [*config.trusted_proxies]))
+        trusting: Any = ProxyHeadersMiddleware(app, [*config.trusted_proxies])
+        app = FirstProtocol(trusting)
     return uvicorn.Config(
         app,
         host=config.host,

@@ -5,7 +5,6 @@ This module does not import torch.
 
 import shutil
 from pathlib import Path
-from typing import TypeVar
 
 from yakusu.data.languages import require_language
 from yakusu.errors import ModelError
@@ -13,8 +12,6 @@ from yakusu.folder import read_json, save_folder, write_json
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ImportReceipt, Receipt, read_facts
 from yakusu.translator.folder.folder import CONFIG, ModelFolder, TranslatorConfig
-
-Facts = TypeVar("Facts", Receipt, ImportReceipt)
 
 
 def set_languages(
@@ -63,7 +60,7 @@ def set_languages(
     return config
 
 
-def _renamed(facts: Facts, config: TranslatorConfig) -> Facts:
+def _renamed(facts: Receipt | ImportReceipt, config: TranslatorConfig) -> Receipt | ImportReceipt:
     """A receipt with the languages of a model."""
     languages = config.source_language, config.target_language
     if not isinstance(facts, Receipt):
