@@ -1,9 +1,8 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`, `distil`,
-`backtranslate`, `translate`, `score`, `evaluate`, `verify` and `demo`; the verbs `compress`,
-`import`, `export` and `card` are the functions `compress_translator`, `import_model`,
-`export_model` and `set_languages`.
+`backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs `compress`,
+`import` and `export` are the functions `compress_translator`, `import_model` and `export_model`.
 `compress`, `serve`, `vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.export_model import export_model
     from yakusu.pipeline.import_model import import_model
     from yakusu.pipeline.receipts.receipt import verify
-    from yakusu.pipeline.receipts.relabel import set_languages
+    from yakusu.pipeline.receipts.relabel import card
     from yakusu.pipeline.score import score
     from yakusu.pipeline.synthetic.backtranslate import BacktranslateConfig, backtranslate
     from yakusu.pipeline.synthetic.distil import DistilConfig, distil
@@ -56,6 +55,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.training.average",
     **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.synthetic.backtranslate"),
+    "card": "pipeline.receipts.relabel",
     "check": "pipeline.check.check",
     "choose_recipe": "pipeline.training.choose_recipe",
     "compress_translator": "pipeline.compress",
@@ -68,7 +68,6 @@ _MODULES = {  # public name -> the module that defines it
     "import_model": "pipeline.import_model",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
-    "set_languages": "pipeline.receipts.relabel",
     "train": "pipeline.training.train",
     "translate": "pipeline.translate",
     "translate_document": "pipeline.documents",
@@ -94,6 +93,7 @@ __all__ = [
     "YakusuError",
     "average",
     "backtranslate",
+    "card",
     "check",
     "choose_recipe",
     "compress",
@@ -111,7 +111,6 @@ __all__ = [
     "save_recipe",
     "score",
     "serve",
-    "set_languages",
     "train",
     "translate",
     "translate_document",

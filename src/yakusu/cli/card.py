@@ -31,7 +31,7 @@ def card_verb(model: Model, source: _SourceCode = None, target: _TargetCode = No
     """
     if not (source or target):
         raise DataError("there is nothing to change: add --source CODE or --target CODE")
-    config = yakusu.set_languages(model, source_language=source or "", target_language=target or "")
+    config = yakusu.card(model, source=source or "", target=target or "")
     codes = config.source_language, config.target_language
     print(f"languages: {' to '.join(code or 'unknown' for code in codes)}")
     print(f"model: {model}")

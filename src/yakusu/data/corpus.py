@@ -77,7 +77,7 @@ class Corpus(Config):
             return language_of(self.src), language_of(self.tgt)
         multilingual = format_by_name(self.pairs) in ("tmx", "xliff")
         src, tgt = (
-            (language_code(column) or (canonical(column) or column if multilingual else ""))
+            (language_code(column) or (canonical(column) if multilingual else ""))
             if isinstance(column, str)
             else ""
             for column in (self.src_column, self.tgt_column)

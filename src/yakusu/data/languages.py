@@ -57,7 +57,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-_COMMON = frozenset(_NAMES.values()) - _SEVERAL_SCRIPTS  # canonical as they are
+_COMMON = frozenset(_NAMES.values())  # canonical as they are
 
 
 @lru_cache(maxsize=4096)

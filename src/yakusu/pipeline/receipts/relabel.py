@@ -14,9 +14,7 @@ from yakusu.pipeline.receipts.receipt import ImportReceipt, Receipt, read_facts
 from yakusu.translator.folder.folder import CONFIG, ModelFolder, TranslatorConfig
 
 
-def set_languages(
-    model: str | Path, *, source_language: str = "", target_language: str = ""
-) -> TranslatorConfig:
+def card(model: str | Path, *, source: str = "", target: str = "") -> TranslatorConfig:
     """Write the languages of a model into its folder, and renew the hashes of the folder.
 
     The weights and the tokenizer stay as they are. A reader of the folder finds the old or the new
@@ -24,8 +22,8 @@ def set_languages(
 
     Args:
         model: Model folder.
-        source_language: Code of the source language, in any spelling; "": unchanged.
-        target_language: Code of the target language; "": unchanged. If the model has several, this
+        source: Code of the source language, in any spelling; "": unchanged.
+        target: Code of the target language; "": unchanged. If the model has several, this
             is its default, and one of them.
 
     Returns:
@@ -37,7 +35,7 @@ def set_languages(
             language.
     """
     folder = ModelFolder.open(Path(model))
-    given = {"source_language": source_language, "target_language": target_language}
+    given = {"source_language": source, "target_language": target}
     codes = {side: require_language(code, what=side) for side, code in given.items() if code}
     if folder.config.task != "translation":
         raise ModelError(f"{model} is a parser: only translators have language codes")
