@@ -1,8 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`, `distil`,
-`backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs `compress`,
-`import` and `export` are the functions `compress_translator`, `import_model` and `export_model`.
+`backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs
+`compress`, `import` and `export` are the functions `compress_translator`, `import_model` and
+`export_model`.
 `compress`, `serve`, `vectors` and `view` are packages. Each name is imported when it is first used.
 """
 

@@ -61,7 +61,7 @@ SPELLINGS = {
     "ko": "kor kor_Hang ko-KR ko_Kore",
     "en": "eng eng_Latn",
     "zh": "cmn zho chi",
-    "zh-Hans": "zho_Hans cmn_Hans zh-CN zh_cn ZH-HANS zh_Hans_CN zh-rCN",
+    "zh-Hans": "zho_Hans cmn_Hans zh-CN zh_cn ZH-HANS zh_Hans_CN zh-rCN zh-CHS",
     "zh-Hant": "zt zh-TW zh_TW zho_Hant ZH-HANT b+zh+Hant",
     "zh-Hant-HK": "zh-HK zh_Hant_HK",
     "he": "iw heb he_IL iw_IL",

@@ -26,7 +26,10 @@ _SHOWN = 20  # languages in a message
 _SAME = {"nb": "no"}  # Norwegian, if it does not say Nynorsk, is Bokmål
 
 # What is not BCP 47 in the codes of other tools and systems.
-_ALIASES = {"zt": "zh-Hant", "pb": "pt-BR"}  # LibreTranslate and Argos Translate
+_ALIASES = {
+    **{"zt": "zh-Hant", "pb": "pt-BR"},  # LibreTranslate and Argos Translate
+    **{"zh-chs": "zh-Hans", "zh-cht": "zh-Hant"},  # older Windows
+}
 _POSIX = re.compile(r"(?P<code>[^.@#]*)(\.[\w-]*)?(@(?P<modifier>\w+))?")  # sr_RS.UTF-8@latin
 _MODIFIERS = {
     **{"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"},
