@@ -55,7 +55,7 @@ def test_one_language_may_be_set_alone(run_yakusu: Yakusu, model: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--source", "jp"), "source_language = 'jp' is not a language code: did you mean 'ja'?"),
+        (("--source", "jp"), "source = 'jp' is not a language code: did you mean 'ja'?"),
         (("--target", "Korean"), "'Korean' is not a language code: did you mean 'ko'?"),
     ],
 )

@@ -26,7 +26,8 @@ _NEAR = 14
 _VARIETIES = {"yue": "zh", "nn": "no"}  # close languages that CLDR calls distant
 _NO_LANGUAGE = "zxx"
 # Likewise, for a text whose language is requested: less probable languages are ruled out. Single
-# words, such as Hello, need at most 1.7.
+# words, such as Hello, need at most 1.7. Of 5,440 test sentences in five languages, 1 is ruled out
+# from its own language; of their first two words, 1.5%.
 _CLEAR = 2.0
 _PASSAGE, _CERTAIN = 20, 0.97  # lines; probability of a language, of all that are known
 _BEGINNING = 5000  # characters of a text whose language is detected

@@ -35,8 +35,12 @@ def card(model: str | Path, *, source: str = "", target: str = "") -> Translator
             language.
     """
     folder = ModelFolder.open(Path(model))
-    given = {"source_language": source, "target_language": target}
-    codes = {side: require_language(code, what=side) for side, code in given.items() if code}
+    given = {"source": source, "target": target}
+    codes = {
+        f"{side}_language": require_language(code, what=side)
+        for side, code in given.items()
+        if code
+    }
     if folder.config.task != "translation":
         raise ModelError(f"{model} is a parser: only translators have language codes")
     if code := codes.get("target_language"):
