@@ -96,7 +96,11 @@ def test_lowercase_ignores_case_and_ter_always_does() -> None:
 
 @pytest.mark.parametrize(
     ("language", "tokenizer"),
-    [("ja", "ja-mecab"), ("ko", "ko-mecab"), ("zh", "zh"), ("zh_CN", "zh"), ("pt-BR", "13a")],
+    [
+        *(("ja", "ja-mecab"), ("jpn", "ja-mecab"), ("ja_JP", "ja-mecab"), ("jpn_Jpan", "ja-mecab")),
+        *(("ko", "ko-mecab"), ("kor_Hang", "ko-mecab"), ("pt-BR", "13a"), ("x-y", "13a")),
+        *(("zh", "zh"), ("zh_CN", "zh"), ("zho_Hant", "zh"), ("cmn", "zh"), ("yue", "zh")),
+    ],
 )
 def test_the_target_language_selects_the_tokenizer(language: str, tokenizer: str) -> None:
     [bleu] = score_translations(

@@ -1,8 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`, `distil`,
-`backtranslate`, `translate`, `score`, `evaluate`, `verify` and `demo`; the verbs `compress`,
-`import` and `export` are the functions `compress_translator`, `import_model` and `export_model`.
+`backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs
+`compress`, `import` and `export` are the functions `compress_translator`, `import_model` and
+`export_model`.
 `compress`, `serve`, `vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.export_model import export_model
     from yakusu.pipeline.import_model import import_model
     from yakusu.pipeline.receipts.receipt import verify
+    from yakusu.pipeline.receipts.relabel import card
     from yakusu.pipeline.score import score
     from yakusu.pipeline.synthetic.backtranslate import BacktranslateConfig, backtranslate
     from yakusu.pipeline.synthetic.distil import DistilConfig, distil
@@ -54,6 +56,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.training.average",
     **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.synthetic.backtranslate"),
+    "card": "pipeline.receipts.relabel",
     "check": "pipeline.check.check",
     "choose_recipe": "pipeline.training.choose_recipe",
     "compress_translator": "pipeline.compress",
@@ -91,6 +94,7 @@ __all__ = [
     "YakusuError",
     "average",
     "backtranslate",
+    "card",
     "check",
     "choose_recipe",
     "compress",

@@ -67,7 +67,7 @@ class MetricOptions:
     Attributes:
         tokenize: sacreBLEU's name of a BLEU tokenizer; None: the default of the target language.
         lowercase: Ignore case in BLEU and chrF. TER always ignores case, as originally published.
-        target_language: A language code such as "ja", "pt-BR" or "zh_CN".
+        target_language: A language code such as "ja", "jpn", "pt-BR" or "zh_CN".
     """
 
     tokenize: str | None = None
@@ -84,11 +84,24 @@ def _bleu(options: MetricOptions) -> Metric:
     if options.tokenize is not None and options.tokenize not in BLEU.TOKENIZERS:
         fix = did_you_mean(options.tokenize, list(BLEU.TOKENIZERS))
         raise RecipeError(f"there is no BLEU tokenizer '{options.tokenize}': {fix}")
-    # sacreBLEU knows codes without region; for "zh-CN" it would silently use 13a.
-    language = re.split("[-_]", options.target_language or "")[0].lower()
+    language = _sacrebleu_language(options.target_language or "")
     if library := _LIBRARIES.get(options.tokenize or f"{language}-mecab"):
         import_module(library)  # sacreBLEU would name its own extra
     return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, trg_lang=language)
+
+
+def _sacrebleu_language(code: str) -> str:
+    """sacreBLEU's code of a language; for others, such as zh-CN, jpn and yue, it would use 13a."""
+    if len(code) == 2:
+        return code.lower()
+    from langcodes import Language, tag_is_valid  # 0.04 s
+
+    if not tag_is_valid(code):
+        return code
+    language = Language.get(code).prefer_macrolanguage()
+    if language.maximize().script in ("Hans", "Hant"):
+        return "zh"
+    return language.language or code
 
 
 @METRICS.register("chrf")

@@ -147,14 +147,11 @@ def test_evaluate_decides_between_trees_and_text_by_the_reference(
 @pytest.mark.parametrize("code", ["xx", "xyz", "german", "d", "", "12", "de-"])
 def test_evaluate_refuses_an_unknown_language(run_yakusu: Yakusu, work: Path, code: str) -> None:
     said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code)
-    assert said.error == (
-        f"there is no language '{code}': use a two- or three-letter ISO 639 code, such as de, ja "
-        "or pt-BR"
-    )
+    assert said.error.startswith(f"there is no language '{code}': ")
 
 
-@pytest.mark.parametrize("code", ["de", "pt-BR", "zh_CN", "gsw", "DE"])
-def test_evaluate_accepts_codes_of_iso_639(run_yakusu: Yakusu, work: Path, code: str) -> None:
+@pytest.mark.parametrize("code", ["de", "pt-BR", "zh_CN", "gsw", "DE", "jpn", "zho_Hant", "zt"])
+def test_evaluate_accepts_any_spelling(run_yakusu: Yakusu, work: Path, code: str) -> None:
     assert run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code).code == 0
 
 

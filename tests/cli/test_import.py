@@ -52,12 +52,12 @@ def test_import_says_what_the_model_is_and_what_to_do_next(
 
 def test_languages_can_be_given(run_yakusu: RunYakusu, tmp_path: Path) -> None:
     folder = Marian(languages=(None, "bad\ncode")).write_original(tmp_path / "npz")
-    options = ("--source-language", "en", "--target-language", "de_DE")
+    options = ("--source-language", "en", "--target-language", "deu_Latn")
     said = run_yakusu("import", folder / "model.npz", tmp_path / "out", *options)
-    assert "\nmodel: en to de_DE, " in said.out
+    assert "\nmodel: en to de, " in said.out
     assert "\nlicence: unknown: ask its authors\n" in said.out
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert (config["source_language"], config["target_language"]) == ("en", "de_DE")
+    assert (config["source_language"], config["target_language"]) == ("en", "de")
 
 
 def test_the_receipt_and_the_card_name_origin_and_licence(

@@ -387,7 +387,7 @@ def test_a_tmx_trains_the_same_translator_as_two_files(
         one, other = (own / run / "model" / name for run in ("run", "tmx"))
         assert one.read_bytes() == other.read_bytes()
     config = json.loads((own / "tmx" / "model" / "config.json").read_text())
-    assert (config["source_language"], config["target_language"]) == ("en", "de-DE")
+    assert (config["source_language"], config["target_language"]) == ("en", "de")
     again = run_yakusu("train", *options_, "--pairs", own / "memory.tmx.zst")
     assert again.code == 0 and "nothing left to do" in again.err
 

@@ -269,7 +269,7 @@ def test_other_corpora_get_no_languages(tmp_path: Path) -> None:
     ("columns", "languages"),
     [
         (("en", "de"), ("en", "de")),
-        (("English", "zh_Hant"), ("en", "zh_Hant")),
+        (("English", "zh_Hant"), ("en", "zh-Hant")),
         ((1, "ja"), ("", "ja")),
         (("src", "text"), ("", "")),
     ],

@@ -279,26 +279,32 @@ def test_a_file_in_another_language_than_stated_is_not_to_be_filtered(tmp_path: 
 
 
 def test_a_name_of_a_language_is_refused_with_its_code(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError) as error:
-        checked(tmp_path, PLAIN, "data.target_language=German")
-    assert str(error.value) == (
-        "target_language = 'German' is not a language code: did you mean 'de'?"
-    )
+    for text, advice in {
+        "German": "did you mean 'de'?",
+        "deutsch": "did you mean 'de'?",
+        "jp": "did you mean 'ja'?",
+        "??": "use a code such as en, ja or pt-BR",
+    }.items():
+        with pytest.raises(RecipeError) as error:
+            checked(tmp_path, PLAIN, f"data.target_language={text}")
+        stated = f"target_language = '{text}' is not a language code"
+        assert str(error.value) == f"{stated}: {advice}"
 
 
-@pytest.mark.parametrize("code", ["xx", "ain", "deutsch", "??"])
-def test_a_language_that_cannot_be_identified_is_named(code: str, tmp_path: Path) -> None:
-    report = checked(tmp_path, PLAIN, f"data.target_language={code}")
+def test_a_language_that_cannot_be_identified_is_named(tmp_path: Path) -> None:
+    report = checked(tmp_path, PLAIN, "data.target_language=ain")
     assert report.warnings == (
-        f"the language '{code}' of the target cannot be identified, so lines in other languages "
+        "the language 'ain' of the target cannot be identified, so lines in other languages "
         "and swapped files are not found: correct data.target_language if the code is wrong",
     )
     assert report.sides[1].foreign is None
 
 
-@pytest.mark.parametrize("code", ["EN", "eng", "en-US", "en_US"])
-def test_any_spelling_of_a_code_is_accepted(code: str, tmp_path: Path) -> None:
-    report = checked(tmp_path, PLAIN, f"data.source_language={code}")
+@pytest.mark.parametrize(
+    ("spelling", "code"), [("EN", "en"), ("eng_Latn", "en"), ("en_US", "en-US"), ("en-US", "en-US")]
+)
+def test_any_spelling_of_a_code_is_accepted(spelling: str, code: str, tmp_path: Path) -> None:
+    report = checked(tmp_path, PLAIN, f"data.source_language={spelling}")
     assert (report.warnings, report.sides[0].language) == ((), code)
 
 

@@ -277,7 +277,7 @@ def test_an_unknown_or_ambiguous_target_language_must_be_set(folder: Path, model
     with pytest.raises(RecipeError, match=r"several .*'sr': set .* one of sr_Cyrl, sr_Latn"):
         with_parent_sizes(either)
     latin = load_recipe("adapt", ["data.target_language=sr_Latn"], parent=serbian, **files)
-    assert with_parent_sizes(latin).languages == ("en", "sr_Latn")
+    assert with_parent_sizes(latin).languages == ("en", "sr-Latn")
 
 
 def test_sizes_of_a_model_with_a_parent_are_refused(model: Path) -> None:

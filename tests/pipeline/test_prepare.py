@@ -242,9 +242,9 @@ def test_a_dev_set_whose_files_are_swapped_causes_a_warning(
 def test_a_language_that_cannot_be_identified_causes_a_warning(
     files: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    yakusu.prepare(recipe_for(files, tmp_path / "run", "data.source_language=xx"))
-    assert [each for each in caplog.messages if "'xx'" in each] == [
-        "the language 'xx' of the source cannot be identified, so lines in other languages and "
+    yakusu.prepare(recipe_for(files, tmp_path / "run", "data.source_language=ain"))
+    assert [each for each in caplog.messages if "'ain'" in each] == [
+        "the language 'ain' of the source cannot be identified, so lines in other languages and "
         "swapped files are not found: correct data.source_language if the code is wrong"
     ]
 

@@ -70,11 +70,11 @@ def test_codes_are_matched_among_those_of_their_side(tmp_path: Path) -> None:
 def test_codes_that_cannot_be_chosen_are_refused_with_the_choices(tmp_path: Path) -> None:
     catalog = paired(tmp_path, "en srp_Cyrl", "en srp_Latn", "fr en", "ja en")
     for pair, message in {
-        ("en", "sr"): "sr is not supported: choose srp_Cyrl or srp_Latn",
+        ("en", "sr"): "sr is not supported: choose sr-Cyrl or sr-Latn",
         ("xx", "en"): "xx is not supported: choose one of en, fr, ja",
-        ("en", "xx"): "xx is not supported: choose one of srp_Cyrl, srp_Latn",
+        ("en", "xx"): "xx is not supported: choose one of sr-Cyrl, sr-Latn",
         ("en", "ja"): "Japanese (ja) is not available as a target language from English (en): "
-        "choose one of srp_Cyrl, srp_Latn",
+        "choose one of sr-Cyrl, sr-Latn",
     }.items():
         with pytest.raises(RefusedError, match=f"^{re.escape(message)}$"):
             catalog.pair(*pair)
@@ -178,7 +178,10 @@ def test_a_missing_engine_is_reported_without_options_of_other_commands(
 
 def test_models_that_cannot_be_served_are_refused(tmp_path: Path) -> None:
     unknown = save(tmp_path / "unknown", untrained("bytes"), source_language="")
-    with pytest.raises(ModelError, match=r"has no language codes \(\?-en\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"has no language codes \(\?-en\): .*yakusu card .*/unknown --source CODE'",
+    ):
         opened(unknown)
     with pytest.raises(ModelError, match="is a parser: serve translators only"):
         opened(FIXTURES / "parser")

@@ -3,12 +3,17 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from starlette.testclient import TestClient
 
 from tests.serve.conftest import Client, StartClient
-from tests.translators import untrained
+from tests.translators import save, untrained
 from yakusu.search.config import SearchConfig
+from yakusu.serve.app import create_app
+from yakusu.serve.config import ServeConfig
+from yakusu.serve.service import Service
 
 TEXT = "Guten Tag. Der Zug kommt."
 
@@ -63,6 +68,112 @@ def test_a_source_language_is_detected_among_those_served(shared: Client) -> Non
     assert shared.post("/detect", data={"q": "123"}).json()[0]["confidence"] == 0
 
 
+def test_the_probability_is_that_of_all_languages_even_if_one_is_served(start: StartClient) -> None:
+    client = start("en-fr")
+    (first, *_) = client.post("/detect", data={"q": "駅はどこにありますか。"}).json()
+    assert first["language"] == "ja" and first["confidence"] > 90
+    found = client.post("/detect", data={"q": "Der Zug kommt heute nicht."}).json()
+    assert found[0]["language"] == "de"
+    assert sum(each["confidence"] for each in found if each["language"] == "en") < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("駅はどこにありますか。", "Japanese (ja)"),
+        ("Où se trouve la gare la plus proche ?", "French (fr)"),
+        ("Dov'è la stazione più vicina?", "Italian (it)"),
+    ],
+)
+def test_a_text_in_a_language_that_is_not_served_is_refused(
+    shared: Client, text: str, named: str
+) -> None:
+    answer = asked(shared, q=text, source="auto")
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {
+            "error": f"The text seems to be in {named}, which is not supported as a source "
+            "language: choose one of de, en"
+        },
+    )
+
+
+@pytest.mark.parametrize("text", ["Hello", "Yes", "OK", "Good morning", "12:30", "Thanks!"])
+def test_a_short_text_is_in_a_language_that_is_served(start: StartClient, text: str) -> None:
+    answer = start("en-fr").post("/translate", json={"q": text, "source": "auto", "target": "fr"})
+    assert answer.json()["detectedLanguage"]["language"] == "en"
+
+
+def test_close_languages_are_asked_for(tmp_path: Path) -> None:
+    folders = [
+        save(tmp_path / code, untrained("bytes"), source_language=code, target_language="en")
+        for code in ("da", "nb")
+    ]
+    with TestClient(create_app(Service(ServeConfig(), folders))) as client:
+        answer = client.post(
+            "/translate", json={"q": "Hvor er du?", "source": "auto", "target": "en"}
+        )
+    assert answer.status_code == 400
+    assert "too close to be told apart: set the source" in answer.json()["error"]
+    assert "Danish (da)" in answer.json()["error"] and "(nb)" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("served", "asked_for"),
+    [
+        ("zh-Hant", "zt zh-TW zh_TW zho_Hant zh-HK"),
+        ("pt-BR", "pb pt_BR pt pt-PT por"),
+        ("jpn", "ja jpn ja_JP jpn_Jpan"),
+        ("nb", "nb_NO no nob"),
+        ("iw", "he he_IL heb"),
+    ],
+)
+def test_codes_of_real_clients_are_accepted_and_returned(
+    tmp_path: Path, served: str, asked_for: str
+) -> None:
+    folder = save(tmp_path / "model", untrained("bytes"), target_language=served)
+    with TestClient(create_app(Service(ServeConfig(), [folder]))) as client:
+        for code in asked_for.split():
+            answer = asked(client, q=TEXT, target=code)
+            assert answer.json() == {"translatedText": expected(TEXT)[0]}, code
+            values = {"text": TEXT, "source": "de_DE", "target": code}
+            found = client.post("/v1/translate", json=values).json()
+            assert (found["source"], found["target"]) == ("de_DE", code)
+        refused = asked(client, q=TEXT, target="zh-Hans")
+        assert (served, refused.status_code) == (served, 400)
+
+
+def test_forms_are_utf_8_unless_they_say_otherwise(shared: Client) -> None:
+    text, form = "Grüße aus Zürich, 東京.", "application/x-www-form-urlencoded"
+    values = {"source": "de", "target": "de"}  # the text is returned
+    for body, kind in (
+        (f"q={text}".encode(), form),  # as curl -d sends it
+        (f"q={quote(text)}".encode(), form),
+        (f"q={text}".encode(), f"{form}; charset=utf-8"),
+    ):
+        headers = {"Content-Type": kind}
+        answer = shared.post("/translate", params=values, content=body, headers=headers)
+        assert answer.json() == {"translatedText": text}
+    headers = {"Content-Type": f"{form}; charset=iso-8859-1"}
+    body = "q=Grüße".encode("latin-1")
+    answer = shared.post("/translate", params=values, content=body, headers=headers)
+    assert answer.json() == {"translatedText": "Grüße"}
+    answer = shared.post("/translate", params=values, content=body, headers={"Content-Type": form})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"error": "Invalid request: the parameters are not utf-8: send UTF-8"},
+    )
+
+
+def test_head_is_answered_like_get_without_the_body(shared: Client) -> None:
+    for path in ("/", "/docs", "/languages", "/frontend/settings", "/health", "/metrics", "/spec"):
+        head, get = shared.head(path), shared.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == get.headers["content-type"]
+    assert (shared.head("/translate").status_code, shared.head("/none").status_code) == (405, 404)
+    assert 'path="/languages",status="200"' in shared.get("/metrics").text
+
+
 def test_languages_have_names_and_targets(shared: Client) -> None:
     assert shared.get("/languages").json() == [
         {"code": "de", "name": "German", "targets": ["en", "fr"]},
@@ -72,9 +183,11 @@ def test_languages_have_names_and_targets(shared: Client) -> None:
 
 def test_other_codes_of_a_language_are_understood(shared: Client) -> None:
     assert asked(shared, q=TEXT, source="deu", target="eng").status_code == 200
-    assert asked(shared, q=TEXT, source="de-AT").json() == {
-        "error": "de-AT is not supported: choose one of de, en"
-    }
+    for source, target in (("de-AT", "en-US"), ("de_DE", "EN-GB"), ("deu_Latn", "en_XX")):
+        answer = asked(shared, q=TEXT, source=source, target=target)
+        assert answer.json() == {"translatedText": expected(TEXT)[0]}
+    refused = {"error": "jp is not supported: choose one of de, en"}
+    assert asked(shared, q=TEXT, source="jp").json() == refused
 
 
 def test_a_text_in_the_target_language_is_unchanged(shared: Client) -> None:
@@ -251,6 +364,20 @@ def test_invalid_documents_are_refused(
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"].startswith(message)
     assert "/tmp" not in answer.text and "source." not in answer.text
+
+
+def test_xliff_may_be_named_xml(shared: Client) -> None:
+    unit = '<trans-unit id="1"><source>Guten Tag.</source></trans-unit>'
+    content = (
+        '<?xml version="1.0"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+        '<file original="a" source-language="de" datatype="plaintext">'
+        f"<body>{unit}</body></file></xliff>"
+    )
+    data = {"source": "de", "target": "en"}
+    answer = shared.post("/translate_file", files={"file": ("a.xml", content)}, data=data)
+    assert "<target" in shared.get(answer.json()["translatedFileUrl"]).text
+    other = shared.post("/translate_file", files={"file": ("a.xml", "<a>Tag</a>")}, data=data)
+    assert other.status_code == 400 and "a.xml has the suffix .xml" in other.json()["error"]
 
 
 def test_a_request_without_a_file_or_with_an_unknown_download_is_refused(shared: Client) -> None:

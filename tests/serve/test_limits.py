@@ -13,6 +13,7 @@ from threading import Event
 from typing import Any
 from urllib.request import urlopen
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -436,6 +437,38 @@ def test_other_origins_are_allowed_only_if_they_are_named(start: StartClient) ->
     for origin, allowed in (("https://example.org", True), ("https://example.com", False)):
         answer = client.post("/translate", json={**PAIR, "q": "Zug"}, headers={"Origin": origin})
         assert ("access-control-allow-origin" in answer.headers) == allowed
+
+
+def test_a_page_of_another_origin_may_send_its_key_in_a_header(start: StartClient) -> None:
+    client = start("de-en", allow_origins=["https://example.org"])
+    headers = {
+        "Origin": "https://example.org",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type",
+    }
+    answer = client.options("/translate", headers=headers)
+    assert answer.status_code == 200
+    assert "authorization" in answer.headers["access-control-allow-headers"].lower()
+
+
+@pytest.mark.parametrize(
+    ("proxies", "protocol", "expected"),
+    [
+        (["127.0.0.1"], ["https, http"], "https"),
+        (["127.0.0.1"], ["http, https"], "http"),
+        (["127.0.0.1"], ["https", "http"], "https"),
+        ([], ["https, http"], "http"),  # nobody is trusted
+    ],
+)
+def test_the_first_of_several_proxies_states_the_protocol(
+    folders: dict[str, Path], proxies: list[str], protocol: list[str], expected: str
+) -> None:
+    with running([folders["de-en"]], trusted_proxies=proxies) as service:
+        files = {"file": ("a.txt", b"Zug")}
+        headers = [("X-Forwarded-Proto", value) for value in protocol]
+        url = f"{service.url}/translate_file"
+        answer = httpx.post(url, files=files, data=PAIR, headers=headers)
+    assert answer.json()["translatedFileUrl"].startswith(f"{expected}://127.0.0.1")
 
 
 def test_texts_are_logged_only_if_asked(

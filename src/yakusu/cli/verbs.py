@@ -14,6 +14,7 @@ _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "translate": "translate",
     "score": "score",
     **dict.fromkeys(("evaluate", "verify"), "evaluate"),
+    "card": "card",
     "compress": "compress",
     **dict.fromkeys(("import", "export"), "interop"),
     "vectors": "vectors",

@@ -4,14 +4,16 @@ from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, ExtraCorpus
+from yakusu.data.languages import LanguageCode
 
 
 class Direction(Config):
     """A source and a target language with their corpora."""
 
-    # Code such as "en"; empty: the suffix of the file name (train.en), or the column of `pairs`.
-    source_language: str = ""
-    target_language: str = ""  # as above; determines BLEU's tokenizer
+    # Code such as "en", in any spelling; empty: the suffix of the file name (train.en), the column
+    # of `pairs`, or what is detected in the corpus.
+    source_language: LanguageCode = ""
+    target_language: LanguageCode = ""  # as above; determines BLEU's tokenizer
     train: Corpus = Corpus()
     dev: Corpus = Corpus()  # empty: held out from train
 

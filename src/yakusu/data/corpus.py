@@ -21,7 +21,7 @@ from yakusu.data.files.text import (
     read_lines,
 )
 from yakusu.data.files.tree_files import holds_trees, tree_files
-from yakusu.data.languages import find_pair, language_code
+from yakusu.data.languages import canonical, find_pair, language_code
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
 _log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Corpus(Config):
             return language_of(self.src), language_of(self.tgt)
         multilingual = format_by_name(self.pairs) in ("tmx", "xliff")
         src, tgt = (
-            (language_code(column) or (column if multilingual else ""))
+            (language_code(column) or (canonical(column) if multilingual else ""))
             if isinstance(column, str)
             else ""
             for column in (self.src_column, self.tgt_column)

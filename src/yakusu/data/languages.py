@@ -1,15 +1,49 @@
-"""Language codes as files use them: en, en-US, zh_Hant, eng, and names in a header row."""
+"""Language codes: every spelling becomes canonical BCP 47 where text, files and requests enter.
 
+    jpn, ja_JP, jpn_Jpan -> ja       zho_Hans, zh_CN -> zh-Hans     zt, zh-TW -> zh-Hant
+    pb, pt_BR, pt-rBR    -> pt-BR    sr@latin, sh    -> sr-Latn     iw, he_IL -> he
+
+A script or a region that CLDR takes for granted is dropped. It is kept where it changes the
+language: always the script of Chinese and Serbian, and the region of English, Spanish and
+Portuguese.
+"""
+
+import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from yakusu.errors import DataError
 
-_CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
+_CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*(@[a-z]{4,})?", re.IGNORECASE)
+_HAS_SCRIPT = re.compile(r"[-_][a-z]{4}\b", re.IGNORECASE)
 _SHOWN = 20  # languages in a message
 _SAME = {"nb": "no"}  # Norwegian, if it does not say Nynorsk, is Bokmål
+
+# What is not BCP 47 in the codes of other tools and systems.
+_ALIASES = {
+    **{"zt": "zh-Hant", "pb": "pt-BR"},  # LibreTranslate and Argos Translate
+    **{"zh-chs": "zh-Hans", "zh-cht": "zh-Hant"},  # older Windows
+}
+_POSIX = re.compile(r"(?P<code>[^.@#]*)(\.[\w-]*)?(@(?P<modifier>\w+))?")  # sr_RS.UTF-8@latin
+_MODIFIERS = {
+    **{"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"},
+    **{"valencia": "valencia", "tarask": "tarask"},  # variants; others, such as euro, are dropped
+}
+_ANDROID = re.compile(r"(?<=-)r(?=[A-Z]{2}$)")  # pt-rBR, b+sr+Latn
+_PLAIN = {"zh": "zh-Hans"}  # if both are there
+_NEAR = ({"da", "nb", "no"}, {"bs", "hr", "sr"}, {"id", "ms"})  # not told apart by their words
+_NO_REGIONS = {"XX", "ZZ"}  # ja_XX: mBART
+_NO_LANGUAGES = {"mis", "mul", "und", "zxx"}
+_PARTS_OF_SCRIPTS = {"Hang": "Kore", "Hrkt": "Jpan"}
+_SEVERAL_SCRIPTS = {"sr", "zh"}  # both scripts are standard, so that the plain code does not say
+_SEVERAL_STANDARDS = {"en", "es", "pt"}  # CLDR's paradigm locales
+_SIMILAR = 0.4  # similarity of a word to the name or code that is suggested
 
 # Names of languages in English, as they occur in header rows.
 _NAMES = {
@@ -26,23 +60,123 @@ _NAMES = {
 }  # fmt: skip
 
 
-def language_code(text: str) -> str:
-    """Return the language that a column name states, or "".
+_COMMON = frozenset(_NAMES.values())  # canonical as they are
 
-    A code of three letters counts only if there is one of two letters for the same language, such
-    as deu: other ones, such as src and the, are more often words.
+
+@lru_cache(maxsize=4096)
+def canonical(code: str) -> str:
+    """Return the canonical code of a language in any spelling, or "" if there is no such language.
+
+    "ja_JP" and "jpn" are "ja"; "zho_Hant", "zh-TW" and "zt" are "zh-Hant"; "cmn" is "zh".
+    """
+    if code in _COMMON:
+        return code
+    found = _POSIX.fullmatch(code.strip())
+    if not found or not (name := found["code"].removeprefix("b+")):
+        return ""
+    name = _ANDROID.sub("", re.sub("[_+]", "-", name))
+    name = _ALIASES.get(name.lower(), name)
+    if modifier := _MODIFIERS.get((found["modifier"] or "").lower(), ""):
+        first, *others = name.split("-")
+        name = "-".join([first, modifier, *others] if modifier.istitle() else [name, modifier])
+    return _simplified(name)
+
+
+# A code in a file: canonical if there is such a language, and otherwise as it is.
+LanguageCode = Annotated[str, AfterValidator(lambda code: canonical(code) or code)]
+
+
+def _simplified(name: str) -> str:
+    """The shortest tag of the same language; "": it is not valid."""
+    from langcodes import Language, tag_is_valid  # 0.04 s
+
+    if not tag_is_valid(name):
+        return ""
+    tag = Language.get(name).prefer_macrolanguage()
+    if tag.language is None or tag.language in _NO_LANGUAGES or tag.extlangs:
+        return ""
+    region = None if tag.territory in _NO_REGIONS else tag.territory
+    plain = Language.make(language=tag.language).maximize()
+    script = tag.script
+    if not script and region:
+        script = Language.make(language=tag.language, territory=region).maximize().script
+        if script == plain.script and tag.language not in _SEVERAL_SCRIPTS:
+            script = None
+    elif script and _PARTS_OF_SCRIPTS.get(script, script) == plain.script:
+        script = script if tag.language in _SEVERAL_SCRIPTS else None
+    likely = Language.make(language=tag.language, script=script).maximize().territory
+    if region == likely and tag.language not in _SEVERAL_STANDARDS:
+        region = None
+    return Language.make(
+        language=tag.language,
+        script=script,
+        territory=region,
+        variants=tag.variants,
+        private=tag.private,
+    ).to_tag()
+
+
+def require_language(code: str, *, what: str = "") -> str:
+    """Return the canonical code of a language.
+
+    Args:
+        code: A code in any spelling.
+        what: What states the language, such as "source_language"; "": nothing more is said.
+
+    Raises:
+        DataError: There is no such language. The message names the nearest one.
+    """
+    if found := canonical(code):
+        return found
+    stated = (
+        f"{what} = '{code}' is not a language code" if what else f"there is no language '{code}'"
+    )
+    advice = (
+        f"did you mean '{near}'?"
+        if (near := _nearest(code))
+        else "use a code such as en, ja or pt-BR"
+    )
+    raise DataError(f"{stated}: {advice}")
+
+
+def _nearest(text: str) -> str:
+    """The language that a text which is not a code probably means, or ""."""
+    from langcodes import Language, find, tag_is_valid  # 0.04 s
+
+    name = text.strip().lower()
+    first = re.split(r"[\W_]", name)[0]
+    if first != name and (found := canonical(first)):
+        return found  # its other subtags are wrong
+    if names := [
+        code for known, code in _NAMES.items() if len(first) > 2 and known.startswith(first)
+    ]:
+        return names[0]
+    if len(first) == 2 and tag_is_valid(f"und-{first}"):  # a country, such as jp
+        return canonical(Language.make(territory=first.upper()).maximize().language or "")
+    if find_spec("language_data"):  # names in all languages: 0.3 s
+        try:
+            return canonical(find(name).to_tag())
+        except LookupError:
+            pass
+    close = difflib.get_close_matches(first, [*_NAMES, *_NAMES.values()], n=1, cutoff=_SIMILAR)
+    return _NAMES.get(close[0], close[0]) if close else ""
+
+
+def language_code(text: str) -> str:
+    """Return the canonical code of the language that a column name states, or "".
+
+    A code of three letters counts only if it has a script, such as ace_Arab, or if there is one of
+    two letters for the same language, such as deu: others, such as src and the, are mostly words.
     """
     name = text.strip()
     if code := _NAMES.get(re.sub(r"\W*\(.*\)$", "", name).lower()):
         return code
-    if not _CODE.fullmatch(name):
+    if not (_CODE.fullmatch(name) and (code := canonical(name))):
         return ""
     import langcodes  # 0.04 s
 
-    if not langcodes.tag_is_valid(name):
-        return ""
-    base = re.split("[-_]", langcodes.standardize_tag(name))[0]
-    return name if len(base) == 2 else ""
+    base = langcodes.standardize_tag(re.split("[-_@]", name)[0])
+    return code if len(base) == 2 or _HAS_SCRIPT.search(name) else ""
 
 
 def language_pair(
@@ -88,16 +222,55 @@ def closeness(wanted: str, code: str) -> int | None:
     return 2 if one[: len(other)] == other else None
 
 
-def closest(wanted: str, codes: Iterable[str]) -> list[str]:
-    """Return the codes that match a wanted one best; less specific codes do not match.
+def are_near(one: str, other: str) -> bool:
+    """Whether two languages are so close that detection would be a guess: nb and da, hr and sr."""
+    first, second = (canonical(code).split("-")[0] for code in (one, other))
+    return any(first in group and second in group for group in _NEAR)
 
-    Of codes that match equally well, one that states the language itself, such as zho for zh, is
-    preferred to one of its members, such as cmn.
+
+def same_language(one: str, other: str) -> bool:
+    """Whether two codes state one language in one script, such as en-GB and en-US."""
+    return closeness(one, other) is not None or _written(one) == _written(other)
+
+
+def closest(wanted: str, codes: Iterable[str]) -> list[str]:
+    """Return the codes that match a wanted one best; [] if none is the same language and script.
+
+    Codes that say as much or more come first, then the one whose region is closest: de for de-AT,
+    and pt-BR for pt-PT if there is no other. Of codes that match equally well, one that states the
+    language itself, such as zho for zh, is preferred to one of its members, such as cmn.
     """
     ranks = {code: closeness(wanted, code) for code in codes}
     best = min((rank for rank in ranks.values() if rank in (0, 1)), default=None)
-    found = [code for code, rank in ranks.items() if rank is not None and rank == best]
-    return [code for code in found if _tag(code) == _tag(wanted)] or found
+    if best is None:
+        return _in_other_regions(wanted, [*ranks])
+    found = [code for code, rank in ranks.items() if rank == best]
+    found = [code for code in found if _tag(code) == _tag(wanted)] or found
+    if len(found) > 1 and (more := _PLAIN.get(canonical(wanted))):
+        return closest(more, found) or found
+    return found
+
+
+def _in_other_regions(wanted: str, codes: Sequence[str]) -> list[str]:
+    """Return the code of the same language and script whose region is closest, if there is one."""
+    if not (tag := canonical(wanted)):
+        return []
+    from langcodes import tag_distance  # 0.04 s
+
+    found = [code for code in codes if _written(code) == _written(wanted)]
+    return sorted(found, key=lambda code: tag_distance(tag, canonical(code)))[:1]
+
+
+@lru_cache(maxsize=1024)
+def _written(code: str) -> tuple[str, str]:
+    """Return a language and its script, by default the usual one: (zh, Hant) for zh-TW."""
+    from langcodes import Language  # 0.04 s
+
+    if not (tag := canonical(code)):
+        return code.lower(), ""
+    language = Language.get(tag)
+    first = language.language or ""
+    return _SAME.get(first, first), language.maximize().script or ""
 
 
 @lru_cache(maxsize=1024)
@@ -110,13 +283,12 @@ def _tag(code: str) -> str:
 @lru_cache(maxsize=1024)
 def _subtags(code: str) -> tuple[str, ...]:
     """Return the language, its script if this or the region is given, and the other subtags."""
-    import langcodes  # 0.04 s
+    from langcodes import Language  # 0.04 s
 
-    try:
-        language = langcodes.Language.get(code).prefer_macrolanguage()
-    except ValueError:
+    if not (tag := canonical(code)):
         return tuple(code.lower().replace("_", "-").split("-"))
-    first, *rest = language.to_tag().lower().split("-")
+    language = Language.get(tag)
+    first, *rest = tag.lower().split("-")
     if language.territory and not language.script and (script := language.maximize().script):
         rest = [script.lower(), *rest]
     return _SAME.get(first, first), *rest

@@ -1,8 +1,6 @@
 """The languages that a file states, compared with those of the model."""
 
-import re
-
-from yakusu.data.languages import closeness, language_code
+from yakusu.data.languages import language_code, same_language
 from yakusu.errors import DataError
 
 
@@ -20,19 +18,10 @@ def check_language(side: str, stated: str, wanted: str, line: int) -> None:
     Raises:
         DataError: The languages are different.
     """
-    code = language_code(stated.partition("@")[0])  # sr@latin
-    if code and wanted and closeness(_without_region(wanted), _without_region(code)) is None:
+    code = language_code(stated)
+    if code and wanted and not same_language(wanted, code):
         translates = "translates from" if side == "source" else "translates into"
         raise DataError(
             f"line {line}: the {side} language of the file is {stated!r}, but the model "
             f"{translates} {wanted!r}: use another model, or correct the language of the file"
         )
-
-
-def _without_region(code: str) -> str:
-    """A language with its script: en for en-US, zh-Hant for zh-Hant-TW, no for nb."""
-    import langcodes  # 0.04 s
-
-    tag = langcodes.standardize_tag(code, macro=True) if langcodes.tag_is_valid(code) else code
-    tag = re.sub(r"[-_]([A-Za-z]{2}|[0-9]{3})\b", "", tag)
-    return "no" if tag == "nb" else tag

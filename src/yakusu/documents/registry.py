@@ -34,7 +34,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xlf": "messages.xliff",
     ".xliff": "messages.xliff",
 }
-_SNIFFED = {".xml"}  # the content decides
+SNIFFED = {".xml"}  # the content decides
 _ZIP = {"office.docx", "office.odt"}  # modules of formats whose files are ZIP archives
 _OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them
@@ -87,7 +87,7 @@ def is_supported(path: Path) -> bool:
         DataError: The content decides, and the file cannot be read.
     """
     suffix = path.suffix.lower()
-    if suffix in _SNIFFED:
+    if suffix in SNIFFED:
         try:
             with path.open("rb") as file:
                 return _sniffed(file.read(HEAD)) is not None
@@ -148,7 +148,7 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
 def _module(path: Path, data: bytes) -> str:
     """The name of the module of a file's format."""
     suffix = path.suffix.lower()
-    name = _sniffed(data[:HEAD]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
+    name = _sniffed(data[:HEAD]) if suffix in SNIFFED else SUFFIXES.get(suffix)
     if name is None:
         if advice := _advice(suffix):
             raise DataError(f"{path} is {advice} (yakusu translates {supported()} files)")

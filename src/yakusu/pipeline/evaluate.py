@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from yakusu.data.files.text import Text, language_of, read_lines
 from yakusu.data.files.tree_files import tree_files
-from yakusu.data.languages import listed_codes
+from yakusu.data.languages import listed_codes, require_language
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
@@ -47,8 +47,8 @@ def evaluate(
         baseline: Translations of another system, for a comparison by paired bootstrap.
         lowercase: Ignore case.
         tokenize: Name of sacreBLEU's tokenizer (default: chosen by the language).
-        target_language: ISO 639 code such as "de" (default: the suffix of the references file,
-            such as test.de, otherwise the suffix of the hypotheses file).
+        target_language: Code such as "de", in any spelling (default: the suffix of the references
+            file, such as test.de, otherwise the suffix of the hypotheses file).
         paper: Add the paper's BLEU, on tokenised text with hyphenated compounds split.
         progress: Progress reporter.
 
@@ -85,8 +85,8 @@ def evaluate_model(
         src: Source sentences, as the path of a file or as lines.
         references: Reference translations, line by line.
         baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
-        target_language: ISO 639 code such as "de" (default: the suffix of the references file,
-            otherwise the model's target language). A model with several target languages
+        target_language: Code such as "de", in any spelling (default: the suffix of the references
+            file, otherwise the model's target language). A model with several target languages
             translates to this one.
         engine: What runs the model, as in `translate`.
 
@@ -254,7 +254,7 @@ def _score(
         remark_on_case(made.lines, truth.lines, progress)
     results: _Scores = [*score_translations(made.lines, truth.lines, **asdict(options))]
     if paper:
-        of = language or "en"
+        of = (language or "en").split("-")[0]
         results.append(tokenized_compound_bleu(made.lines, truth.lines, of, lowercase=lowercase))
     if baseline is not None:
         other = NamedLines.of(baseline, "baseline")
@@ -265,15 +265,8 @@ def _score(
 
 
 def _checked_language(code: str | None) -> str | None:
-    """Return a language code such as "de", "pt-BR" or "gsw" if it exists."""
-    import langcodes  # 0.1 s, and only --language needs it
-
-    if code is None or langcodes.tag_is_valid(code):
-        return code
-    raise DataError(
-        f"there is no language '{code}': use a two- or three-letter ISO 639 code, such as de, ja "
-        "or pt-BR"
-    )
+    """Return the canonical code of a language, such as "de", "pt-BR" or "gsw", if it exists."""
+    return None if code is None else require_language(code)
 
 
 def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:

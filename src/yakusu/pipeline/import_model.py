@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from yakusu.data.languages import require_language
 from yakusu.device import versions
 from yakusu.errors import RunError
 from yakusu.export.foreign import own_model
@@ -55,6 +56,7 @@ def import_model(
         target_language: Code of the target language; "": as the model says.
 
     Raises:
+        DataError: A language does not exist.
         ModelError: The format is unknown, or the model is inconsistent.
         RunError: `out` exists.
     """
@@ -64,11 +66,14 @@ def import_model(
     with consistent(source):
         foreign = read_foreign(source)
         model, weights, tokenizer = own_model(foreign)
-    named = [code if _CODE.fullmatch(code) else "" for code in foreign.languages]
-    languages = source_language or named[0], target_language or named[1]
+    given = (("source_language", source_language), ("target_language", target_language))
+    src, tgt = (
+        require_language(code, what=side) if code else own if _CODE.fullmatch(own) else ""
+        for (side, code), own in zip(given, foreign.languages, strict=True)
+    )
     config = TranslatorConfig(
-        source_language=languages[0],
-        target_language=languages[1],
+        source_language=src,
+        target_language=tgt,
         model=model,
         search=SearchConfig(),
         src_vocab_size=tokenizer.src_vocab_size,
@@ -76,7 +81,7 @@ def import_model(
     )
     receipt = ImportReceipt(
         versions=versions(),
-        languages=languages,
+        languages=(config.source_language, config.target_language),
         parameters=sum(array.size for array in weights.values()),
         origin=foreign.origin,
     )

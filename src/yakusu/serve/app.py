@@ -13,7 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from yakusu.errors import DataError
 from yakusu.serve import libre, v1
 from yakusu.serve.errors import RefusedError
-from yakusu.serve.middleware import LimitBody, Observe, Prefix
+from yakusu.serve.middleware import Head, LimitBody, Observe, Prefix
 from yakusu.serve.page import page_router
 from yakusu.serve.service import Service
 from yakusu.serve.work import AbandonedError
@@ -47,9 +47,10 @@ def create_app(service: Service) -> FastAPI:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.allow_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["Content-Type"],
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
         )
+    app.add_middleware(Head)
     app.add_middleware(Observe, metrics=service.metrics)
     if config.root_path:
         app.add_middleware(Prefix, prefix=config.root_path)

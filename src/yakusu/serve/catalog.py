@@ -1,14 +1,15 @@
 """Model folders as language pairs: direct ones, and pairs through a third language."""
 
 import logging
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from langcodes import Language, tag_is_valid
+from langcodes import Language
 
-from yakusu.data.languages import closest, listed_codes
+from yakusu.data.languages import canonical, closest, listed_codes
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
@@ -21,6 +22,7 @@ from yakusu.translator import Translator
 from yakusu.translator.folder.folder import ModelFolder
 
 _log = logging.getLogger(__name__)
+_LONGEST = 40  # characters of a code in a message
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class RouteStep:
 
 def language_name(code: str) -> str:
     """The English name of a language; the code itself if it is not valid."""
-    return Language.get(code).display_name("en") if tag_is_valid(code) else code
+    return Language.get(tag).display_name("en") if (tag := canonical(code)) else code
 
 
 # One step, two through a pivot language, or none: the text is in the target language already.
@@ -96,11 +98,11 @@ class Catalog:
         same = _matches(source, self.codes)
         if len(same) == 1 and same == _matches(target, self.codes):
             return same[0], same[0]
-        source = _only(source, _matches(source, self.sources), self.sources)
+        asked, source = source, _only(source, _matches(source, self.sources), self.sources)
         targets = self.targets(source)
         found = _matches(target, [*targets, source])
         if not found and _matches(target, self.codes):
-            given, wanted = (f"{language_name(code)} ({code})" for code in (source, target))
+            given, wanted = (f"{language_name(code)} ({code})" for code in (asked, target))
             raise RefusedError(
                 400,
                 f"{wanted} is not available as a target language from {given}: choose one of "
@@ -130,7 +132,7 @@ class Catalog:
 
 
 def _matches(wanted: str, codes: Sequence[str]) -> list[str]:
-    """The codes that match a language; an equal one is preferred."""
+    """The codes that match a language best; an equal one is preferred."""
     return [wanted] if wanted in codes else closest(wanted, codes)
 
 
@@ -143,7 +145,7 @@ def _only(wanted: str, found: Sequence[str], known: Sequence[str]) -> str:
     if len(found) == 1:
         return found[0]
     choices = " or ".join(found) or f"one of {listed_codes(known)}"
-    raise RefusedError(400, f"{wanted} is not supported: choose {choices}")
+    raise RefusedError(400, f"{wanted[:_LONGEST]} is not supported: choose {choices}")
 
 
 class ReloadedModels:
@@ -197,9 +199,19 @@ class ReloadedModels:
             translator.decoder.workers = self._workers
         every = [translator.translating_to(code) for code in translator.targets] or [translator]
         if unknown := [each for each in every if "" in each.languages]:
-            pair = "-".join(code or "?" for code in unknown[0].languages)
-            raise ModelError(f"{folder}: its config.json has no language codes ({pair}): add them")
+            raise ModelError(_without_codes(folder, unknown[0].languages))
         return tuple(RouteStep(name, each) for each in every)
+
+
+def _without_codes(folder: Path, languages: tuple[str, str]) -> str:
+    """The message for a model whose languages are not known."""
+    pair = "-".join(code or "?" for code in languages)
+    options = zip(("source", "target"), languages, strict=True)
+    missing = " ".join(f"--{side} CODE" for side, code in options if not code)
+    return (
+        f"{folder} has no language codes ({pair}): give it some, as in 'yakusu card "
+        f"{shlex.quote(str(folder))} {missing}'"
+    )
 
 
 def _check_engine(folder: Path) -> None:

@@ -6,14 +6,17 @@ import math
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
-from starlette.datastructures import UploadFile
+from python_multipart.multipart import parse_options_header
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, invalid_request
 
-_FILES = "multipart/form-data"
+_FILES, _FORM = "multipart/form-data", "application/x-www-form-urlencoded"
+_BYTES = "latin-1"  # a character for each byte
 
 
 class Fields:
@@ -92,26 +95,53 @@ async def read_fields(request: Request, limits: Limits) -> AsyncIterator[Fields]
     Raises:
         RefusedError: The body is not valid, is too large, or arrives too slowly.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    query = request.query_params.multi_items()
-    body = b"" if kind == _FILES else await read_body(request, limits)
-    if kind == "application/json":
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    most = limits.texts + 10
+    query = _pairs(request.scope["query_string"], "utf-8", most)
+    if kind == _FILES.encode():
+        async with _form(request, limits, most) as form:
+            yield Fields([*query, *form.multi_items()])
+        return
+    body = await read_body(request, limits)
+    if kind == b"application/json":
         values = parse_json(body, limits)
         if not isinstance(values, dict):
             raise RefusedError(400, "Invalid JSON format")
         yield Fields([*values.items()], is_json=True)
         return
+    charset = options.get(b"charset", b"utf-8").decode("latin-1")
+    pairs = _pairs(body, charset, most) if kind == _FORM.encode() else []
+    yield Fields([*query, *pairs], body=body)
+
+
+@asynccontextmanager
+async def _form(request: Request, limits: Limits, most: int) -> AsyncIterator[FormData]:
+    """The fields and the file of a form; the file is open inside the context."""
     try:
         async with asyncio.timeout(limits.body_seconds):
-            most = limits.texts + 10
-            # It has no fields if the content type is none of a form.
             form = await request.form(max_files=1, max_fields=most, max_part_size=limits.body)
     except TimeoutError as error:
         raise _too_slow(limits) from error
     try:
-        yield Fields([*query, *form.multi_items()], body=body)
+        yield form
     finally:
         await form.close()
+
+
+def _pairs(encoded: bytes, charset: str, most: int) -> list[tuple[str, str]]:
+    """The fields of a form or of a query string; what is not escaped may have any characters.
+
+    Raises:
+        RefusedError: They are not in the charset, or there are too many.
+    """
+    if encoded.count(b"&") >= most:
+        raise invalid_request(f"there are more than {most} parameters")
+    try:
+        found = parse_qsl(encoded.decode(_BYTES), keep_blank_values=True, encoding=_BYTES)
+        texts = [text.encode(_BYTES).decode(charset) for pair in found for text in pair]
+        return [*zip(texts[::2], texts[1::2], strict=True)]
+    except (UnicodeDecodeError, LookupError) as error:
+        raise invalid_request(f"the parameters are not {charset}: send UTF-8") from error
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import mkdtemp
 
-from yakusu.documents.registry import SUFFIXES
+from yakusu.documents.registry import SNIFFED, SUFFIXES
 from yakusu.serve.errors import RefusedError, invalid_request
 
+ACCEPTED = tuple(sorted({*SUFFIXES, *SNIFFED}))  # suffixes of documents
 _SECONDS = 1800.0  # for which a translation is kept
 _UNSAFE = re.compile(r"[^\w .()-]+")
 _LONGEST = 100  # bytes of a name, without its suffix
@@ -85,9 +86,7 @@ def safe_name(given: str | None) -> str:
     name = PureWindowsPath(PurePosixPath(given).name).name
     path = PurePosixPath(_UNSAFE.sub("_", name).lstrip("."))
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise invalid_request(
-            f"file format not supported: use one of {', '.join(sorted(SUFFIXES))}"
-        )
+    if suffix not in ACCEPTED:
+        raise invalid_request(f"file format not supported: use one of {', '.join(ACCEPTED)}")
     stem = path.stem.encode()[:_LONGEST].decode(errors="ignore").strip()
     return (stem or "document") + suffix

@@ -16,13 +16,13 @@ from starlette.datastructures import UploadFile
 
 from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
-from yakusu.documents.registry import SUFFIXES, read_document
+from yakusu.documents.registry import read_document
 from yakusu.errors import DataError
 from yakusu.pipeline.documents import translate_files
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing
 from yakusu.serve.fields import Fields
-from yakusu.serve.files import safe_name
+from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.schemas import LIBRE
 from yakusu.serve.service import RequestLanguages, Service
@@ -120,7 +120,7 @@ def _as_json(detected: Detected) -> dict[str, Any]:
 
 @router.post("/detect", **LIBRE["detect"])
 async def detect(request: Request) -> JSONResponse:
-    """Identify the language of a text among the source languages."""
+    """Identify the language of a text."""
     service = service_of(request)
     async with service.fields(request) as fields:
         texts = _texts(fields)
@@ -239,12 +239,11 @@ async def settings(request: Request) -> JSONResponse:
                 "target": {"code": target, "name": language_name(target)},
             },
             "suggestions": bool(service.config.suggestions),
-            "supportedFilesFormat": sorted(SUFFIXES),
+            "supportedFilesFormat": ACCEPTED,
         }
     )
 
 
-@router.head("/health", include_in_schema=False)
 @router.get("/health", **LIBRE["health"])
 async def health() -> JSONResponse:
     """Whether the service runs."""

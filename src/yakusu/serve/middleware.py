@@ -1,4 +1,4 @@
-"""Middleware for every request: a limit of its size, security headers, counts and a log line."""
+"""Middleware for every request: limits of its size, HEAD, proxies, security headers, a log line."""
 
 import logging
 import time
@@ -11,6 +11,7 @@ from yakusu.serve.errors import RefusedError
 from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
+_PROTOCOL = b"x-forwarded-proto"
 _HEADERS = (  # unless a response has its own
     (
         b"content-security-policy",
@@ -72,6 +73,46 @@ class LimitBody:
     @staticmethod
     def _too_large(most: int) -> RefusedError:
         return RefusedError(413, f"Request Entity Too Large: send at most {most} bytes")
+
+
+class Head:
+    """Answers HEAD like GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            return await self._app(scope, receive, send)
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if "body" in message else message)
+
+        inner = {**scope, "method": "GET"}
+        try:
+            await self._app(inner, receive, without_body)
+        finally:
+            scope["route"] = inner.get("route")  # for `Observe`
+
+
+class FirstProtocol:
+    """Reads X-Forwarded-Proto of several proxies: the first one has the client's protocol.
+
+    "https, http" is "https". uvicorn's middleware inside this one decides whom to trust.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application."""
+        headers = scope.get("headers", [])
+        if every := [value for name, value in headers if name == _PROTOCOL]:
+            first = every[0].partition(b",")[0].strip().lower()
+            others = [header for header in headers if header[0] != _PROTOCOL]
+            scope = {**scope, "headers": [*others, (_PROTOCOL, first)]}
+        await self._app(scope, receive, send)
 
 
 class Prefix:

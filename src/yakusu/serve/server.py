@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from yakusu.errors import RunError
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
+from yakusu.serve.middleware import FirstProtocol
 from yakusu.serve.protocol import protocol
 from yakusu.serve.service import Service
 
@@ -68,6 +70,9 @@ def _listening(host: str, port: int) -> socket.socket:
 def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
     """The settings of uvicorn."""
     limits = config.limits
+    if config.trusted_proxies:
+        trusting: Any = ProxyHeadersMiddleware(app, [*config.trusted_proxies])
+        app = FirstProtocol(trusting)
     return uvicorn.Config(
         app,
         host=config.host,
@@ -77,8 +82,7 @@ def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
         ws="none",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=int(max(limits.seconds, limits.file_seconds)) + 1,
-        proxy_headers=bool(config.trusted_proxies),
-        forwarded_allow_ips=list(config.trusted_proxies),
+        proxy_headers=False,  # see above
         server_header=False,
         access_log=False,
         log_config=None,

@@ -9,13 +9,14 @@ from pathlib import Path
 from starlette.requests import Request
 
 from yakusu.data.identification import Detected, identifier
+from yakusu.data.languages import are_near, listed_codes
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
-from yakusu.serve.catalog import Catalog, ReloadedModels, Route
+from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
 from yakusu.serve.config import ServeConfig
-from yakusu.serve.errors import invalid_request
+from yakusu.serve.errors import RefusedError, invalid_request
 from yakusu.serve.fields import Fields, read_fields
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
@@ -30,11 +31,13 @@ class RequestLanguages:
     """The language pair of a request.
 
     Attributes:
-        codes: Codes of the source and the target language.
+        asked: The source and the target language in the spelling of the client.
+        codes: The codes that the models use.
         route: The models that translate it.
         detected: The source language that was identified, if it was requested as "auto".
     """
 
+    asked: tuple[str, str]
     codes: tuple[str, str]
     route: Route
     detected: Detected | None
@@ -100,17 +103,49 @@ class Service:
     def route(
         self, source: str, target: str, texts: Sequence[str], *, model: str = ""
     ) -> RequestLanguages:
-        """The models for a language pair; a source "auto" is identified in the texts."""
+        """The models for a language pair; a source "auto" is identified in the texts.
+
+        Raises:
+            RefusedError: The pair is not supported, or the texts are in a language that is not, or
+                in one of several close languages.
+        """
         catalog, detected = self.catalog, None
         if source == "auto":
-            detected = self.detect(texts)[0]
+            detected = self._identified(texts)
             source = detected.language
         pair = catalog.pair(source, target)
-        return RequestLanguages(pair, catalog.route(*pair, model), detected)
+        return RequestLanguages((source, target), pair, catalog.route(*pair, model), detected)
 
     def detect(self, texts: Sequence[str]) -> list[Detected]:
-        """The source languages of the models in which the texts may be, the most probable first."""
+        """The languages in which texts may be, of all that can be identified, best first."""
         return identifier().detect("\n".join(texts), self.catalog.sources)
+
+    def _identified(self, texts: Sequence[str]) -> Detected:
+        """The source language of the models in which texts are.
+
+        Raises:
+            RefusedError: They are in another one, or in one of several close languages.
+        """
+        text, served = "\n".join(texts), self.catalog.sources
+        ranked = identifier().plausible(text, served)
+        usable = [code for code in ranked if code in served]
+        if not usable:
+            raise RefusedError(
+                400,
+                f"The text seems to be in {_named(ranked[0])}, which is not supported as a source "
+                f"language: choose one of {listed_codes(served)}",
+            )
+        best = usable[0]
+        close = [code for code in (ranked[0], *usable[1:]) if code != best and are_near(code, best)]
+        if close:
+            either = " or ".join(map(_named, (close[0], best)))
+            raise RefusedError(
+                400,
+                f"The text may be in {either}, which are too close to be told apart: set the "
+                f"source instead of auto (supported: {listed_codes(served)})",
+            )
+        found = {each.language: each for each in self.detect(texts)}
+        return found.get(best, Detected(best, 0.0))
 
     def check_texts(self, texts: Sequence[str], more: Iterable[str] = ()) -> None:
         """Check that there are not too many texts, and that they are not too long.
@@ -142,6 +177,10 @@ class Service:
         self.work.close()
         self.pool.close()
         self.files.close()
+
+
+def _named(code: str) -> str:
+    return f"{language_name(code)} ({code})"
 
 
 def _check_writable(path: Path) -> None:

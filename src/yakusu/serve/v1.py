@@ -239,7 +239,7 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
     service.check_texts([body.text], more=body.texts)
     found = service.route(body.source, body.target, [body.text], model=body.model)
     if not found.route:
-        raise invalid_request(f"the text is in the target language, {found.codes[1]}")
+        raise invalid_request(f"the text is in the target language, {found.asked[1]}")
     return service, body, found
 
 
@@ -258,7 +258,7 @@ def _answer(found: RequestLanguages, values: Object) -> JSONResponse:
 
 def _languages(found: RequestLanguages) -> Object:
     detected = found.detected and found.detected._asdict()
-    return {**_described(found.codes, found.route), "detected": detected}
+    return {**_described(found.asked, found.route), "detected": detected}
 
 
 def _only(route: Route) -> Translator:

@@ -19,7 +19,7 @@ from threading import Event
 
 from yakusu.data.corpus import aligned
 from yakusu.data.files.text import window_size, windows
-from yakusu.data.languages import closeness, listed_codes
+from yakusu.data.languages import canonical, listed_codes, same_language
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.spans import SpanFinder
@@ -82,7 +82,8 @@ class Translator:
                 raise  # otherwise there is no default: see `require_target`
         self.decoder, self.tokenizer = decoder, tokenizer
         self.task_name, self.task = task, tasks[task]()
-        self.languages = (languages[0], target)
+        source, target = (canonical(code) or code for code in (languages[0], target))
+        self.languages = (source, target)
         if self.task.constrains and (text.glossary or text.protect):
             raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
         glossary = Glossary(())
@@ -94,7 +95,7 @@ class Translator:
             tokenizer,
             text,
             task=self.task,
-            language=languages[0],
+            language=source,
             glossary=glossary,
             search=search,
             longest=longest,
@@ -357,5 +358,5 @@ def _refuse_other_target(language: str, wanted: str) -> None:
     Raises:
         ModelError: It is known, and is not the one that is wanted.
     """
-    if language and closeness(wanted, language) is None:
+    if language and not same_language(wanted, language):
         raise ModelError(f"the model translates to {language} only: remove --to {wanted}")

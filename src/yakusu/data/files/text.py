@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Literal, TypeVar, cast
 
 from yakusu.data.files.compressed import DamagedError, compression_of, open_binary, plain_name
+from yakusu.data.languages import language_code
 from yakusu.errors import DataError
 
 Pair = tuple[str, str]  # source line, target line
@@ -22,6 +23,7 @@ T = TypeVar("T")
 _LISTED = 10  # line numbers in a warning
 _HEAD = 1024  # bytes that tell what a file is
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
+_LANGUAGE_SUFFIX = re.compile("[a-z]{2,3}(_[A-Za-z]{2,4}|-[A-Z]{2}|-[A-Z][a-z]{3})*")
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -240,9 +242,12 @@ def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:
 
 
 def language_of(path: str | Path) -> str:
-    """Return the language code at the end of a file name (train.de, train.de.gz), or ""."""
-    code = plain_name(path).rpartition(".")[2]
-    return code if re.fullmatch("[a-z]{2}", code) else ""
+    """Return the canonical code of the language at the end of a file name, or "".
+
+    It is "de" for train.de and train.deu.gz, and "pt-BR" for train.pt_br.
+    """
+    suffix = plain_name(path).rpartition(".")[2]
+    return language_code(suffix) if _LANGUAGE_SUFFIX.fullmatch(suffix) else ""
 
 
 def window_size(batch: int) -> int:

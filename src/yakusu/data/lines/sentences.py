@@ -11,6 +11,7 @@ from math import ceil
 
 import regex
 
+from yakusu.data.languages import canonical
 from yakusu.data.lines.private_use import BREAKS, CLOSING_RANGE, FIRM_RANGE, SLOT_RANGE
 from yakusu.data.lines.words import has_letter
 
@@ -300,12 +301,4 @@ def _gap(left: str, space: str, right: str, *, language: str) -> str:
 @lru_cache(maxsize=1024)
 def _language(code: str) -> str:
     """The shortest code of a language, without script and region: "zh" for "zho-Hant"."""
-    primary = regex.split("[-_]", code)[0].lower()
-    if len(primary) != 3:
-        return str(primary)
-    import langcodes  # 0.1 s, and most codes have two letters
-
-    try:
-        return str(langcodes.standardize_tag(primary))
-    except ValueError:
-        return str(primary)
+    return (canonical(code) or code.lower()).split("-")[0]

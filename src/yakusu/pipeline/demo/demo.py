@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yakusu.data.files.text import Pair
+from yakusu.data.languages import canonical
 from yakusu.errors import RunError
 from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.training.train import train
@@ -84,6 +85,7 @@ def demo(
         RunError: A library of the extra "demo" is missing.
     """
     progress, folder = progress or Silent(), Path(folder)
+    target = canonical(target) or target
     files, test = _text(target, folder / f"phrasebook-en-{target}", progress)
     files["run"] = folder / f"demo-en-{target}"
     settings = [f"data.target_language={json.dumps(target)}", f"seed={seed}", *changes]

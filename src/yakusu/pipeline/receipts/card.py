@@ -18,7 +18,7 @@ from yakusu.training.config import ParentConfig
 def documents(receipt: Receipt | ImportReceipt) -> dict[str, str]:
     """Return the texts that describe a model, by file name: receipt.json and README.md."""
     values = receipt.model_dump(mode="json", by_alias=True, exclude_none=True)
-    text = card(receipt) if isinstance(receipt, Receipt) else imported_card(receipt)
+    text = trained_card(receipt) if isinstance(receipt, Receipt) else imported_card(receipt)
     return {"receipt.json": json_text(values), "README.md": text}
 
 
@@ -45,8 +45,8 @@ def imported_card(receipt: ImportReceipt) -> str:
 {_compressed_section(receipt.compressed)}{_usage(receipt, "A sentence.", held)}"""
 
 
-def card(receipt: Receipt) -> str:
-    """Return the model card."""
+def trained_card(receipt: Receipt) -> str:
+    """Return the model card of a model that yakusu trained."""
     recipe, codes = receipt.recipe, [code for code in receipt.languages if code]
     task = tasks[recipe.task]
     targets = recipe.target_languages

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 from yakusu.data.files.text import raw_lines
-from yakusu.data.languages import closeness
+from yakusu.data.languages import same_language
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
@@ -85,7 +85,7 @@ class ShardModels:
         for side, wanted, own in zip(
             ("source", "target"), languages, self.translator.languages, strict=True
         ):
-            if wanted and own and closeness(wanted, own) is None:
+            if wanted and own and not same_language(wanted, own):
                 raise ModelError(
                     f"the {side} language of {text} is '{wanted}', but {self._config.models[0]} "
                     f"translates {known}: use a model for these languages, or rename the file if "

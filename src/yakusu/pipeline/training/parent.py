@@ -10,7 +10,7 @@ from pathlib import Path
 from yakusu.data.config import DataConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
-from yakusu.data.languages import closeness, listed_codes
+from yakusu.data.languages import listed_codes, same_language
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import sha256
@@ -172,7 +172,7 @@ def _corpus_of(parent: Receipt, languages: tuple[str, str]) -> Corpus:
 def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two pairs of languages are the same, as far as they are known."""
     codes = zip(one, other, strict=True)
-    return all(not a or not b or closeness(a, b) is not None for a, b in codes)
+    return all(not a or not b or same_language(a, b) for a, b in codes)
 
 
 def with_parent_sizes(recipe: Recipe) -> Recipe:

@@ -38,6 +38,7 @@ from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.selection import PairSelector
 from yakusu.pipeline.training.choose_recipe import recipe_of
+from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.parent import Parent, with_parent_sizes
 from yakusu.pipeline.training.run import locked_run
 from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
@@ -107,9 +108,9 @@ def prepare(
     """
     progress = progress or Silent()
     found, why = recipe_of(recipe, overrides, files)
-    if why:
-        progress.say(why)
-    recipe = with_parent_sizes(found)
+    recipe, languages = with_detected_languages(with_parent_sizes(found))
+    for sentence in filter(None, (why, languages)):
+        progress.say(sentence)
     with locked_run(recipe) as run:
         folder = run / "data"
         if existed := folder.exists():

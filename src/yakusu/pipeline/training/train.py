@@ -22,6 +22,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.average import average, averaged
 from yakusu.pipeline.training.choose_recipe import recipe_of
+from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.training.parent import Parent, with_parent_sizes
 from yakusu.pipeline.training.prepare import Prepared, prepare
@@ -88,14 +89,14 @@ def train(
 
 def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
     # These fail before anything is written.
-    recipe = with_parent_sizes(recipe)
+    recipe, languages = with_detected_languages(with_parent_sizes(recipe))
     pick_device(recipe.training.device)
     require_engine(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
-            if why:
-                progress.say(why)
+            for sentence in filter(None, (why, languages)):
+                progress.say(sentence)
             held.enter_context(locked_run(recipe))
             prepared = prepare(recipe, progress=progress)
             if not prepared.existed:

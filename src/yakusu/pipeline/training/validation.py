@@ -16,7 +16,7 @@ from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
 from yakusu.errors import RecipeError
-from yakusu.metrics import Score
+from yakusu.metrics import Score, sentence_scorer
 from yakusu.model.base import Seq2Seq
 from yakusu.native.library import REPAIR
 from yakusu.pipeline.evaluate import translated
@@ -62,6 +62,9 @@ class DevScore:
     ) -> None:
         self.recipe, self.tokenizer = recipe, tokenizer
         self.group, self.progress = group, progress
+        if recipe.task == "translation":
+            for each in recipe.directions:  # a library is missing now, not after hours
+                sentence_scorer("bleu", each.languages[1])
         src, tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
         parts = (DataFacts.read(data).parts or {}).get("dev") or (CorpusPart(len(src), 1.0),)
         ends = list(accumulate((part.n_pairs for part in parts), initial=0))

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from yakusu.arrays import Array, ArraysOnDisk, Decoded
 from yakusu.config import Config
+from yakusu.data.languages import LanguageCode
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, verify_folder
@@ -38,8 +39,8 @@ class TranslatorConfig(Config):
     """config.json of a model folder."""
 
     task: Literal["translation", "parsing"] = "translation"  # missing in older folders
-    source_language: str  # "" if unknown
-    target_language: str
+    source_language: LanguageCode  # "" if unknown
+    target_language: LanguageCode
     src_vocab_size: int
     tgt_vocab_size: int
     model: AnyConfig

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from yakusu.arrays import SCALE
-from yakusu.data.languages import closeness
+from yakusu.data.languages import same_language
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
@@ -62,7 +62,7 @@ def _check_ensemble(first: ModelFolder, other: ModelFolder) -> None:
     pairs = [
         (folder.config.source_language, folder.config.target_language) for folder in (first, other)
     ]
-    if any(one and two and closeness(one, two) is None for one, two in zip(*pairs, strict=True)):
+    if any(one and two and not same_language(one, two) for one, two in zip(*pairs, strict=True)):
         one, two = ("-".join(code or "?" for code in pair) for pair in pairs)
         raise ModelError(
             f"{first.path} translates {one}, but {other.path} translates {two}: name models for "

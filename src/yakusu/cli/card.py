@@ -1,0 +1,37 @@
+"""The verb `card`: the languages of a model."""
+
+from typing import Annotated
+
+import typer
+
+import yakusu
+from yakusu.cli.options import Model
+from yakusu.errors import DataError
+
+_SourceCode = Annotated[
+    str | None, typer.Option("--source", metavar="CODE", help="Source language, such as en.")
+]
+_TargetCode = Annotated[
+    str | None, typer.Option("--target", metavar="CODE", help="Target language, such as ko.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command("card")(card_verb)
+
+
+def card_verb(model: Model, source: _SourceCode = None, target: _TargetCode = None) -> None:
+    """Give a model the codes of its languages, and renew the hashes of its folder.
+
+    Codes are understood in any spelling: jpn, ja_JP and ja are Japanese. The weights stay as they
+    are.
+
+    Example: `yakusu card runs/en-ko/model --source en --target ko`
+    """
+    if not (source or target):
+        raise DataError("there is nothing to change: add --source CODE or --target CODE")
+    config = yakusu.card(model, source=source or "", target=target or "")
+    codes = config.source_language, config.target_language
+    print(f"languages: {' to '.join(code or 'unknown' for code in codes)}")
+    print(f"model: {model}")
