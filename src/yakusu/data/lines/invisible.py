@@ -21,9 +21,7 @@ _JOINING = (
 _DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 DIRECTION_MARK = regex.compile(f"[{_DIRECTIONS}]")
 _RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}--\u061c\u200f]", regex.V1)
-_REMOVED = regex.compile(
-    rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}]|[{_JOINERS}](?![{_JOINING}])"
-)
+_REMOVED = regex.compile(rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}](?![{_JOINING}])")
 _BETWEEN_SENTENCES = regex.compile(
     rf"(?<=[\p{{Sentence_Terminal}}…][\p{{Pe}}\p{{Pf}}\"']*)\u200b(?=[^\s{INVISIBLE}])"
 )
