@@ -37,6 +37,11 @@ def n_invisible(text: str) -> int:
     return 0 if text.isascii() else len(_REMOVED.findall(text))
 
 
+def removed_places(text: str) -> list[int]:
+    """Where the characters are that `visible` removes, in order."""
+    return [match.start() for match in _REMOVED.finditer(_BETWEEN_SENTENCES.sub(" ", text))]
+
+
 def visible(text: str) -> str:
     """Return a text without the characters that a reader does not see."""
     if text.isascii():

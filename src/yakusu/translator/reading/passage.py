@@ -19,7 +19,13 @@ import regex
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.config import TextConfig
-from yakusu.data.lines.invisible import DIRECTION_MARK, n_invisible, right_to_left, visible
+from yakusu.data.lines.invisible import (
+    DIRECTION_MARK,
+    n_invisible,
+    removed_places,
+    right_to_left,
+    visible,
+)
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import (
     BREAKS,
@@ -216,8 +222,7 @@ class PassageReader:
         if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, "", (), (), *counts)
         for span in spans_of:
-            plain += visible(known[end : span.start])
-            typed += visible(body[end : span.start])
+            plain, typed = plain + known[end : span.start], typed + body[end : span.start]
             if span.kind in _PAIRED:
                 tags.append((len(plain), span))
             else:
@@ -227,8 +232,11 @@ class PassageReader:
                 if span.kind == "term":
                     spans[place], terms[place] = span.text, spans[place]
             end = span.end
-        plain, typed = plain + visible(known[end:]), typed + visible(body[end:])
-        n_hidden = n_invisible(known) - sum(n_invisible(span.text) for span in spans_of)
+        plain, typed = plain + known[end:], typed + body[end:]
+        if n_hidden := n_invisible(plain):
+            removed = removed_places(plain)
+            tags = [(place - bisect_left(removed, place), tag) for place, tag in tags]
+            plain, typed = visible(plain), visible(typed)
         read = _without_spaces(plain, tags) if tags else plain
         segments = tuple(starmap(self._segment, self._parts(read, spans, whole=whole)))
         unused = (place for place in map(firm_place, count()) if place not in spans)
