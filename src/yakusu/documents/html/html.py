@@ -54,7 +54,7 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     """
     del options
     source = _decode(data)
-    return Spliced(source, list(_segments(source.text)))
+    return Spliced(source, list(html_segments(source.text)))
 
 
 def _decode(data: bytes) -> DecodedFile:
@@ -72,8 +72,8 @@ def _decode(data: bytes) -> DecodedFile:
     return decode_source(data, codec, errors="xmlcharrefreplace")
 
 
-def _segments(source: str) -> Iterator[SourceSegment[str]]:
-    """Find the texts of a page."""
+def html_segments(source: str) -> Iterator[SourceSegment[str]]:
+    """Yield the texts of a page, or of a part of one."""
     pieces: list[Piece] = []
     for each in placed(tokens(source)):
         if each.token.kind is TokenKind.START:
