@@ -16,7 +16,8 @@ _CODE = re.compile(
 _MODULE = re.compile(
     r"""import(?:\s*['"] | \s+(?:type\s+)?[\w*{][^'";]*?\bfrom\s*['"])
     | export\s+(?:(?:const|let|var|class|type|interface|enum|async|function\*?)\s+[\w{\[] | [*{]
-    | default\s+(?:(?:async|function|class)\b | [({\[<`'"] | [\w$.]+\s*(?:;|\(|=>|$)))""",
+    | default\s+(?:(?:async|function|class)\b | [({\[<`'"] | [A-Z][\w$.]*[ \t]*$
+      | [\w$.]+\s*(?:;|\(|=>)))""",
     re.VERBOSE | re.MULTILINE,
 )
 _TAG = re.compile(r"<(?:/\s*)?(?P<name>[A-Za-z][\w.:-]*)|</?(?=>)")

@@ -79,6 +79,8 @@ def _line_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     if silent:
         return True
     state.line = start + 1
+    if found["label"]:
+        _define(state, found["label"], line)
     title = found["text"] or ""
     if not title.strip():
         token = state.push("directive", "", 0)
@@ -92,6 +94,14 @@ def _line_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     token.content, token.map, token.children = title, [start, start + 1], []
     state.push("title_close", "", -1)
     return True
+
+
+def _define(state: "StateBlock", label: str, line: str) -> None:
+    """Note a definition whose destination is an expression."""
+    from markdown_it.common.utils import normalizeReference
+
+    references = state.env.setdefault("references", {})
+    references.setdefault(normalizeReference(label), {"title": "", "href": line, "map": [0, 0]})
 
 
 def _jsx_rule(*, is_mdx: bool) -> "Callable[[StateBlock, int, int, bool], bool]":

@@ -1,7 +1,8 @@
 """The syntax of other tools in Markdown: which of it is text, and which is kept.
 
 Each row of a table is one construct. In `LINES`, the group `text` is a text, and the rest of the
-line is kept; a row without this group has no text. In `SPANS`, all is kept.
+line is kept; a row without this group has no text. The group `label` is the name of a definition,
+and a line with `unknown` words is reported. In `SPANS`, all is kept.
 """
 
 import re
@@ -23,7 +24,7 @@ LINES = (
     r":::(?P<unknown>.*)",
     r"\[![\w-]+(?:\|[^\]]*)?\][+-]?(?:[ \t]+(?P<text>.*))?",  # > [!note]- Title
     rf"(?:{_TEMPLATE}[ \t]*)+",  # {% if x %}   {{< figure src="a.png" >}}
-    rf"\[[^\]]+\]:[ \t]*\S*{_TEMPLATE}.*",  # [a]: {{< ref "a.md" >}}
+    rf"\[(?P<label>[^\[\]]+)\]:[ \t]*\S*{_TEMPLATE}.*",  # [a]: {{< ref "a.md" >}}
     r'===[!+]?\s+".*"',  # === "Tab"
     r"\*\[.+\]:.*",  # *[HTML]: an abbreviation
     r"\[TOC\]|\[\[_?TOC_?\]\]",
