@@ -42,8 +42,8 @@ _NAME = re.compile(r"</?([A-Za-z]+)")
 _TAGS = rf"(?:\s|<[^<>]*>|{_OVERRIDE})*+"
 # A name in capitals, with a note: DR. MEYER:  MAN #2 (on the phone):
 _NAME_MARK = regex.compile(
-    rf"{_TAGS}\p{{Lu}}[\p{{Lu}}\p{{M}}\d .'’&#/-]{{0,30}}(?:\([^()]{{1,30}}\)\s?)?[:：](?!\S*//)"
-    rf"(?=\s|[^\x00-\x7f]|$|<)\s*"
+    rf"{_TAGS}\p{{Lu}}[\p{{Lu}}\p{{M}}\d .'’&#/-]{{0,30}}(?:\([^()]{{1,30}}\)\s?)?"
+    r"(?:：|:(?=\s|[^\x00-\x7f]|<|$))\s*"
 )
 _DASH = re.compile(rf"{_TAGS}([-‐‑–—―])(?![-\d])\s*(?=\S)")
 _CHEVRONS = re.compile(rf"{_TAGS}{_CHANGE}\s*")

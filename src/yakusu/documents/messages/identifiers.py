@@ -5,22 +5,19 @@ from collections.abc import Sequence
 
 from yakusu.data.lines.words import has_letter
 
-_KEY = r"""
-      [\w$-]+(?:\.[\w$-]+)+                                  # file name, key, version
-    | (?=[\w.-]*_)[\w.-]+                                    # snake_case
-    | [a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+                      # camelCase
-"""
 _NOT_LANGUAGE = re.compile(
-    _KEY
-    + r"""
-    | [a-zA-Z][a-zA-Z0-9+.-]*://\S*                           # URL
+    r"""
+      [a-zA-Z][a-zA-Z0-9+.-]*://\S*                           # URL
     | (?:mailto|tel|data|urn|javascript|file|blob):\S+
     | www\.\S+
     | [^\s@]+@[^\s@]+\.[^\s@]+                                # e-mail address
     | (?:~|\.{1,2})?/\S+ | [A-Za-z]:\\.* | [!-~]+/ | [\w.@-]+(?:/[\w.@-]+)+\.\w{1,5}   # path
     | (?:application|audio|font|image|message|model|multipart|text|video)/[\w.+*-]+  # media type
+    | [\w$-]+(?:\.[\w$-]+)+                                   # file name, key, version
+    | (?=[\w.-]*_)[\w.-]+                               # snake_case
     | [a-z]{2,3}(?:-[A-Z][a-z]{3})?-(?:[A-Z]{2}|[0-9]{3})     # locale
     | [a-z0-9]+(?:-[a-z0-9]+)+                                # kebab-case
+    | [a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+                      # camelCase
     | \#[0-9a-fA-F]{3,8}                                      # colour
     | (?:rgb|hsl)a?\([^()]*\)
     | [+-]?[\d.,]+(?:[a-zA-Z]{1,3}|%)                         # number with a unit
@@ -40,7 +37,15 @@ _CODE_KEYS = (
     "class|classname|colou?r|format|href|icon|id|key|lang|language|locale|method|mime|path|rel|slug"
     "|src|target|type|ur[il]"
 )
-_KEY_ALONE = re.compile(_KEY, re.VERBOSE | re.ASCII)
+# Keys of PO and XLIFF, where a message is rather a word than a key: longer than A_ or e.g.
+_KEY = re.compile(
+    r"""(?=.{6}) (?:
+      [\w$-]{2,}(?:\.[\w$-]+)*\.[\w$-]{2,}                    # action.save
+    | [A-Za-z0-9]{2,}(?:_[A-Za-z0-9]+)*_[A-Za-z0-9]{2,}       # btn_ok
+    | [a-z]{2,}[a-z0-9]*(?:[A-Z][a-z0-9]+)+                   # openFile
+    )""",
+    re.VERBOSE | re.ASCII,
+)
 _LONGEST_IDENTIFIER = 1000
 
 
@@ -60,4 +65,4 @@ def is_language(value: str, path: Sequence[str | int] = ()) -> bool:
 
 def is_key(value: str) -> bool:
     """Whether a string is the key of a message, such as action.save, btn_ok or openFile."""
-    return len(value) <= _LONGEST_IDENTIFIER and _KEY_ALONE.fullmatch(value.strip()) is not None
+    return len(value) <= _LONGEST_IDENTIFIER and _KEY.fullmatch(value.strip()) is not None

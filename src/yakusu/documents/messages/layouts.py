@@ -16,8 +16,8 @@ from yakusu.documents.messages.icu import Message, TextString
 from yakusu.documents.messages.plural_forms import BarForms, has_forms
 
 JsonPath = tuple[str | int, ...]  # keys and indices from the root to a value
-Role = Literal["text", "note", "unknown"]
-_MOST_UNKNOWN = 2  # keys that are neither text nor notes, in a file of at most two records
+StringRole = Literal["text", "note", "unknown"]
+_MOST_UNKNOWN = 1  # keys that are neither text nor notes, where little shows that it is a layout
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class JsonLayout:
     notes: frozenset[str]
     code: str | None = None
 
-    def role(self, path: JsonPath) -> Role:
+    def role(self, path: JsonPath) -> StringRole:
         """What the string at a path is."""
         keys = path[1:]
         if any(key in self.notes for key in keys) or _is_metadata(path):
@@ -57,8 +57,10 @@ class JsonLayout:
             return False
         keys = set().union(*(each.keys() for each in records))
         unknown = keys - self.texts - self.notes
-        is_noted = bool(keys & self.notes) and (len(unknown) <= _MOST_UNKNOWN or len(records) > 2)
-        return is_noted or keys <= self.texts
+        # In nested keys, a section may have a title, a message and a description.
+        notes = [each[key] for each in records for key in each.keys() & self.notes]
+        is_sure = len(records) > 2 or not all(isinstance(note, str) for note in notes)
+        return keys <= self.texts or (bool(notes) and (is_sure or len(unknown) <= _MOST_UNKNOWN))
 
 
 LAYOUTS = (
@@ -109,7 +111,7 @@ class _AnyKeys:
     records: frozenset[JsonPath]
     name: str = "records with plural forms"
 
-    def role(self, path: JsonPath) -> Role:
+    def role(self, path: JsonPath) -> StringRole:
         """What the string at a path is."""
         if _is_metadata(path):
             return "note"
