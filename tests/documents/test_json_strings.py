@@ -184,7 +184,9 @@ LAYOUTS_OF_FILES = {
     ],
     "transifex": {"a": {"string": "Say this", "context": "Kept words", "character_limit": 20}},
     "lokalise": {"a": {"translation": "Say this", "notes": "Kept words", "limit": 20}},
-    "i18next": {"form": {"message": "Some", "title": "Some", "label": "Some", "description": "Some"}},
+    "i18next": {
+        "form": {"message": "Some", "title": "Some", "label": "Some", "description": "Some"}
+    },
     "vue": {"a": "Some | Say one | Say some", "b": "{'|'} Some {1 | 2} some || some"},
     "laravel": {"a": "{0} Some|[1,19] Say one|[20,*] Say some"},
     "home assistant": {"a": "[%key:a::kept%]", "b": "Some [%key:b::kept%]", "description": "Some"},

@@ -447,7 +447,7 @@ import {
   <li>{item} kept</li>
 ))}
 
-Some <Ui.Key name={a => a > 1} {...rest}>blue</Ui.Key> words, <>in</> {n > 1 ? "many kept" : `}`} parts.
+Some <Ui.Key name={a => a > 1} {...rest}>blue</Ui.Key> words, <>in</> {n > 1 ? "kept" : `}`} parts.
 
 <details open>
 <summary>More words</summary>

@@ -150,7 +150,7 @@ def test_long_strings_are_wrapped_as_gettext_does() -> None:
         "部屋 の 番号 は 、 ｛ 160 です 。 「 カタカナ 」 ッ ょ ー ・ ABC （ ％ ） %s … ！ 々",
         "我们 的 房间 。 ， 《 》 “ ” （ ） ： English 12 ！ —— …… %d ·",
         "방 번호는 입니다. (네) 그리고, 안녕하세요 100%",
-        'well-known (see) \\"it\\" 3.5 10,000 e.g. http://a.org/b/c?d=e --flag x/y … – — A&B <b> \\\\',
+        'well-known (see) \\"it\\" 3.5 10,000 e.g. http://a.org/b/c?d=e --flag x/y … – — A&B \\\\',
     ],
 )
 def test_strings_are_wrapped_between_ideographs_as_msgcat_does(words: str) -> None:

@@ -120,7 +120,7 @@ def test_each_line_of_a_dialogue_is_a_text() -> None:
         (["ANNA: good day!", "DR. MEYER (on the phone): go now."],
          ["ANNA: GOOD DAY!", "DR. MEYER (on the phone): GO NOW."]),
         (["- ANNA: good day!", "- no, Bob: never."], ["- ANNA: GOOD DAY!", "- NO, BOB: NEVER."]),
-        ([">>> MAN #2:", "hello there,", "everyone."], [">>> MAN #2:", "HELLO THERE,", "EVERYONE."]),
+        ([">>> MAN #2:", "hello you,", "everyone."], [">>> MAN #2:", "HELLO YOU,", "EVERYONE."]),
         (["<i>ÖZGÜR：late</i>"], ["<i>ÖZGÜR：LATE</i>"]),
         (["Http://a.b is up", "at 12:30: yes"], ["HTTP://A.B IS UP", "AT 12:30: YES"]),
         (["where? >> there."], ["WHERE? >> THERE."]),
@@ -128,7 +128,9 @@ def test_each_line_of_a_dialogue_is_a_text() -> None:
 )  # fmt: skip
 def test_what_marks_a_speaker_is_kept(lines: list[str], written: list[str]) -> None:
     assert translated(cue(*lines), str.upper) == cue(*written)
-    assert not any(mark in text for text in opened(cue(*lines)).texts for mark in (">>", "ANNA", "Ö"))
+    assert not any(
+        mark in text for text in opened(cue(*lines)).texts for mark in (">>", "ANNA", "Ö")
+    )
 
 
 def test_a_change_of_speaker_within_a_line_ends_a_sentence() -> None:

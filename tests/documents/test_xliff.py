@@ -75,7 +75,7 @@ def test_an_empty_target_is_filled(target: str) -> None:
 
 
 def test_keys_of_messages_get_no_target_and_are_reported() -> None:
-    data = xliff_1(unit("action.save") + unit("Save <x id=\"1\"/>all") + unit("read-only"))
+    data = xliff_1(unit("action.save") + unit('Save <x id="1"/>all') + unit("read-only"))
     document = opened(data)
     assert [text[:4] for text in document.texts] == ["Save", "read"]
     result = document.render([text.upper() for text in document.texts]).decode()

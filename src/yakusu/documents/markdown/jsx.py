@@ -1,6 +1,6 @@
 """Where the parts of MDX end: modules, JSX tags and expressions in braces.
 
-    export const size = {\\n  unit: "}",\\n}     <Tabs values={[{label: "a"}]}>     {/* a comment */}
+    export const size = {unit: "}"}     <Tabs values={[{label: "a"}]}>     {/* a comment */}
 
 JavaScript is not parsed: brackets are balanced, and strings, templates and comments are skipped.
 """
@@ -20,7 +20,7 @@ _MODULE = re.compile(
       | [\w$.]+\s*(?:;|\(|=>)))""",
     re.VERBOSE | re.MULTILINE,
 )
-_TAG = re.compile(r"<(?:/\s*)?(?P<name>[A-Za-z][\w.:-]*)|</?(?=>)")
+_TAG = re.compile(r"<(?:/\s*)?[A-Za-z][\w-]*(?:[.:][\w-]+)*|</?(?=>)")
 _PART = re.compile(
     r"""(?P<end>\s*/?>)
     | \s*(?=\{) | \s+[A-Za-z_:@#$][\w:.@$-]*

@@ -35,7 +35,9 @@ _FRONT_MATTER = re.compile(
 )
 _Environment = dict[str, Any]  # what markdown-it collects about a file
 # JSX in HTML, and elements whose content is Markdown although no empty line is before it.
-_MARKDOWN_IN_HTML = re.compile(r"""<[^>]*(?:[=\s]\{(?![{%#])|\smarkdown(?:\s*=|[\s>]))|</?[A-Z]\w*[a-z]""")
+_MARKDOWN_IN_HTML = re.compile(
+    r"""<[^>]*(?:[=\s]\{(?![{%#])|\smarkdown(?:\s*=|[\s>]))|</?[A-Z]\w*[a-z]"""
+)
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 
 
@@ -170,7 +172,6 @@ class _Segments:
         if content is not None:
             writer = MarkdownWriter(block, content, found, reader)
             yield SourceSegment(*block.span(content.start, content.end), content.text, writer.write)
-
 
     def _html(self, token: "Token") -> Iterator[SourceSegment[str]]:
         """The texts of an HTML block, if it is HTML and not in a quotation."""

@@ -89,7 +89,10 @@ def _line_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
         return True
     column = first + found.start("text") - (state.src.rfind("\n", 0, first) + 1)
     token = state.push("title_open", "", 1)
-    token.meta = {"column": column, "around": (line[: found.start("text")], line[found.end("text") :])}
+    token.meta = {
+        "column": column,
+        "around": (line[: found.start("text")], line[found.end("text") :]),
+    }
     token = state.push("inline", "", 0)
     token.content, token.map, token.children = title, [start, start + 1], []
     state.push("title_close", "", -1)

@@ -129,7 +129,7 @@ class MaskedContent:
         if has_expression(tag):
             self.has_jsx = True
             return end
-        is_other = re.match(r"</?\s*(?:[\w-]+[.:]|>)", tag)  # <a.b> and, in MDX, <>
+        is_other = re.match(r"</?\s*(?:[\w-]+[.:]\w|>)", tag)  # <a.b> and, in MDX, <>
         return end if is_other and (self._is_mdx or tag not in ("<>", "</>")) else -1
 
     def _after(self, ending: str, place: int, *, is_code: bool = False) -> int:

@@ -42,9 +42,7 @@ def title_segments(
             yield from _title(block, masked, start, end)
 
 
-def _title(
-    block: MarkdownBlock, masked: str, label: int, end: int
-) -> Iterator[SourceSegment[str]]:
+def _title(block: MarkdownBlock, masked: str, label: int, end: int) -> Iterator[SourceSegment[str]]:
     """The title in `](destination "title")`; the destination may be an expression."""
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 

@@ -33,8 +33,6 @@ _PLACEHOLDERS = (
 )
 
 
-
-
 @dataclass
 class _Unit:
     """A message to translate.

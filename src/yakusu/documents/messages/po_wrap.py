@@ -4,6 +4,7 @@ A line ends where the Unicode line breaking algorithm allows it (UAX #14): after
 between ideographs and between Hangul syllables, but not before 。 or ー and not after 「.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
@@ -31,20 +32,26 @@ _NOT_BETWEEN: dict[str, set[str]] = {  # without spaces (LB23 to LB30)
     "IS": {"NU"},
     "PR": {"OP", _WIDE_OP, *_WORD, *_IDEOGRAPHS},
     "PO": {"OP", _WIDE_OP, *_WORD},
-    **dict.fromkeys(_WORD, {"OP", "PR", "PO", *_WORD}),
+    **{name: {"OP", "PR", "PO", *_WORD} for name in _WORD},
     "HY": {"NU"},
-    **dict.fromkeys(_IDEOGRAPHS, {"PO"}),
+    **{name: {"PO"} for name in _IDEOGRAPHS},
     "JL": {"JL", "JV", "H2", "H3", "PO"},  # parts of a Hangul syllable
     "JV": {"JV", "JT", "PO"},
     "H2": {"JV", "JT", "PO"},
     "JT": {"JT", "PO"},
     "H3": {"JT", "PO"},
 }
-_SAME = {"AI": "AL", "SG": "AL", "XX": "AL", "CJ": "NS", "SA": "AL", "RI": "AL", "ZWJ": "CM"}
-_CLASSES = (
-    "AL ID NU SP IS QU OP CP CL HY BA EX SY PR PO H2 H3 NS CJ CM GL IN B2 BB WJ ZW HL JL JV JT AI"
-    " SA RI EB EM ZWJ SG XX"
-).split()
+_SAME = {"CJ": "NS", "SA": "AL", "ZWJ": "CM"}  # classes that are treated alike
+_CLASS = regex.compile(  # the groups are the classes, the most frequent ones first
+    "|".join(
+        rf"(?P<{name}>\p{{LB={name}}})"
+        for name in re.findall(
+            r"\w+",
+            "AL ID NU SP IS QU OP CP CL HY BA EX SY PR PO H2 H3 NS CJ CM GL IN B2 BB WJ ZW HL JL JV"
+            " JT SA EB EM ZWJ",
+        )
+    )
+)
 
 
 def wrapped(text: str) -> list[str]:
@@ -100,7 +107,8 @@ def _may_break(before: str, after: str, *, has_space: bool) -> bool:
 @lru_cache(maxsize=1 << 14)
 def _line_break_class(character: str) -> str:
     """The class of a character in UAX #14."""
-    name = next((name for name in _CLASSES if regex.match(rf"\p{{LB={name}}}", character)), "AL")
+    found = _CLASS.match(character)
+    name = (found and found.lastgroup) or "AL"
     if name == "SA" and unicodedata.category(character) in ("Mn", "Mc"):
         return "CM"
     if character == "·":  # IS since Unicode 16
