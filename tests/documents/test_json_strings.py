@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from yakusu.data.lines import private_use as markup
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.json_strings import is_language, read
+from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.json_strings import read
 from yakusu.errors import DataError
 
 OPTIONS = DocumentOptions()
@@ -161,6 +162,63 @@ def test_only_messages_of_browser_extensions_are_texts() -> None:
 def test_only_default_messages_of_formatjs_are_texts() -> None:
     data = '{"x1": {"defaultMessage": "Good day", "description": "Title of the page"}}'
     assert texts(data) == ["Good day"]
+
+
+SHOUTED = re.compile(r"\b(?:Say|say|Some|some)\b[^\"|<$\[]*")  # what is a text in LAYOUTS_OF_FILES
+LAYOUTS_OF_FILES = {
+    "extension": {
+        "a": {"message": "Say this", "description": "Kept", "hint": "Kept too"},
+        "b": {"message": "Say that"},
+    },
+    "nls": {"a": "Some name", "b": {"message": "Say $(icon)", "comment": ["Kept words"]}},
+    "formatjs": [{"id": "x", "defaultMessage": "Say this", "description": "Kept", "odd": "Kept"}],
+    "go-i18n": {
+        "a": {"description": "Kept", "one": "Say one", "other": "Say some"},
+        "b": {"c": {"hash": "sha1-a", "other": "Say that", "odd": "Kept words"}},
+        "d": "Some title",
+        "e": {"one": "Some first", "two": "Some second"},
+    },
+    "go-i18n 1": [
+        {"id": "a", "translation": {"one": "Say one", "other": "Say some"}},
+        {"id": "Kept words", "translation": "Say that"},
+    ],
+    "transifex": {"a": {"string": "Say this", "context": "Kept words", "character_limit": 20}},
+    "lokalise": {"a": {"translation": "Say this", "notes": "Kept words", "limit": 20}},
+    "i18next": {
+        "form": {"message": "Some", "title": "Some", "label": "Some", "description": "Some"}
+    },
+    "vue": {"a": "Some | Say one | Say some", "b": "{'|'} Some {1 | 2} some || some"},
+    "laravel": {"a": "{0} Some|[1,19] Say one|[20,*] Say some"},
+    "home assistant": {"a": "[%key:a::kept%]", "b": "Some [%key:b::kept%]", "description": "Some"},
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS_OF_FILES)
+def test_each_layout_says_what_is_text(name: str) -> None:
+    data = json.dumps(LAYOUTS_OF_FILES[name], indent=2)
+    values = re.compile(r'(?<=: )"(?:[^"\\]|\\.)*"')  # not keys
+    expected = values.sub(lambda m: SHOUTED.sub(lambda n: n[0].swapcase(), m[0]), data)
+    document = read(data.encode(), OPTIONS)
+    assert document.render(document.texts).decode() == data
+    assert document.render([text.swapcase() for text in document.texts]).decode() == expected
+
+
+def test_each_plural_form_is_a_text_and_bars_stay() -> None:
+    data = '{"a": "no rooms | one room |{count} rooms"}'
+    assert texts(data) == ["no rooms", "one room", "{count} rooms"]
+    document = read(data.encode(), OPTIONS)
+    assert document.render(["x", "y", "z"]) == b'{"a": "x | y |z"}'
+    assert document.render(["x", "y | y", "z"]) == data.encode()
+    assert "lost markup" in document.skipped[0]
+
+
+def test_a_message_under_an_unknown_key_is_reported() -> None:
+    data = b'{"a": {"message": "Two words",\n"hint": "Three short words", "description": "x"}}'
+    (reason,) = read(data, OPTIONS).skipped
+    assert reason == (
+        'line 2: "Three short words" has a key that is not known in messages.json of browser '
+        "extensions"
+    )
 
 
 def test_plural_keys_of_i18next_are_keys() -> None:

@@ -1,6 +1,7 @@
 """Markdown: which texts a file has, that nothing else of it changes, and no accidental markup."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -84,7 +85,7 @@ def test_a_text_is_the_content_of_a_block(source: str, expected: list[str]) -> N
         "~~~ kept\nkept\n~~~\n",
         "    kept\n",
         "- \n\n      kept\n",
-        "<div>\nkept\n</div>\n",
+        "<div><code>kept</code></div>\n",
         "<!-- kept -->\n",
         "---\ntitle: kept\ntags: [kept]\n---\n",
         "+++\ntitle = 'kept'\n+++\n",
@@ -417,3 +418,140 @@ def test_many_definitions_are_not_copied_for_each_paragraph() -> None:
     document = read((used + defined).encode(), DocumentOptions())
     result = document.render([text.upper() for text in document.texts]).decode()
     assert result == used.replace("one", "ONE").replace("two", "TWO") + defined
+
+
+# ---- syntax of other tools -----------------------------------------------------------------------
+
+MDX = """import Cards from '@site/Cards';
+import {
+  Card,
+
+  size as Size,
+} from "./cards";
+
+# Welcome {/*welcome*/}
+
+<Cards groupId="os" items={[{label: 'Mac >', value: "}"}]}>
+  <Card title="Kept title">
+    Deep *words* here.
+
+        Words, not code.
+
+    ```js
+    const kept = 1;
+    ```
+  </Card>
+</Cards>
+
+{list.map((item) => (
+  <li>{item} kept</li>
+))}
+
+Some <Ui.Key name={a => a > 1} {...rest}>blue</Ui.Key> words, <>in</> {n > 1 ? "kept" : `}`} parts.
+
+<details open>
+<summary>More words</summary>
+</details>
+
+{/* kept
+
+  kept */}
+
+export default function Page({children}) {
+
+  return <div>Kept {children}</div>;
+}
+"""
+
+
+def test_modules_tags_and_expressions_of_mdx_are_kept() -> None:
+    assert texts(MDX) == [
+        "Welcome",
+        "Deep <0>words</0> here.",
+        "Words, not code.",
+        "Some <0>blue</0> words, <1>in</1> <2/> parts.",
+        "More words",
+    ]
+    changed = MDX
+    for word in ("Welcome", "Deep", "words", "here", "Words, not code", "Some", "blue", "More"):
+        changed = re.sub(rf"\b{word}\b", word.upper(), changed)
+    changed = changed.replace(", <>in</>", ", <>IN</>").replace(" parts.", " PARTS.")
+    assert translated(MDX, str.upper) == changed
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("> [!note] One\n> two\n", ["One", "two"]),
+        ("> [!warning]-\n> two\n", ["two"]),
+        ("> [!info|left]+ *One* two\n", ["<0>One</0> two"]),
+        (":::caution Be careful\n\none\n\n:::\n", ["Be careful", "one"]),
+        (":::tip[My *tip*]{#a}\none\n:::\n", ["My <0>tip</0>", "one"]),
+        ("::: details Click me {open}\none\n:::\n", ["Click me", "one"]),
+        (":::{admonition} One\ntwo\n:::\n", ["One", "two"]),
+        ("!!! Note\n    one\n", ["one"]),
+        ("See [[Page]] or [[Page#part|the *page*]]\n", ["See <0/> or <1>the <2>page</2></1>"]),
+        ("![[a.png|100x20]] one ![[a.png|A cat]]\n", ["<0/> one <1>A cat</1>"]),
+        ("| [[Page\\|a page]] |\n|---|\n", ["a page"]),
+        ("one [[two]](three) [[four]]\n\n[four]: x\n", ["one <0>[two]</0> [<1>four</1>]"]),
+        ("one ^block-1\n\n- two ^a\n\n^alone\n", ["one", "two"]),
+        ("5 ^ 3 and a^b\n", ["5 ^ 3 and a^b"]),
+        ("(my-target)=\n# One\n", ["One"]),
+        ("Press ++ctrl+\"Page up\"++ in C++ and D++.\n", ["Press <0/> in C++ and D++."]),
+        ('A [b]({{< ref "c d.md" >}}) e\n', ["A <0>b</0> e"]),
+        ('[b]({% link c.md %} "One") ![two]({{ x | f("y") }})\n', ["b", "One", "two"]),
+        ('A [b][c]\n\n[c]: {{< ref "d" >}}\n', ["A <0>b</0>"]),
+        ('<a href="{{< ref "b" >}}">one</a> two\n', ["<0>one</0> two"]),
+        ("{% if x %} one {% endif %}\n", ["one"]),
+        ("`{{` and `}}` are {{ kept }}\n", ["<0/> and <1/> are <2/>"]),
+        ("import the data, export it.\n\nexport default values\n",
+         ["import the data, export it.", "export default values"]),
+        ("a {see below} b\n", ["a {see below} b"]),
+        ("See {ref}`a <b>` here\n", ["See <0/><1/> here"]),
+        ("<div>\n<p title=\"One\">two *a*</p>\n</div>\n", ["One", "two *a*"]),
+        ("- <div>\n  one\n  </div>\n", ["one"]),
+        ("<details><summary>One</summary>\n\ntwo\n\n</details>\n", ["One", "two"]),
+    ],
+)  # fmt: skip
+def test_the_syntax_of_other_tools_is_kept_around_its_text(
+    source: str, expected: list[str]
+) -> None:
+    assert texts(source) == expected
+    assert translated(source, lambda text: text) == source
+    changed = translated(source, lambda text: text + "!")
+    assert texts(changed) == [text + "!" for text in expected]
+    assert Counter(changed) - Counter(source) == Counter({"!": len(expected)})
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("one\n\n:::custom Some words\n", "line 3: the container 'custom Some words' is not known"),
+        (
+            "> <div>\n> one\n> </div>\n",
+            "line 1: the HTML block (1 text) is in a quotation or has other syntax",
+        ),
+        (
+            "---\na: b\n---\n<div markdown>\n**one**\n<p>two\n</div>\n",
+            "line 4: the HTML block (2 texts) is in a quotation or has other syntax",
+        ),
+    ],
+)
+def test_blocks_of_unknown_syntax_are_kept_and_reported(source: str, reason: str) -> None:
+    document = read(source.encode(), DocumentOptions())
+    assert list(document.skipped) == [reason]
+    assert translated(source, str.upper).replace("ONE", "one") == source
+
+
+@pytest.mark.parametrize(
+    "words", ["[[a]]", "++a++", "^a", "{{ a }}", "<A b={c}>", "(a)=", ':::tip a', "[!a] b"]
+)  # fmt: skip
+def test_a_translation_makes_no_syntax_of_other_tools(words: str) -> None:
+    for source in ("one\n", "> [!note] one\n", ":::tip[one]\n", "{/* */}\n\n<b>one</b>\n"):
+        assert masked(texts(translated(source, lambda _: words))[0]) == masked(words)
+
+
+@pytest.mark.parametrize("part", ["{", "<a b={", "`{{", "[[a|", "<A {", "export {\n\n", "\n{/*"])
+def test_syntax_without_an_end_takes_no_long_time(part: str) -> None:
+    source = "{/* */}\n\n" + part * 2000
+    assert translated(source, lambda text: text) == source

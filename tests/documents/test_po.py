@@ -1,5 +1,6 @@
 """PO files: untranslated messages are texts, and every other line keeps its bytes."""
 
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from yakusu.data.files.po import Entry, PoReader
 from yakusu.data.lines.private_use import empty
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.po import PoDocument, read
+from yakusu.documents.messages.po_file import PoFile
 from yakusu.errors import DataError
 
 HEADER = (
@@ -138,6 +141,32 @@ def test_long_strings_are_wrapped_as_gettext_does() -> None:
         '"A sentence that is certainly too long for a single line of seventy-nine "',
         '"columns, and more."',
     ]
+
+
+@pytest.mark.skipif(not shutil.which("msgcat"), reason="gettext is not installed")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "部屋 の 番号 は 、 ｛ 160 です 。 「 カタカナ 」 ッ ょ ー ・ ABC （ ％ ） %s … ！ 々",
+        "我们 的 房间 。 ， 《 》 “ ” （ ） ： English 12 ！ —— …… %d ·",
+        "방 번호는 입니다. (네) 그리고, 안녕하세요 100%",
+        'well-known (see) \\"it\\" 3.5 10,000 e.g. http://a.org/b/c?d=e --flag x/y … – — A&B \\\\',
+    ],
+)
+def test_strings_are_wrapped_between_ideographs_as_msgcat_does(words: str) -> None:
+    draw = random.Random(1)
+    separator = "" if "。" in words else " "
+    data = HEADER
+    for i in range(40):
+        value = separator.join(draw.choices(words.split(), k=draw.randint(5, 60)))
+        data += f'msgid "{i}"\nmsgstr "{i} {value}"\n\n'
+    expected = subprocess.run(["msgcat", "-"], input=data.encode(), capture_output=True, check=True)
+    written = [
+        f'msgid "{entry.strings["msgid"].value}"\n'
+        + "\n".join(PoFile(HEADER.encode()).write("msgstr", entry.forms[0].value))
+        for entry in PoFile(data.encode()).entries[1:]
+    ]
+    assert "\n\n".join(written) == expected.stdout.decode().partition("\n\n")[2].rstrip("\n")
 
 
 def test_long_strings_stay_on_one_line_in_files_without_wrapping() -> None:
@@ -326,11 +355,21 @@ def test_nothing_but_the_translations_and_fuzzy_changes(
     for old, new in zip(before, after, strict=True):
         msgid, was, now = old.strings["msgid"].value, old.forms[0].value, new.forms[0].value
         body = msgid.strip()
-        if (was and not retranslate) or not any(map(str.isalpha, body)):
+        if (was and not retranslate) or not any(map(str.isalpha, body)) or is_key(msgid):
             assert (now, new.flags) == (was, old.flags)
         else:
             assert now == msgid.replace(body, f"x{body}y")
             assert "fuzzy" in new.flags
+
+
+@pytest.mark.parametrize("key", ["action.save", "btn_ok", "openFile", "menu.1.new-file"])
+def test_keys_of_messages_stay_and_are_reported(key: str) -> None:
+    data = HEADER + f'msgid "{key}"\nmsgstr ""\n\nmsgid "read-only"\nmsgstr ""\n'
+    document = opened(data)
+    assert document.texts == ["read-only"]
+    result = document.render(["nur lesen"]).decode()
+    assert f'msgid "{key}"\nmsgstr ""\n' in result
+    assert list(document.skipped) == [f"line 8: {key!r} looks like an identifier, not like text"]
 
 
 def test_a_byte_order_mark_stays_at_the_start() -> None:

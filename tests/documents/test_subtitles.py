@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.documents import shared
-from yakusu.data.lines.private_use import closing, empty, opening
+from yakusu.data.lines.private_use import closing, empty, line_break, opening
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.subtitles import read
@@ -110,6 +110,31 @@ def test_each_line_of_a_dialogue_is_a_text() -> None:
     text = cue("- Where is it?", "- Over there,", "by the door.")
     assert list(opened(text).texts) == ["Where is it?", "Over there, by the door."]
     assert translated(text, str.upper) == cue("- WHERE IS IT?", "- OVER THERE,", "BY THE DOOR.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "written"),
+    [
+        ([">> where is it?", ">> over there,", "by the door."],
+         [">> WHERE IS IT?", ">> OVER THERE,", "BY THE DOOR."]),
+        (["ANNA: good day!", "DR. MEYER (on the phone): go now."],
+         ["ANNA: GOOD DAY!", "DR. MEYER (on the phone): GO NOW."]),
+        (["- ANNA: good day!", "- no, Bob: never."], ["- ANNA: GOOD DAY!", "- NO, BOB: NEVER."]),
+        ([">>> MAN #2:", "hello you,", "everyone."], [">>> MAN #2:", "HELLO YOU,", "EVERYONE."]),
+        (["<i>ÖZGÜR：late</i>"], ["<i>ÖZGÜR：LATE</i>"]),
+        (["Http://a.b is up", "at 12:30: yes"], ["HTTP://A.B IS UP", "AT 12:30: YES"]),
+        (["where? >> there."], ["WHERE? >> THERE."]),
+    ],
+)  # fmt: skip
+def test_what_marks_a_speaker_is_kept(lines: list[str], written: list[str]) -> None:
+    assert translated(cue(*lines), str.upper) == cue(*written)
+    assert not any(
+        mark in text for text in opened(cue(*lines)).texts for mark in (">>", "ANNA", "Ö")
+    )
+
+
+def test_a_change_of_speaker_within_a_line_ends_a_sentence() -> None:
+    assert list(opened(cue("Where? >> There.")).texts) == [f"Where? {line_break(0)} There."]
 
 
 def test_dialogue_within_a_tag_keeps_the_tag() -> None:

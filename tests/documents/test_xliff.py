@@ -74,6 +74,16 @@ def test_an_empty_target_is_filled(target: str) -> None:
     assert (found.text, found.get("state")) == ("Wort", "needs-review-translation")
 
 
+def test_keys_of_messages_get_no_target_and_are_reported() -> None:
+    data = xliff_1(unit("action.save") + unit('Save <x id="1"/>all') + unit("read-only"))
+    document = opened(data)
+    assert [text[:4] for text in document.texts] == ["Save", "read"]
+    result = document.render([text.upper() for text in document.texts]).decode()
+    assert result.count("<target") == 2 and "<source>action.save</source><target" not in result
+    assert len(document.skipped) == 1
+    assert document.skipped[0].endswith("'action.save' looks like an identifier, not like text")
+
+
 def test_attributes_of_a_target_stay() -> None:
     data = xliff_1(unit("Word", "<target xml:lang='de' state='new'/>"))
     assert "<target xml:lang='de' state=\"needs-review-translation\"" in rendered(data, ["Wort"])

@@ -21,6 +21,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".markdown": "markdown.markdown",
     ".md": "markdown.markdown",
     ".mdown": "markdown.markdown",
+    ".mdx": "markdown.markdown",
     ".odt": "office.odt",
     ".ott": "office.odt",
     ".po": "messages.po",

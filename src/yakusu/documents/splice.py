@@ -129,15 +129,21 @@ class Spliced:
     Args:
         source: The file.
         segments: Its texts, as for `Splicer`.
+        skipped: A sentence for each part with words that stays as it is.
 
     Attributes:
         texts: The texts to translate, in reading order.
     """
 
-    skipped: Sequence[str] = ()
     reports_blank = False
 
-    def __init__(self, source: DecodedFile, segments: Sequence[SourceSegment[str]]) -> None:
+    def __init__(
+        self,
+        source: DecodedFile,
+        segments: Sequence[SourceSegment[str]],
+        skipped: Sequence[str] = (),
+    ) -> None:
+        self.skipped = skipped
         self._source = source
         self._splicer = Splicer(source.text, segments)
         self.texts = self._splicer.texts

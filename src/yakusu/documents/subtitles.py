@@ -1,8 +1,11 @@
 """Subtitles: SubRip (.srt) and WebVTT (.vtt).
 
 A cue is one text: its lines are joined by spaces, and the translation is divided into as many
-lines. Lines that begin with a dash, or with another speaker, are separate texts. A sentence that
-continues in the next cue is two texts. Tags are marks.
+lines. Lines that begin with another speaker are separate texts, and what marks the speaker is kept:
+
+    - Where is it?    >> Over there.    ANNA: By the door.    <v Ada>Thank you.
+
+A sentence that continues in the next cue is two texts. Tags are marks.
 """
 
 import html
@@ -10,6 +13,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+import regex
 
 from yakusu.data.files.text import BYTE_ORDER_MARKS
 from yakusu.documents.balance import balanced
@@ -26,13 +31,22 @@ _LIKE_TIMING = re.compile(
 _VTT_BLOCK = re.compile(r"NOTE(?:\s.*)?|STYLE|REGION")
 _VTT_HEADER = re.compile(r"WEBVTT(?:\s.*)?")
 _OVERRIDE = r"\{\\[^{}]*\}"
+_CHANGE = r"(?:>|&gt;){2,3}"  # of the speaker
 _SRT_TAG = re.compile(
-    rf"</?(?:[bius]|em|strong|font|span|ruby|rt|lang|c|v)(?:[\s.=][^<>]*)?>|<br\s*/?>|{_OVERRIDE}",
+    rf"</?(?:[bius]|em|strong|font|span|ruby|rt|lang|c|v)(?:[\s.=][^<>]*)?>|<br\s*/?>|{_OVERRIDE}"
+    rf"|{_CHANGE}",
     re.IGNORECASE,
 )
-_VTT_TAG = re.compile(rf"<[^<>]*>|{_OVERRIDE}")
+_VTT_TAG = re.compile(rf"<[^<>]*>|{_OVERRIDE}|{_CHANGE}")
 _NAME = re.compile(r"</?([A-Za-z]+)")
-_DASH = re.compile(rf"(?:\s|<[^<>]*>|{_OVERRIDE})*([-‐‑–—―])(?![-\d])\s*(?=\S)")
+_TAGS = rf"(?:\s|<[^<>]*>|{_OVERRIDE})*+"
+# A name in capitals, with a note: DR. MEYER:  MAN #2 (on the phone):
+_NAME_MARK = regex.compile(
+    rf"{_TAGS}\p{{Lu}}[\p{{Lu}}\p{{M}}\d .'’&#/-]{{0,30}}(?:\([^()]{{1,30}}\)\s?)?"
+    r"(?:：|:(?=\s|[^\x00-\x7f]|<|$))\s*"
+)
+_DASH = re.compile(rf"{_TAGS}([-‐‑–—―])(?![-\d])\s*(?=\S)")
+_CHEVRONS = re.compile(rf"{_TAGS}{_CHANGE}\s*")
 _LEAD = re.compile(rf"(?:\s|{_OVERRIDE})*")
 _SPEAKER = re.compile(r"\s*<v[\s.]")
 
@@ -110,8 +124,11 @@ class Subtitles:
         starts = [first, *_speakers(self._lines, first, last), last]
         for start, end in pairwise(starts):
             lines = [line.rstrip("\r\n") for line in self._lines[start:end]]
-            match = _DASH.match(lines[0]) or _LEAD.match(lines[0])
-            lead = match[0] if match else ""
+            lead = _speaker(lines[0])
+            if lead and not lines[0].removeprefix(lead) and len(lines) > 1:  # a line of its own
+                start, lines = start + 1, lines[1:]
+                lead = _speaker(lines[0])
+            lead = lead or _LEAD.match(lines[0])[0]  # type: ignore[index]
             lines[0] = lines[0].removeprefix(lead)
             around, lines = _peeled(lines) if len(lines) > 1 else (("", ""), lines)
             source = " ".join(
@@ -206,12 +223,22 @@ def _is_timing(lines: Sequence[str], i: int, is_vtt: bool) -> bool:
     return False
 
 
+def _speaker(line: str) -> str:
+    """What marks the speaker at the beginning of a line, or ""."""
+    dash = _DASH.match(line) or _CHEVRONS.match(line)
+    mark = dash[0] if dash else ""
+    name = _NAME_MARK.match(line, len(mark))
+    return mark + name[0] if name else mark
+
+
 def _speakers(lines: Sequence[str], first: int, last: int) -> Iterator[int]:
     """The lines after the first one where another speaker begins."""
     is_dialogue = _DASH.match(lines[first]) is not None
     for i in range(first + 1, last):
         dash = _DASH.match(lines[i])
-        if (dash and (is_dialogue or dash[1] == "-")) or _SPEAKER.match(lines[i]):
+        line = lines[i]
+        is_other = _SPEAKER.match(line) or _CHEVRONS.match(line) or _NAME_MARK.match(line)
+        if (dash and (is_dialogue or dash[1] == "-")) or is_other:
             yield i
 
 
@@ -246,7 +273,8 @@ def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:
             kind = PieceKind.END if tag[0].startswith("</") else PieceKind.START
             yield Piece(kind, start, end, name=found[1].lower())
         else:
-            yield Piece(PieceKind.EMPTY, start, end)
+            is_change = re.fullmatch(_CHANGE, tag[0]) is not None
+            yield Piece(PieceKind.EMPTY, start, end, breaks=is_change)
     yield _text(source[at:], is_vtt)
 
 

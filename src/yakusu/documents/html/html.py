@@ -54,7 +54,7 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     """
     del options
     source = _decode(data)
-    return Spliced(source, list(_segments(source.text)))
+    return Spliced(source, list(html_segments(source.text)))
 
 
 def _decode(data: bytes) -> DecodedFile:
@@ -72,8 +72,8 @@ def _decode(data: bytes) -> DecodedFile:
     return decode_source(data, codec, errors="xmlcharrefreplace")
 
 
-def _segments(source: str) -> Iterator[SourceSegment[str]]:
-    """Find the texts of a page."""
+def html_segments(source: str) -> Iterator[SourceSegment[str]]:
+    """Yield the texts of a page, or of a part of one."""
     pieces: list[Piece] = []
     for each in placed(tokens(source)):
         if each.token.kind is TokenKind.START:
@@ -159,11 +159,16 @@ def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[SourceSegme
 def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy[str]) -> str:
     """The source of a translation; the pieces of its marks are copied."""
     return "".join(
-        "".join(entities.get(character, character) for character in piece.text)
+        _without_templates("".join(entities.get(each, each) for each in piece.text))
         if piece.kind is PieceKind.TEXT
         else copy(piece.start, piece.end)
         for piece in content.compose(translation)
     )
+
+
+def _without_templates(text: str) -> str:
+    """Text that a template language would read as an expression, with its first brace escaped."""
+    return _TEMPLATE.sub(lambda found: f"&#{ord(found[0][0])};{found[0][1:]}", text)
 
 
 def _entities(source: str, content: Inline) -> dict[str, str]:

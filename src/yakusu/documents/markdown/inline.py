@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from yakusu.documents.inline import Piece, PieceKind, text_pieces
 from yakusu.documents.markdown.parser import place
+from yakusu.documents.markdown.syntax import is_silent
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]*)[^>]*?(?P<empty>/?)>", re.DOTALL)
+_TAG = re.compile(r"<(?P<slash>/?)\s*(?P<name>[A-Za-z][\w.:-]*|(?=>)).*?(?P<empty>/?)>", re.DOTALL)
 _VOID = {"br", "hr", "img", "input", "wbr", "embed", "source", "track", "area", "link", "meta"}
 _KEPT = {"code", "kbd", "samp", "var", "script", "style", "svg", "math", "pre", "textarea"}
 _NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
@@ -64,7 +65,7 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
         return _tag(content[start:end], start, end)
     if token.nesting == 0:
         name = f"image {token.attrs['src']}" if token.type == "image" else content[start:end]
-        speaks = token.type in _SPEAKING and not re.match(r"\{[%#:.]", content[start:end])
+        speaks = token.type in _SPEAKING and not is_silent(content[start:end])
         return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks)
     name = token.type.removesuffix("_open").removesuffix("_close")
     if token.type == "link_open":

@@ -83,8 +83,30 @@ class MarkdownLines:
     def title(self, content: str, number: int) -> MarkdownBlock | None:
         """Find the title of an admonition."""
         begin, source = self._line(number)
-        pattern = rf"""(?:!!!|\?\?\?\+?).*?\s"?({re.escape(content)})("?\S*[ \t]*)$"""
+        pattern = rf"""(?:!!!|\?\?\?\+?)\s*\S.*?\s"?({re.escape(content)})("?\S*[ \t]*)$"""
         return _single(content, begin, re.search(pattern, source))
+
+    def part(self, content: str, number: int, column: int) -> MarkdownBlock | None:
+        """Find a content that begins at a column of a line."""
+        begin, source = self._line(number)
+        pattern = rf".{{{column}}}({re.escape(content)})(.*)"
+        return _single(content, begin, re.match(pattern, source))
+
+    def region(self, content: str, first: int) -> tuple[int, int] | None:
+        """Find the lines of a content if nothing but indentation is before them, except the first.
+
+        Returns:
+            Its start and end in the source.
+        """
+        start, end = 0, 0
+        for i, line in enumerate(content.removesuffix("\n").split("\n")):
+            begin, source = self._line(first + i)
+            before = source.removesuffix(line)
+            if not source.endswith(line) or (i and before.strip()):
+                return None
+            start = start if i else begin + len(before)
+            end = begin + len(source)
+        return start, end
 
     def cells(self, contents: Sequence[str], number: int) -> list[MarkdownBlock | None]:
         """Find the cells of a row of a table; None for those that are not found."""

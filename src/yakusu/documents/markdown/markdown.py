@@ -1,8 +1,8 @@
 """Markdown: CommonMark with tables, footnotes, definition lists, task lists and admonitions.
 
-A text is the content of a heading, a paragraph or a table cell, the title of a link, or the
-alternative text of a picture. Code, HTML blocks, front matter, link definitions and mathematics are
-kept.
+A text is the content of a heading, a paragraph or a table cell, the title of a link, a callout or a
+container, the alternative text of a picture, or a text of an HTML block. Code, front matter, link
+definitions, mathematics, and the modules, tags and expressions of MDX are kept.
 """
 
 import re
@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.html.html import html_segments
 from yakusu.documents.inline import Piece, inline
 from yakusu.documents.markdown.inline import pieces
 from yakusu.documents.markdown.lines import MarkdownBlock, MarkdownLines
-from yakusu.documents.markdown.parser import parser
+from yakusu.documents.markdown.parser import IS_MDX, parser
 from yakusu.documents.markdown.titles import title_segments
 from yakusu.documents.markdown.writer import MarkdownWriter
-from yakusu.documents.splice import SourceSegment, Spliced, decode_source
+from yakusu.documents.splice import Copy, SourceSegment, Spliced, decode_source
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -32,6 +34,10 @@ _FRONT_MATTER = re.compile(
     rf"(?:\1|\.\.\.)[ \t]*(?:{_END}|\Z)"
 )
 _Environment = dict[str, Any]  # what markdown-it collects about a file
+# JSX in HTML, and elements whose content is Markdown although no empty line is before it.
+_MARKDOWN_IN_HTML = re.compile(
+    r"""<[^>]*(?:[=\s]\{(?![{%#])|\smarkdown(?:\s*=|[\s>]))|</?[A-Z]\w*[a-z]"""
+)
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 
 
@@ -46,7 +52,8 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     start = len(source.text) - len(source.text.removeprefix("\ufeff"))
     front = _FRONT_MATTER.match(source.text, start)
     lines = MarkdownLines(source.text, front.end() if front else start)
-    return Spliced(source, list(_Segments(lines).of(source.text[lines.start :])))
+    found = _Segments(lines, source.text)
+    return Spliced(source, list(found.of(source.text[lines.start :])), found.left)
 
 
 @dataclass(frozen=True)
@@ -88,18 +95,28 @@ class _Reader:
 
 
 class _Segments:
-    """Finds the texts of a file."""
+    """Finds the texts of a file.
 
-    def __init__(self, lines: MarkdownLines) -> None:
+    Attributes:
+        left: A sentence for each block with words that is kept because its syntax is unknown.
+    """
+
+    def __init__(self, lines: MarkdownLines, source: str) -> None:
         self._lines = lines
+        self._source = source
         self._md = parser()
         self._known: _Environment = {}
+        self.left: list[str] = []
 
     def of(self, body: str) -> Iterator[SourceSegment[str]]:
         """Yield the texts of all blocks."""
         found: _Environment = {}
         # The plugin for admonitions looks for a character after the last "> ".
-        tokens = self._md.parse(body if body.endswith("\n") else body + "\n", found)
+        body = body if body.endswith("\n") else body + "\n"
+        tokens = self._md.parse(body, found)
+        if found.get(IS_MDX):
+            self._md, found = parser(is_mdx=True), {}
+            tokens = self._md.parse(body, found)
         footnotes = found.get("footnotes", {}).get("refs", ())
         self._known["references"] = found.get("references", {})
         self._known["footnotes"] = {"refs": dict.fromkeys(footnotes, -1)}
@@ -111,6 +128,10 @@ class _Segments:
                     yield from self._texts(cell, block, _Reader(self._md, self._known))
             elif token.type == "inline" and tokens[i - 1].type not in ("th_open", "td_open"):
                 yield from self._block(tokens[i - 1], token, in_list=_begins_item(tokens, i))
+            elif token.type == "html_block":
+                yield from self._html(token)
+            elif token.type == "directive" and has_letter(" ".join(token.content.split()[1:])):
+                self._leave(token, f"the container {token.content!r} is not known")
 
     def _block(
         self, parent: "Token", token: "Token", *, in_list: bool
@@ -118,7 +139,12 @@ class _Segments:
         """The texts of a block that is not a table cell."""
         content, line = token.content, _line(token)
         reader = _Reader(self._md, self._known)
-        if parent.type == "admonition_title_open":
+        if parent.type == "title_open":
+            before, after = parent.meta["around"]
+            reader = replace(reader, kind="title_open", before=before, after=after)
+            block = self._lines.part(content, line, parent.meta["column"])
+            yield from self._texts(token, block, reader)
+        elif parent.type == "admonition_title_open":
             yield from self._texts(token, self._lines.title(content, line), reader)
         elif parent.type == "heading_open" and parent.markup.startswith("#"):
             block = self._lines.heading(content, line)
@@ -140,12 +166,35 @@ class _Segments:
         found = pieces(token.children or (), token.content) if block else None
         if not found or not block:
             return
-        yield from title_segments(self._md, token.children or (), block)
+        yield from title_segments(self._md, token, block)
         found = list(_cut(found, first))
         content = inline([piece for piece in found if piece.start >= first])
         if content is not None:
             writer = MarkdownWriter(block, content, found, reader)
             yield SourceSegment(*block.span(content.start, content.end), content.text, writer.write)
+
+    def _html(self, token: "Token") -> Iterator[SourceSegment[str]]:
+        """The texts of an HTML block, if it is HTML and not in a quotation."""
+        place = self._lines.region(token.content, _line(token))
+        if place and not _MARKDOWN_IN_HTML.search(token.content):
+            start, end = place
+            yield from (_moved(each, start) for each in html_segments(self._source[start:end]))
+        elif n_texts := sum(1 for _ in html_segments(token.content)):
+            texts = "1 text" if n_texts == 1 else f"{n_texts} texts"
+            self._leave(token, f"the HTML block ({texts}) is in a quotation or has other syntax")
+
+    def _leave(self, token: "Token", reason: str) -> None:
+        line = self._source.count("\n", 0, self._lines.start) + _line(token) + 1
+        self.left.append(f"line {line}: {reason}")
+
+
+def _moved(segment: SourceSegment[str], by: int) -> SourceSegment[str]:
+    """A segment of a part of the source."""
+
+    def write(translation: str, copy: Copy[str]) -> str:
+        return segment.write(translation, lambda start, end: copy(start + by, end + by))
+
+    return SourceSegment(segment.start + by, segment.end + by, segment.text, write)
 
 
 def _cut(found: Sequence[Piece], at: int) -> Iterator[Piece]:

@@ -1,13 +1,13 @@
 """Titles of links, and alternative texts of pictures, as texts of their own."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import tidy
 from yakusu.documents.markdown.lines import MarkdownBlock
-from yakusu.documents.markdown.parser import AT, LABEL
+from yakusu.documents.markdown.parser import AT, LABEL, MASKED
 from yakusu.documents.splice import Copy, SourceSegment
 
 if TYPE_CHECKING:
@@ -20,35 +20,42 @@ _ALWAYS_ESCAPED = re.compile(r"(\\(?=\\*[\[\]`<${])|[\[\]`<${])")
 
 
 def title_segments(
-    md: "MarkdownIt", tokens: "Sequence[Token]", block: MarkdownBlock
+    md: "MarkdownIt", inline: "Token", block: MarkdownBlock
 ) -> Iterator[SourceSegment[str]]:
-    """Yield the titles and alternative texts of a block that are on one line of it."""
-    for token in tokens:
+    """Yield the titles and alternative texts of a block that are on one line of it.
+
+    Args:
+        md: The parser.
+        inline: The token of its content.
+        block: The block.
+    """
+    masked = inline.meta[MASKED]
+    for token in inline.children or ():
         if AT not in token.meta:
             continue
         start, end = token.meta[AT]
         if token.type == "image":
             label = token.meta[LABEL]
             yield from _alternative(md, token, block, label=label)
-            yield from _title(block, label, end)
+            yield from _title(block, masked, label, end)
         elif token.type == "link_close":
-            yield from _title(block, start, end)
+            yield from _title(block, masked, start, end)
 
 
-def _title(block: MarkdownBlock, label: int, end: int) -> Iterator[SourceSegment[str]]:
-    """The title in `](destination "title")`."""
+def _title(block: MarkdownBlock, masked: str, label: int, end: int) -> Iterator[SourceSegment[str]]:
+    """The title in `](destination "title")`; the destination may be an expression."""
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
     content = block.content
     if not content.startswith("](", label):
         return
     at = _after_spaces(content, label + 2)
-    destination = parseLinkDestination(content, at, end)
+    destination = parseLinkDestination(masked, at, end)
     if not destination.ok:
         return
     at = _after_spaces(content, destination.pos)
     title = parseLinkTitle(content, at, end)
-    if not title.ok or at == destination.pos:
+    if not title.ok or at == destination.pos or title.pos != parseLinkTitle(masked, at, end).pos:
         return
 
     def read(source: str) -> str | None:

@@ -22,7 +22,7 @@ _Escape = Callable[[str, bool], str]  # text, whether it begins a line -> its so
 _STARS = {"em": ("*", "*"), "strong": ("**", "**"), "s": ("~~", "~~")}
 _TAGS = {"em": ("<em>", "</em>"), "strong": ("<strong>", "</strong>"), "s": ("<del>", "</del>")}
 _STYLES: tuple[_Style, ...] = ({}, _STARS, _TAGS)
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$^!{}#]")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$^!{}#+]")
 _LINE_START = re.compile(r"(\d{1,9})(?=[.)])|(?=[!-/:-@\[-`{-~])")
 
 

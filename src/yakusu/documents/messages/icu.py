@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from yakusu.data.lines.private_use import MARKS, is_closing, is_mark, is_opening, number_of
 from yakusu.data.lines.spans import breaks
@@ -41,6 +41,15 @@ class _MalformedError(Exception):
 
 # A piece of a message, and what it consists of in the syntax; an argument has branches.
 _Item: TypeAlias = "tuple[Piece, Sequence[str | _Level]]"
+
+
+class TextString(Protocol):
+    """A string with texts, as `Message` describes them."""
+
+    texts: Sequence[str]
+
+    def render(self, translations: Sequence[str]) -> str | None:
+        """Return the string with these translations, or None if they are not valid."""
 
 
 @dataclass
@@ -296,7 +305,7 @@ def _parsed(string: str, code: str) -> _Level:
     return message if _n_pairs(message) == _n_pairs(plain) else plain
 
 
-def render_all(messages: Sequence[Message], translations: Sequence[str]) -> list[str | None]:
+def render_all(messages: Sequence[TextString], translations: Sequence[str]) -> list[str | None]:
     """Render messages.
 
     Args:

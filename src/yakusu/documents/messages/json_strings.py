@@ -1,23 +1,22 @@
 """JSON files of messages: values in natural language are texts, everything else is kept.
 
-Known layouts: nested or flat keys (i18next, vue-i18n, Rails), Flutter's ARB, messages.json of
-browser extensions, and the messages that FormatJS extracts.
+`layouts` says which values hold messages, `identifiers` which of these are in natural language.
 """
 
 import codecs
 import json
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.icu import Message, render_all
+from yakusu.documents.messages.icu import render_all
+from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.errors import DataError
-
-Path = tuple[str | int, ...]  # keys and indices from the root to a value
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
@@ -28,9 +27,6 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Nesting of i18next, and placeholders of browser extensions.
-_NESTING = r"\$t\([^()]*\)"
-_PLACEHOLDER = r"\$(?:[A-Za-z0-9_@]+\$|[1-9]|\$)"
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class _String:
 
     start: int
     end: int
-    path: Path
+    path: JsonPath
     value: str
 
 
@@ -58,18 +54,25 @@ class JsonDocument:
         self._bom, self._encoding, self._content = _decode(data)
         root = _parse(self._content)
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
-        wanted = _layout(root)
-        code = _PLACEHOLDER if wanted is _is_extension_message else _NESTING
-        strings = [string for string in _strings(self._content) if wanted(string.path)]
-        self._strings = [string for string in strings if is_language(string.value, string.path)]
-        self._messages = [Message(string.value, code) for string in self._strings]
+        layout = layout_of(root)
         self._style = _Style(self._content)
-        self._not_language = tuple(
-            self._reason(string, "looks like an identifier, not like text")
-            for string in strings
-            if has_letter(string.value) and not is_language(string.value, string.path)
-        )
-        self.skipped: Sequence[str] = self._not_language
+        self._strings: list[_String] = []
+        self._left: list[str] = []
+        for string in _strings(self._content):
+            role = layout.role(string.path)
+            if role == "note" or not has_letter(string.value):
+                continue
+            if not is_language(string.value, string.path):
+                if role == "text":
+                    reason = "looks like an identifier, not like text"
+                    self._left.append(self._reason(string, reason))
+            elif role == "text":
+                self._strings.append(string)
+            else:
+                reason = f"has a key that is not known in {layout.name}"
+                self._left.append(self._reason(string, reason))
+        self._messages = [layout.message(string.value) for string in self._strings]
+        self.skipped: Sequence[str] = self._left
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
     def _reason(self, string: _String, reason: str) -> str:
@@ -78,7 +81,7 @@ class JsonDocument:
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        skipped = list(self._not_language)
+        skipped = list(self._left)
         pieces = []
         start = 0
         rendered = render_all(self._messages, translations)
@@ -157,87 +160,6 @@ def _strings(content: str) -> Iterator[_String]:
                 key_follows = False
             case '"':
                 yield _String(token.start(), token.end(), tuple(path), json.loads(token[0]))
-
-
-def _layout(root: Any) -> Callable[[Path], bool]:
-    """Which values hold messages."""
-    values = list(root.values()) if isinstance(root, dict) else []
-    if values and all(_has(value, "message", "description", "placeholders") for value in values):
-        return _is_extension_message
-    if values and all(isinstance(value, dict) and "defaultMessage" in value for value in values):
-        return _is_default_message
-    return _is_message
-
-
-def _has(value: Any, key: str, *others: str) -> bool:
-    """Whether a value is an object with a key, and with no others than these."""
-    return isinstance(value, dict) and key in value and value.keys() <= {key, *others}
-
-
-def _is_extension_message(path: Path) -> bool:
-    """Whether a value of messages.json is a message."""
-    return path[1:] == ("message",)
-
-
-def _is_default_message(path: Path) -> bool:
-    """Whether a value of FormatJS's extraction is a message."""
-    return path[1:] == ("defaultMessage",)
-
-
-def _is_message(path: Path) -> bool:
-    """Whether a value is not metadata, such as "@title" or "@@locale" of an ARB file."""
-    return not any(isinstance(key, str) and key.startswith("@") for key in path)
-
-
-# --- What is not language ------------------------------------------------------------------
-
-_NOT_LANGUAGE = re.compile(
-    r"""
-      [a-zA-Z][a-zA-Z0-9+.-]*://\S*                           # URL
-    | (?:mailto|tel|data|urn|javascript|file|blob):\S+
-    | www\.\S+
-    | [^\s@]+@[^\s@]+\.[^\s@]+                                # e-mail address
-    | (?:~|\.{1,2})?/\S+ | [A-Za-z]:\\.* | [!-~]+/ | [\w.@-]+(?:/[\w.@-]+)+\.\w{1,5}   # path
-    | (?:application|audio|font|image|message|model|multipart|text|video)/[\w.+*-]+  # media type
-    | [\w$-]+(?:\.[\w$-]+)+                                   # file name, key, version
-    | (?=[\w.-]*_)[\w.-]+                               # snake_case
-    | [a-z]{2,3}(?:-[A-Z][a-z]{3})?-(?:[A-Z]{2}|[0-9]{3})     # locale
-    | [a-z0-9]+(?:-[a-z0-9]+)+                                # kebab-case
-    | [a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+                      # camelCase
-    | \#[0-9a-fA-F]{3,8}                                      # colour
-    | (?:rgb|hsl)a?\([^()]*\)
-    | [+-]?[\d.,]+(?:[a-zA-Z]{1,3}|%)                         # number with a unit
-    | \d{4}-\d\d-\d\d[T\ ]\d\d:\d\d\S*                        # date
-    | (?=.*(?:yy|MM|dd|HH|hh|mm|ss|DD|YY))(?:([yMdDYHhmsSaAEzZ])\1*(?:[^\w]+|$)){2,}
-    | (?=.*\d)[0-9a-fA-F-]{8,}                                # UUID, hash
-    | (?=.*\d)[A-Za-z0-9+/=_-]{24,}                           # base64
-    """,
-    re.VERBOSE | re.ASCII,
-)
-_CODE = re.compile(
-    r"\{\{[^{}]*\}\}|\$?\{[\w.:, %#-]*\}|\$t\([^()]*\)|%(?:\([\w.]*\))?[-+ #0-9.*$]*[a-zA-Z@]"
-    r"|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
-)
-# Keys whose values, if they are a lower-case word, are code: {"icon": "home", "lang": "en"}.
-_CODE_KEYS = (
-    "class|classname|colou?r|format|href|icon|id|key|lang|language|locale|method|mime|path|rel|slug"
-    "|src|target|type|ur[il]"
-)
-_LONGEST_IDENTIFIER = 1000
-
-
-def is_language(value: str, path: Path = ()) -> bool:
-    """Whether a string is for readers: not a URL, path, identifier, number, colour or date."""
-    text = value.strip()
-    if not has_letter(_CODE.sub("", text)):
-        return False
-    if len(text) > _LONGEST_IDENTIFIER:
-        return not (text.isascii() and len(text.split()) == 1)
-    if _NOT_LANGUAGE.fullmatch(text):
-        return False
-    key = next((key for key in reversed(path) if isinstance(key, str)), "")
-    is_code_key = key != text and re.fullmatch(_CODE_KEYS, key, re.IGNORECASE)
-    return not (is_code_key and re.fullmatch("[a-z0-9]+", text))
 
 
 # --- How strings are written ---------------------------------------------------------------

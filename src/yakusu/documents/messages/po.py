@@ -12,6 +12,7 @@ from yakusu.data.files.po import Entry
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import Message, render_all
+from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.po_file import PoFile
 
 _PERCENT = re.compile(
@@ -19,7 +20,7 @@ _PERCENT = re.compile(
     r"(?:hh|h|ll|l|L|q|j|z|t)?[a-zA-Z@]|%%|%<\w+>|%"
 )
 _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
-_NUMBERED = re.compile(r"%L?\d+%?|%n|%")
+_NUMBERED = re.compile(r"%L?\d+%?|%L?n|%")
 # Those whose argument depends on their position, such as %s and {}, not %1$s, %(name)s or {0}.
 _POSITIONAL = re.compile(r"%(?!\d+\$|[(<{%])|\{(?=[!:}])")
 _PLACEHOLDERS = (
@@ -61,34 +62,32 @@ class PoDocument:
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = PoFile(data)
-        units = (_unit(entry, self._file, options.retranslate) for entry in self._file.entries)
-        self._units = [unit for unit in units if unit]
+        units = [_unit(entry, self._file, options.retranslate) for entry in self._file.entries]
+        self._keys = [unit for unit in units if unit and _has_keys(unit)]
+        self._units = [unit for unit in units if unit and not _has_keys(unit)]
         self._messages = [message for unit in self._units for message in unit.sources.values()]
         if self._units:
             file = self._file
             check_language("target", file.language, options.languages[1], file.header_line)
-        self.skipped: Sequence[str] = ()
+        self.skipped: Sequence[str] = list(map(_key_reason, self._keys))
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         rendered = iter(render_all(self._messages, translations))
-        skipped: list[str] = []
+        skipped = list(map(_key_reason, self._keys))
         edits: dict[int, tuple[int, list[bytes]]] = {}  # first line: (line after the last, lines)
         for unit in self._units:
             strings = {key: next(rendered) for key in unit.sources}
-            line = unit.entry.strings["msgid"].start + 1
             if reason := _refusal(unit, strings):
-                skipped.append(f"line {line}: {reason}")
+                skipped.append(_left(unit, reason))
                 continue
             values = {form: strings[key] or "" for form, key in unit.keys.items()}
             try:
                 edits |= self._edits(unit, values)
             except UnicodeEncodeError as error:
-                skipped.append(
-                    f"line {line}: {self._file.encoding}, the charset of the header, has no "
-                    f"{error.object[error.start]!r}"
-                )
+                reason = f"{self._file.encoding}, the charset of the header, has no"
+                skipped.append(_left(unit, f"{reason} {error.object[error.start]!r}"))
         self.skipped = skipped
         return self._file.bom + b"".join(_edited(self._file.lines, edits))
 
@@ -166,6 +165,21 @@ def _unit(entry: Entry, file: PoFile, retranslate: bool) -> _Unit | None:
     if not any(message.texts for message in sources.values()):
         return None
     return _Unit(entry, sources, n_forms, keys)
+
+
+def _has_keys(unit: _Unit) -> bool:
+    """Whether a message is named by a key, such as action.save, and has no text."""
+    return all(is_key(unit.entry.strings[key].value) for key in unit.sources)
+
+
+def _left(unit: _Unit, reason: str) -> str:
+    """Why a message stays as it is, with its line."""
+    return f"line {unit.entry.strings['msgid'].start + 1}: {reason}"
+
+
+def _key_reason(unit: _Unit) -> str:
+    value = unit.entry.strings["msgid"].value
+    return _left(unit, f"{value!r} looks like an identifier, not like text")
 
 
 def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:

@@ -3,18 +3,16 @@
 import codecs
 import gettext
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from yakusu.data.files.po import ESCAPES, Entry, PoReader, charset_of, language_of_header
 from yakusu.data.files.text import extends_ascii
+from yakusu.documents.messages.po_wrap import columns, wrapped
 from yakusu.errors import DataError
 
 _NPLURALS = re.compile(
     r"^Plural-Forms:.*?nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;\n]+)", re.M
 )
-_WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
-_WORD = re.compile(f"[{_WIDE}]\\s*|[^\\s{_WIDE}]+\\s*|\\s+")
 _MAX_FORMS = 10  # of a plural; no language has more than 6
 _WIDTH = 79  # columns of a line, as in gettext
 
@@ -61,12 +59,12 @@ class PoFile:
 
     def write(self, keyword: str, value: str) -> list[str]:
         """A keyword and its string, as lines without their ends."""
-        parts = re.findall(r"[^\n]*\n|[^\n]+", value)
+        parts = [_escaped(part) for part in re.findall(r"[^\n]*\n|[^\n]+", value)]
         line = f'{keyword} "{_escaped(value)}"'
-        if len(parts) < 2 and not (self.wraps and _columns(line) > _WIDTH):
+        if len(parts) < 2 and not (self.wraps and columns(line) > _WIDTH):
             return [line]
-        chunks = [chunk for part in parts for chunk in (_wrap(part) if self.wraps else [part])]
-        return [f'{keyword} ""', *(f'"{_escaped(chunk)}"' for chunk in chunks)]
+        lines = [line for part in parts for line in (wrapped(part) if self.wraps else [part])]
+        return [f'{keyword} ""', *(f'"{each}"' for each in lines)]
 
 
 def _encoding(data: bytes) -> str:
@@ -86,7 +84,7 @@ def _wraps(entries: Sequence[Entry]) -> bool:
             for chunk in item.chunks:
                 if end and end != "\\n":
                     return True
-                has_long |= _columns(chunk) > _WIDTH and " " in chunk.strip()
+                has_long |= columns(chunk) > _WIDTH and len(wrapped(chunk)) > 1
                 end = (end + chunk)[-2:]
     return not has_long
 
@@ -112,25 +110,3 @@ def _form_of_one(expression: str, n_forms: int) -> int:
 def _escaped(text: str) -> str:
     names = {character: name for name, character in ESCAPES.items()} | {'"': '"', "\\": "\\"}
     return re.sub('[\a\b\f\n\r\t\v"\\\\]', lambda found: "\\" + names[found[0]], text)
-
-
-def _columns(text: str) -> int:
-    """Columns on a terminal."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
-
-
-def _wrap(text: str) -> list[str]:
-    """Break a string after white space or between ideographs."""
-    chunks = [""]
-    room = _WIDTH - 2  # quotation marks
-    for word in _WORD.findall(text):
-        size = _columns(_escaped(word))
-        if chunks[-1] and size > room:
-            chunks.append("")
-            room = _WIDTH - 2
-        chunks[-1] += word
-        room -= size
-    return chunks

@@ -74,20 +74,23 @@ class XliffDocument:
         self._is_2 = _version(self._root) == "2"
         self._attributes = LANGUAGES[self._is_2]
         units = _segments if self._is_2 else _trans_units
-        self._units = [
-            unit
-            for unit in units(self._file, options.retranslate)
-            if any(content.texts for _, content in unit.contents)
+        found = list(units(self._file, options.retranslate))
+        self._units = [unit for unit in found if any(each.texts for _, each in unit.contents)]
+        self._keys = [
+            self._reason(unit, f"{content.raw!r} looks like an identifier, not like text")
+            for unit in found
+            for _, content in unit.contents
+            if content.is_key
         ]
         self._check_languages(options.languages)
-        self.skipped: Sequence[str] = ()
+        self.skipped: Sequence[str] = self._keys
         self.texts: Sequence[str] = [
             text for unit in self._units for _, content in unit.contents for text in content.texts
         ]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        skipped = []
+        skipped = list(self._keys)
         edits: list[_Edit] = []
         changed = []
         at = 0
@@ -99,16 +102,17 @@ class XliffDocument:
                 if rendered is not None:
                     new.append((element.inner, element.inner_end, rendered))
             if len(new) < len(unit.kept) + len(unit.contents):
-                skipped.append(self._reason(unit))
+                reason = "the translation is blank or its markup is not that of the source"
+                skipped.append(self._reason(unit, reason))
             elif change := self._target(unit, new):
                 edits += change
                 changed.append(unit.element)
         self.skipped = skipped
         return self._file.edited([*edits, *self._languages(changed), *self._ignorables(changed)])
 
-    def _reason(self, unit: _Unit) -> str:
+    def _reason(self, unit: _Unit, reason: str) -> str:
         line = self._file.content.count(b"\n", 0, unit.element.start) + 1
-        return f"line {line}: the translation is blank or its markup is not that of the source"
+        return f"line {line}: {reason}"
 
     def _target(self, unit: _Unit, new: Sequence[_Edit]) -> list[_Edit]:
         """The changes that give a unit its target; none if it already has this one."""

@@ -16,6 +16,7 @@ from yakusu.data.files.xmltree import (
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.icu import Message
+from yakusu.documents.messages.identifiers import is_key
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
@@ -34,6 +35,7 @@ class Content:
     Attributes:
         raw: The content as it is written.
         texts: The texts to translate.
+        is_key: Whether it is the key of a message, such as action.save, which is no text.
     """
 
     def __init__(self, file: XmlFile, element: Element) -> None:
@@ -50,7 +52,8 @@ class Content:
         string = "".join(shown)
         if element.inherited(XML_SPACE, "default") != "preserve":
             string = _INDENTATION.sub(" ", string)
-        self._message = Message(string)
+        self.is_key = is_key(re.sub(MARKS, "", string))
+        self._message = Message("" if self.is_key else string)
         inner = (p for parts in self._parts.values() for p in parts if isinstance(p, Content))
         self.texts: Sequence[str] = (
             *self._message.texts,

@@ -1,0 +1,66 @@
+"""Plural forms in one string, separated by bars, as in vue-i18n and Laravel.
+
+    no rooms | one room | {count} rooms    ->    no rooms    one room    {count} rooms
+    {0} None|[1,19] Some rooms|[20,*] Many rooms
+
+Each form is a message. Bars in braces, brackets and tags, and two bars in a row, separate nothing.
+"""
+
+import re
+from collections.abc import Sequence
+
+from yakusu.documents.messages.icu import Message
+
+_BAR = re.compile(
+    r"""\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\} | <[^<>]*> | \|\|+ | (?<![\]\w])\[[^\[\]]*\](?!\s)
+    | (?P<bar>(?<!\s)\s*+(?:\|\s*(?:\[[\d*,\s]+\]\s+)?|\A\[[\d*,\s]+\]\s+))""",
+    re.VERBOSE,
+)
+
+
+class BarForms:
+    """The forms of a string.
+
+    Args:
+        string: The string.
+        code: As for `Message`.
+
+    Attributes:
+        texts: The texts of all forms.
+    """
+
+    def __init__(self, string: str, code: str | None = None) -> None:
+        parts = _divided(string)
+        self._bars = parts[1::2]
+        self._forms = [Message(form, code) for form in parts[::2]]
+        self.texts: Sequence[str] = tuple(text for form in self._forms for text in form.texts)
+
+    def render(self, translations: Sequence[str]) -> str | None:
+        """Return the string with these translations, one for each text.
+
+        None: as in `Message.render`, or a translation has a bar.
+        """
+        written: list[str] = []
+        at = 0
+        for form, bar in zip(self._forms, [*self._bars, ""], strict=True):
+            new = form.render(translations[at : at + len(form.texts)])
+            at += len(form.texts)
+            if new is None or (form.texts and len(_divided(new)) > 1):
+                return None
+            written += [new, bar]
+        return "".join(written)
+
+
+def has_forms(string: str) -> bool:
+    """Whether bars divide a string of one line."""
+    return "|" in string and "\n" not in string and len(_divided(string)) > 1
+
+
+def _divided(string: str) -> list[str]:
+    """The forms, and the bars between them."""
+    parts, at = [], 0
+    for found in _BAR.finditer(string):
+        if found["bar"]:
+            parts += [string[at : found.start()], found[0]]
+            at = found.end()
+    return [*parts, string[at:]]
