@@ -4,11 +4,10 @@ import re
 from itertools import pairwise
 
 import pytest
-import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.lines import spans
+from yakusu.data.lines.code import CODE_HINT, code_pattern
 from yakusu.data.lines.private_use import closing, empty, opening
 from yakusu.data.lines.spans import SpanFinder, has_end_of_pair, texts
 from yakusu.errors import DataError
@@ -124,8 +123,7 @@ def test_without_built_in_patterns_only_marks_are_protected() -> None:
     ).map("".join)
 )
 def test_the_hint_never_hides_a_span(text: str) -> None:
-    builtin = regex.compile("|".join(f"(?:{pattern})" for pattern in spans._PATTERNS))
-    assert spans._HINT.search(text) or not builtin.search(text)
+    assert CODE_HINT.search(text) or not code_pattern().search(text)
 
 
 # ---- pairs of tags -------------------------------------------------------------------------------
