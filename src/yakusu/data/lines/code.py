@@ -207,7 +207,7 @@ CODE_RULES = (
         rf"%(?:\([^()\s]+\)|[0-9]+\$)(?:[ (]|{_FLAGS})*?{_ANY_WIDTH}"
         rf"(?:[tT][A-Za-z]{_END}|{_SIZE}[diouxXeEfFgGaAcsSpn]{_END}|[A-Za-z@])",
         rf"%[-+\#0]*+{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@]{_END}",
-        rf"{_NO_AMOUNT}{_DIRECTIVE}(?:(?:[A-Za-z]{{1,4}}|_){_DIRECTIVE})+(?:[A-Za-z]{{1,4}})?+{_END}",
+        rf"{_NO_AMOUNT}{_DIRECTIVE}(?:(?:[A-Za-z]{{1,4}}|_){_DIRECTIVE})++(?:[A-Za-z]{{1,4}}{_END})?+",
         r"(?<![0-9])%[1-9][0-9]?%(?!\w)",
         rf"{_NO_AMOUNT}%(?:{_FLAGS}{_ANY_WIDTH}|[-+\#0]*+{_GO_INDEX}){_SIZE}?[A-Za-z@]{_END}",
         rf"{_NO_AMOUNT}(?=%(?:[-+\#*.,'0]|[0-9]+\.[0-9])){_DIRECTIVE}"
@@ -274,8 +274,9 @@ CODE_RULES = (
         rf"npmrc|vimrc|htaccess|editorconfig|dockerignore){_END}",
         words=(
             r"[A-Za-z]:\\(?:[^\s\"<>|*?:,;()\\.]|\\|\.(?=\w))++",
-            rf"(?<![./@-])(?:[\w+~-]++/)*+(?:[\w+-]++(?:\.[\w+-]++)*?\.(?i:{_EXTENSIONS})|"
-            rf"[\w+-]{{3,}}+\.[ch])(?!{_LETTER}|-|[./]\w)",
+            rf"(?<![./@+~-])(?:(?:{_LETTER}|[+~-])++/)*+(?:(?:{_LETTER}|[+-])++"
+            rf"(?:(?:\.(?:{_LETTER}|[+-])++)*?\.(?i:{_EXTENSIONS})|(?<=[\w+-]{{3}})\.[ch]))"
+            rf"(?!{_LETTER}|-|[./]\w)",
         ),
     ),
     _rule(
@@ -285,7 +286,7 @@ CODE_RULES = (
         "org.example.widget",
         words=(
             # not German: Lehrer_in
-            rf"(?![0-9_]++{_END}|\p{{Lu}}\p{{Ll}}++_in(?:nen)?+{_END})(?=_*+[^\W_]++_{{1,2}}+[^\W_])"
+            rf"(?![0-9_]++{_END}|\p{{Lu}}\p{{Ll}}++_in(?:nen)?+{_END})(?=_*+[A-Za-z0-9]++_{{1,2}}+[A-Za-z0-9])"
             rf"[A-Za-z0-9_]++(?:\(\))?{_END}",
             rf"(?<!\.){_IDENTIFIER}(?:(?:\.|::){_IDENTIFIER})*+\(\)",
             rf"{_IDENTIFIER}(?:::~?{_IDENTIFIER})++{_END}",
