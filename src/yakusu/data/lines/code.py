@@ -247,7 +247,7 @@ CODE_RULES = (
         r"\s[\w.@]++\]",
         # [s]he: one letter that continues a word is a tag only if the pair is closed.
         r"\[(?i:[bius])\](?!\p{Ll})",
-        r"\[(?<tag>[A-Za-z][\w-]{0,20})\](?=[^\n]{0,500}?\[/(?P=tag)\])",
+        r"(?i:\[(?<opened>[A-Za-z][\w-]{0,20})\](?=(?:(?!\[(?P=opened)\])[^\n]){0,500}?\[/(?P=opened)\]))",
     ),
     _rule(
         "handle",
