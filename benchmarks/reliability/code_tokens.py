@@ -2,8 +2,9 @@
 
 The lines are drawn with a seed from each file of text of the corpora. A line counts once for each
 rule that finds something in it. Corpora of news, talks and user interfaces contain addresses, names
-of files and entities, so a line in which a rule fires need not be a mistake; --show prints the
-tokens.
+of files and entities, so a line in which a rule fires need not be a mistake. All tokens of the
+sample except addresses and entities were read (--show prints them), and PROSE lists those that are
+prose: mostly words without the space between them.
 """
 
 import argparse
@@ -19,6 +20,19 @@ from benchmarks.tables import Table
 from yakusu.data.lines.code import CODE_HINT, code_pattern
 
 LANGUAGES = ("en", "de", "fr", "ja", "ko")
+PROSE = frozenset(
+    [
+        "avecWillard",
+        "denMittelpunkt",
+        "dieForces",
+        "dieLeitmeritz",
+        "dieWerkstatt",
+        "einemAbschluss",
+        "seinMandat",
+        "theForces",
+        "[S]",
+    ]
+)
 
 benchmark = Benchmark(
     "code_tokens",
@@ -33,20 +47,17 @@ benchmark.option("--show", action="store_true", help="print each token and its s
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:
-    """The rules, each with the lines of every language in which it fires."""
-    lines = {language: counts["lines"] for language, counts in record["languages"].items()}
-    yield {"rule": "all lines", **lines}
-    yield {
-        "rule": "lines with a token",
-        **{language: counts["with_token"] for language, counts in record["languages"].items()},
-    }
-    rules = {rule for counts in record["languages"].values() for rule in counts["rules"]}
+    """The lines of every language, and those in which each rule fires."""
+    languages = record["languages"]
+    for name, key in (("all lines", "lines"), ("of these, with a token", "with_token")):
+        yield {"rule": name, **{language: each[key] for language, each in languages.items()}}
+    yield {"rule": "of these, prose", **{name: each["prose"] for name, each in languages.items()}}
+    rules = {rule for each in languages.values() for rule in each["rules"]}
     for rule in sorted(rules):
-        found = {
-            language: counts["rules"].get(rule, 0)
-            for language, counts in record["languages"].items()
+        yield {
+            "rule": rule,
+            **{name: each["rules"].get(rule, 0) for name, each in languages.items()},
         }
-        yield {"rule": rule, **found}
 
 
 tables = Table(
@@ -63,15 +74,22 @@ def sample(path: Path, n: int, seed: int) -> list[str]:
 
 def counted(lines: list[str], *, show: bool = False) -> dict[str, Any]:
     """Count the lines in which each rule fires."""
-    rules, with_token = Counter[str](), 0
+    rules, with_token, prose = Counter[str](), 0, 0
     for line in lines:
         found = list(code_pattern().finditer(line)) if CODE_HINT.search(line) else []
         rules.update({match.lastgroup or "" for match in found})
         with_token += bool(found)
+        # No text of the sample has code between backticks: they are quotation marks.
+        prose += any(match[0] in PROSE or match.lastgroup == "code" for match in found)
         for match in found if show else ():
             around = line[max(0, match.start() - 30) : match.end() + 30]
             print(f"{match.lastgroup}\t{match[0]}\t{around}")
-    return {"lines": len(lines), "with_token": with_token, "rules": dict(sorted(rules.items()))}
+    return {
+        "lines": len(lines),
+        "with_token": with_token,
+        "prose": prose,
+        "rules": dict(sorted(rules.items())),
+    }
 
 
 def main(args: argparse.Namespace) -> None:

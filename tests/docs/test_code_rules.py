@@ -3,6 +3,7 @@
 `python -m tests.docs.test_code_rules` prints it.
 """
 
+import sys
 from pathlib import Path
 
 from yakusu.data.lines.code import CODE_RULES
@@ -26,4 +27,4 @@ def test_the_page_lists_the_rules_with_their_examples() -> None:
 
 
 if __name__ == "__main__":
-    print(table())
+    sys.stdout.write(f"{table()}\n")

@@ -27,9 +27,7 @@ _LETTER = rf"[^\W{_FOREIGN}]"  # a letter or digit of another script, or an unde
 _START, _END = rf"(?<!{_LETTER})", rf"(?!{_LETTER})"
 _IN_PATH = rf"[^\s<>\"`()\[\]{{}}{_FOREIGN}]"
 _LAST = rf"[^\s<>\"`'.,;:!?()\[\]{{}}{_FOREIGN}]"  # punctuation after it belongs to the sentence
-_BRACKETS = (
-    rf"\({_IN_PATH}*\)|\[(?!/){_IN_PATH}*\]|\$?\{{{_IN_PATH}*\}}|\{{\{{{_IN_PATH}*\}}\}}"
-)
+_BRACKETS = rf"\({_IN_PATH}*\)|\[(?!/){_IN_PATH}*\]|\$?\{{{_IN_PATH}*\}}|\{{\{{{_IN_PATH}*\}}\}}"
 _PATH = rf"(?:{_IN_PATH}|{_BRACKETS})*(?:{_LAST}|{_BRACKETS})"
 _DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu"
 _NAME = r"[\p{L}_][\p{L}\p{N}_]*"
@@ -63,10 +61,10 @@ _EXTENSIONS = (
 _PLAIN_NAMES = "|".join(  # of BBCode
     (
         *("url", "img", "colou?r", "size", "font", "bgcolor", "fgcolor", "quote", "list", "li"),
-        *("ul", "ol", "table", "tr", "td", "th", "cell", "center", "left", "right", "fill", "indent"),
-        *("justify", "email", "spoiler", "sub", "sup", "strike", "del", "ins", "pre", "hr", "br"),
-        *("lb", "rb", "wave", "shake", "rainbow", "tornado", "pulse", "fade", "youtube", "video"),
-        *("code", "codeblock", "icode", "kbd", "h[1-6]", r"\*"),
+        *("ul", "ol", "table", "tr", "td", "th", "cell", "center", "left", "right", "fill"),
+        *("indent", "justify", "email", "spoiler", "sub", "sup", "strike", "del", "ins", "pre", "hr"),
+        *("br", "lb", "rb", "wave", "shake", "rainbow", "tornado", "pulse", "fade", "youtube"),
+        *("video", "code", "codeblock", "icode", "kbd", "h[1-6]", r"\*"),
     )
 )  # fmt: skip
 
@@ -75,6 +73,7 @@ _CURRENCIES = (
     "USD|EUR|GBP|JPY|CHF|CNY|RMB|KRW|INR|CAD|AUD|NZD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|HUF|RUB|TRY|BRL|"
     "MXN|DEM|FRF|ATS|DM|FF|RM|US|HK|NT|AD|BC|CE|BCE"
 )
+
 
 @dataclass(frozen=True)
 class CodeRule:
@@ -95,9 +94,7 @@ class CodeRule:
     examples: tuple[str, ...]
 
 
-def _rule(
-    name: str, about: str, examples: str, *signs: str, words: Sequence[str] = ()
-) -> CodeRule:
+def _rule(name: str, about: str, examples: str, *signs: str, words: Sequence[str] = ()) -> CodeRule:
     """A rule with several patterns, and examples with two spaces between them."""
     return CodeRule(name, "|".join(signs), "|".join(words), about, tuple(examples.split("  ")))
 
@@ -180,8 +177,7 @@ CODE_RULES = (
     _rule(
         "variable",
         "variables: shells, PHP, i18next, browser extensions, Drupal, Symfony",
-        "$HOME  $user->name  $t(key)  $(HOME)  $NUM$  %HOME%  #name#  ##NAME##  "
-        "@NAME@  __x__",
+        "$HOME  $user->name  $t(key)  $(HOME)  $NUM$  %HOME%  #name#  ##NAME##  @NAME@  __x__",
         rf"\${_IDENTIFIER}\${_END}|{_START}\$\({_IDENTIFIER}\)",
         rf"\$[A-Za-z_][A-Za-z0-9_]*+(?:\([^()\n]*+\)|(?:->|::|\.(?=[a-z_])){_IDENTIFIER}(?:\(\))?|"
         r"\['?\"?\w++'?\"?\])*+",
@@ -217,7 +213,7 @@ CODE_RULES = (
     ),
     _rule(
         "percent",
-        "names after or between percent signs, also a directive with a unit: Symfony, Drupal, WordPress",
+        "names after or between percent signs, and a directive with a unit: Symfony, Drupal",
         "%hours%  %site-name%  %name  %ds",
         rf"{_NO_AMOUNT}%{_IDENTIFIER}(?:[.:-]\w++)*+%(?!\w)",
         rf"{_NO_AMOUNT}%[A-Za-z][A-Za-z0-9_]*+(?:-[a-z0-9_]++)*+{_END}",
@@ -237,7 +233,7 @@ CODE_RULES = (
     _rule(
         "bbcode",
         "tags of BBCode and shortcodes, and code between them",
-        '[b]  [/b]  [url=$url]  [/url]  [color=#fff]  [code]x = 1[/code]  [param x]  [gallery n="3"]',
+        '[b]  [/b]  [url=$url]  [color=#fff]  [code]x = 1[/code]  [param x]  [gallery n="3"]',
         r"\[(?<verbatim>(?i:code|codeblock|icode|kbd))(?:[\s=][^\[\]\n]*+)?\]"
         r"(?:[^\[\n]++|\[(?!/?(?P=verbatim)\b))*+\[/(?P=verbatim)\]",
         rf"\[/[A-Za-z][\w-]{{0,30}}\]|\[(?i:{_PLAIN_NAMES})\]",
@@ -359,9 +355,7 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
     rules = [rule for rule in CODE_RULES if rule.name not in without]
     signs = "|".join(f"(?P<{rule.name}>{rule.signs})" for rule in rules if rule.signs)
     words = "|".join(f"(?P<{rule.name}>{rule.words})" for rule in rules if rule.words)
-    return regex.compile(
-        rf"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\w.+-])(?:{words or '(?!)'})"
-    )
+    return regex.compile(rf"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\w.+-])(?:{words or '(?!)'})")
 
 
 # Every text with a match of `code_pattern` has a match of this one, which is faster.

@@ -6,7 +6,6 @@ from pydantic import Field, field_validator
 
 from yakusu.config import Config, did_you_mean
 from yakusu.data.lines.code import CODE_RULES
-
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 

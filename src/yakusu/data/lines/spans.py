@@ -30,7 +30,9 @@ from yakusu.errors import DataError
 _TAG = regex.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
-_BBCODE = regex.compile(r"\[(?P<end>/?)(?P<name>[A-Za-z][\w-]*|\*)(?:[=\s][^\[\]\n]*?)?(?P<alone>/?)\]")
+_BBCODE = regex.compile(
+    r"\[(?P<end>/?)(?P<name>[A-Za-z][\w-]*|\*)(?:[=\s][^\[\]\n]*?)?(?P<alone>/?)\]"
+)
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
 _VOID_BBCODE = frozenset(("br", "hr", "lb", "rb", "*"))
 _BREAKS = re.compile(
