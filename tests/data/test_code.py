@@ -61,6 +61,8 @@ WITH_TOKENS = [
     "‹max_len›, ‹_private_x›, ‹rowCount›, ‹userID›, ‹IllegalStateException›, ‹a::b()›, ‹obj.run()›",
     "‹LM317-T3X9›, ‹i7-9700K›, ‹PO-88213›, ‹KB4023057›, ‹9f86d081884c7d65›, ‹0xDEADBEEF›",
     "‹@mia.k›, ‹#release›, ‹#1a2b3c›, ‹--no-color›, ‹--out=x›",
+    "‹:attribute›, '‹:max›' and at ‹~/.config/x›, ‹C:\\My Files\\x y\\a.ini›, ‹/a1/{id}/b?n=1›",
+    "‹@web/core@1.2.0›, ‹java.util.List›, order ‹#B-204›, use ‹--help› or ‹--top-k›",
     "型番‹X7B-2203›の‹main.py›を開く",
 ]  # fmt: skip
 PROSE = [

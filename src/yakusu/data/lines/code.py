@@ -62,9 +62,9 @@ _PLAIN_NAMES = "|".join(  # of BBCode
     (
         *("url", "img", "colou?r", "size", "font", "bgcolor", "fgcolor", "quote", "list", "li"),
         *("ul", "ol", "table", "tr", "td", "th", "cell", "center", "left", "right", "fill"),
-        *("indent", "justify", "email", "spoiler", "sub", "sup", "strike", "del", "ins", "pre", "hr"),
-        *("br", "lb", "rb", "wave", "shake", "rainbow", "tornado", "pulse", "fade", "youtube"),
-        *("video", "code", "codeblock", "icode", "kbd", "h[1-6]", r"\*"),
+        *("indent", "justify", "email", "spoiler", "sub", "sup", "strike", "del", "ins", "pre"),
+        *("hr", "br", "lb", "rb", "wave", "shake", "rainbow", "tornado", "pulse", "fade"),
+        *("youtube", "video", "code", "codeblock", "icode", "kbd", "h[1-6]", r"\*"),
     )
 )  # fmt: skip
 
@@ -225,6 +225,12 @@ CODE_RULES = (
         rf"(?<!{_LETTER}|:):(?:[A-Za-z][A-Za-z0-9_+-]*|[+-]1):(?!{_LETTER}|:)",
     ),
     _rule(
+        "colon",
+        "names after a colon that nothing precedes: Laravel",
+        ":attribute  :max_size",
+        r"(?<![^\s(\"'“„«])(?<![:;,.!?]\s):[a-z][a-z_]{2,}+(?![\w:=])",
+    ),
+    _rule(
         "square",
         "references in square brackets",
         "[[x]]  [%key:a::b%]",
@@ -249,14 +255,15 @@ CODE_RULES = (
         "handle",
         "handles, packages and annotations",
         "@anna  @anna_m  @scope/package  @Override",
-        rf"(?<![\w.@/+$%-])@(?![0-9]){_LETTER}++(?:[./-]{_LETTER}++)*+(?!@)",
+        rf"(?<![\w.@/+$%-])@(?![0-9]){_LETTER}++(?:[./-]{_LETTER}++)*+"
+        r"(?:@[0-9][\w.-]*+(?<!\.))?+(?!@)",
     ),
     _rule(
         "hashtag",
         "hashtags and colours",
         "#opensource  #東京  #ff8800",
         r"(?<![\w&/\#])\#(?=[0-9]*+[A-Fa-f])(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})(?!\w)",
-        r"(?<![\w&/\#])\#\p{L}\w*+",
+        r"(?<![\w&/\#])\#\p{L}\w*+(?:-[0-9]++)*+",
     ),
     _rule(
         "file",
@@ -264,12 +271,13 @@ CODE_RULES = (
         r"README.md  src/main.c  *.txt  .env  ./run.sh  ~/notes  /usr/bin/env  C:\Users\x",
         r"\\\\[\w$-]++(?:\\[\w$.-]++)++",
         rf"\*\.(?i:{_EXTENSIONS}){_END}",
-        r"(?<![\w./<~])/[\w.+@%${}-]{2,}+(?:/[\w.+@%${}-]*[\w%$}])++/?",
-        r"(?<![\w./<])(?:~|\.\.?)/[\w+@%${}-][\w.+@%${}/-]*(?<![./])",
+        r"(?<![\w./<~])/[\w.+@%${}-]{2,}+(?:/[\w.+@%${}-]*[\w%$}])++/?(?:\?[\w=&%{}+-]++)?",
+        r"(?<![\w./<])(?:~|\.\.?)/\.?[\w+@%${}-][\w.+@%${}/-]*(?<![./])",
         rf"(?<![\w.)])\.(?:env|git(?:ignore|attributes|modules)|bash(?:rc|_profile)|profile|zshrc|"
         rf"npmrc|vimrc|htaccess|editorconfig|dockerignore){_END}",
         words=(
-            r"[A-Za-z]:\\(?:[^\s\"<>|*?:,;()\\.]|\\|\.(?=\w))++",
+            r"[A-Za-z]:\\(?:[^\s\"<>|*?:,;()\\]++(?:[ ][^\s\"<>|*?:,;\\]++){0,2}\\)*+"
+            r"(?:[^\s\"<>|*?:,;()\\.]|\\|\.(?=\w))++",
             rf"(?<![./@+~-])(?:(?:{_LETTER}|[+~-])++/)*+(?:(?:{_LETTER}|[+-])++"
             rf"(?:(?:\.(?:{_LETTER}|[+-])++)*?\.(?i:{_EXTENSIONS})|(?<=[\w+-]{{3}})\.[ch]))"
             rf"(?!{_LETTER}|-|[./]\w)",
@@ -290,7 +298,8 @@ CODE_RULES = (
             rf"[a-z]{{3,}}+(?:[A-Z][a-z0-9]++)*+(?:ID|URL|URI|IP|API|HTML|XML|JSON|CSS|UUID|SQL){_END}",
             rf"(?:is|to|on|my|ui|db|id|as|by)(?:[A-Z][a-z0-9]++)+{_END}",
             rf"[A-Z][a-z0-9]++(?:[A-Z][a-z0-9]++){{2,}}+{_END}",
-            rf"(?<![.@-])[a-z][a-z0-9]++(?:\.[a-z][a-z0-9]++){{2,}}+{_END}",
+            rf"(?<![.@-])[a-z][a-z0-9]++(?:(?:\.[a-z][a-z0-9]++){{2,}}+|(?:\.[a-z][a-z0-9]++)++"
+            rf"\.[A-Z][A-Za-z0-9]++){_END}",
         ),
     ),
     _rule(
@@ -334,8 +343,8 @@ CODE_RULES = (
     _rule(
         "option",
         "options of commands",
-        "--dry-run  --beam=4",
-        r"(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
+        "--help  --dry-run  --beam=4",
+        r"(?<!\S)--[a-z]{3,}+(?!\w|[-=]\w)|(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
     ),
 )
 
