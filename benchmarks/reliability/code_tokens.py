@@ -30,6 +30,7 @@ PROSE = frozenset(
         "einemAbschluss",
         "seinMandat",
         "theForces",
+        "--wie",
         "[S]",
     ]
 )
