@@ -11,9 +11,11 @@ _PROTECT = {"protect": Shown("Regular expression of text to copy. Repeatable.", 
 _ONE_SENTENCE = {"one_sentence_per_line": Shown("Do not divide lines.")}
 
 
-def _no_protect(panel: str | None) -> dict[str, Any]:
-    shown = Shown("Treat placeholders, tags and addresses as ordinary text.", panel=panel)
-    return {"no_protect": flag("--no-protect", shown)}
+def _less_protected(panel: str | None) -> dict[str, Any]:
+    none = Shown("Treat placeholders, tags and addresses as ordinary text.", panel=panel)
+    rule = Shown("The same for what one rule finds. Repeatable.", "RULE", panel)
+    no_protect = flag("--no-protect", none)
+    return {"no_protect": no_protect, **options_of(TextConfig, {"unprotect": rule})}
 
 
 def _text_config(values: dict[str, Any]) -> TextConfig:
@@ -26,7 +28,7 @@ takes_text_options = grouped(
     "text",
     {
         **options_of(TextConfig, _TO | _GLOSSARY | _PROTECT),
-        **_no_protect("Text processing"),
+        **_less_protected("Text processing"),
         **options_of(TextConfig, _ONE_SENTENCE),
     },
     _text_config,
@@ -36,7 +38,7 @@ takes_reading_options = grouped(
     "text",
     {
         **options_of(TextConfig, _TO | _PROTECT),
-        **_no_protect(None),
+        **_less_protected(None),
         **options_of(TextConfig, _ONE_SENTENCE),
     },
     _text_config,

@@ -22,7 +22,6 @@ from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import canonical, listed_codes, same_language
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
-from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
@@ -88,7 +87,7 @@ class Translator:
             raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
         glossary = Glossary(())
         if text.glossary:
-            protected = SpanFinder(text.protect, builtin=text.builtin_spans)
+            protected = text.span_finder()
             glossary = Glossary.read(text.glossary, languages=self.languages, protected=protected)
         longest = min(max_source_tokens, decoder.max_length), decoder.max_length
         self._planner = Planner(
@@ -199,7 +198,7 @@ class Translator:
         text = text.model_copy(update=kept) if text else own.text_config
         glossary = own.glossary
         if terms is not None:
-            glossary = Glossary.of(terms, SpanFinder(text.protect, builtin=text.builtin_spans))
+            glossary = Glossary.of(terms, text.span_finder())
         other._planner = own.with_settings(search or self.search, text, glossary)
         return other
 

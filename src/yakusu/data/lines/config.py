@@ -4,7 +4,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from yakusu.config import Config
+from yakusu.config import Config, did_you_mean
+from yakusu.data.lines.code import CODE_RULES
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.errors import DataError
 
 
 class TextConfig(Config):
@@ -14,7 +17,8 @@ class TextConfig(Config):
         to: Code of the target language; "": the model's default. Required if the model has several
             target languages and no default.
         protect: Regular expressions of further text to copy; a string is a single one.
-        builtin_spans: Copy placeholders, tags, entities and addresses.
+        builtin_spans: Copy placeholders, tags, addresses and other code-like tokens.
+        unprotect: Names of `CODE_RULES` that do not apply; a string is a single one.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
@@ -23,10 +27,30 @@ class TextConfig(Config):
     to: str = ""
     protect: tuple[str, ...] = Field((), strict=False)  # lists, too
     builtin_spans: bool = True
+    unprotect: tuple[str, ...] = Field((), strict=False)
     one_sentence_per_line: bool = False
     glossary: str = ""
 
-    @field_validator("protect", mode="before")
+    def span_finder(self, *first: str) -> SpanFinder:
+        """A finder of what is copied; the expressions of `first` take precedence.
+
+        Raises:
+            DataError: An expression is not valid.
+        """
+        return SpanFinder(
+            (*first, *self.protect), builtin=self.builtin_spans, unprotect=self.unprotect
+        )
+
+    @field_validator("protect", "unprotect", mode="before")
     @classmethod
     def _accept_string(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
+
+    @field_validator("unprotect")
+    @classmethod
+    def _check_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        known = [rule.name for rule in CODE_RULES]
+        for name in value:
+            if name not in known:
+                raise DataError(f"there is no rule '{name}': {did_you_mean(name, known)}")
+        return value

@@ -1,26 +1,23 @@
-r"""Protected spans: the parts of a text that a translation must contain unchanged.
+"""Protected spans: the parts of a text that a translation must contain unchanged.
 
-    placeholders    {name}  {0:.2f}  {{x}}  ${x}  $VAR  %s  %(n)d  %1$s  %%  %VAR%  :name:  @:key
-    tags            <b>  </b>  <br/>  <0>  <!-- note -->      entities    &nbsp;  &#233;
-    addresses       https://example.org/a?b=c  www.example.org  anna@example.org
-    code            `make test`  and line breaks and tabs written as \n and \t
+    Call {name} at <b>9:30</b>   ->   {name}, <b> and </b>
 
-and everything that the patterns of a user match. A tag that begins or ends a pair, such as
-<b>Anna</b>, is of kind "opening" or "closing"; every other span is "whole".
+These are the code-like tokens that `CODE_RULES` find, and everything that the patterns of a user
+match. A tag that begins or ends a pair, such as <b>Anna</b> and [b]Anna[/b], is of kind "opening"
+or "closing"; every other span is "whole".
 """
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import accumulate, chain, pairwise
 from typing import Literal
 
 import regex
 
+from yakusu.data.lines.code import CODE_HINT, QUOTED_VALUE, code_pattern
 from yakusu.data.lines.private_use import (
-    MARK_RANGE,
     MARKS,
     is_break,
     is_closing,
@@ -28,60 +25,23 @@ from yakusu.data.lines.private_use import (
     is_opening,
     number_of,
 )
-from yakusu.data.lines.words import UNSPACED
 from yakusu.errors import DataError
 
-# What may follow addresses and placeholders without a space: https://example.orgを見て、%s人
-_FOREIGN = rf"{UNSPACED}\p{{Hangul}}、。，．！？；：（）「」『』【】《》“”„«»…{MARK_RANGE}"
-_LETTER = rf"[^\W{_FOREIGN}]"  # a letter or digit of another script, or an underscore
-_IN_PATH = rf"[^\s<>\"`()\[\]{_FOREIGN}]"
-_LAST = rf"[^\s<>\"`'.,;:!?()\[\]{{}}{_FOREIGN}]"  # punctuation after it belongs to the sentence
-_BRACKETS = rf"\({_IN_PATH}*\)|\[{_IN_PATH}*\]"
-_PATH = rf"(?:{_IN_PATH}|{_BRACKETS})*(?:{_LAST}|{_BRACKETS})"
-_DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu"
-_NAME = r"[\p{L}_][\p{L}\p{N}_]*"
-_FIELD = rf"(?:{_NAME}|[0-9]+)?(?:\.{_NAME}|\[[^\[\]{{}}\s]*\])*+"  # of str.format
-_WIDTH = r"[0-9]*+(?:\.[0-9]++)?"
-# Of ICU, four deep: recursion would take quadratic time.
-_BRANCHES = r"[^{}]*+"
-for _ in range(4):
-    _BRANCHES = rf"(?:[^{{}}]++|\{{{_BRANCHES}\}})*+"
-_QUOTED = r"=\s*(?:\"[^\"]*+\"|'[^']*+')"  # the value of an attribute
-_PATTERNS = (
-    # Numbered tags, such as <0>, and tags with < or > in an attribute; others are below.
-    r"</?[0-9]{1,3}\s?/?>",
-    rf"<[A-Za-z](?:{_QUOTED}|[^<>]){{0,2000}}+>",
-    # Addresses
-    rf"(?:(?i:https?|ftps?|file|wss?)://|(?<!{_LETTER})(?i:www\.|mailto:)){_PATH}",
-    rf"(?<!{_LETTER}|[.+-])(?:{_LETTER}|[.+-])++@(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}[A-Za-z]{{2,}}",
-    rf"(?<!{_LETTER}|[.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}(?i:{_DOMAINS})(?:/(?:{_PATH})?)?"
-    rf"(?!{_LETTER}|-)",
-    # Markup
-    r"<!--(?:[^<-]++|-(?!->)|<(?!!--))*+-->|<[A-Za-z/!?][^<>]*>",
-    r"&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);",
-    r"(?<!`)(?<ticks>`{1,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
-    r"\\[nrt](?![a-z])",
-    # Placeholders of templates, str.format, ICU, shells, printf, vue-i18n and emoji
-    r"%%|\$?\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
-    rf"\{{\s*{_FIELD}\s*(?:![rsa])?(?::(?:[^{{}}\n]|\{{{_FIELD}\}})*|,[^{{}}\n]*)?\}}",
-    rf"\{{\s*{_NAME}\s*,\s*(?:plural|select|selectordinal)\s*,"
-    rf"{_BRANCHES}\}}",
-    r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Z][A-Z0-9_]*%",
-    r"(?:@(?:\.[a-z]+)?:)?\{'[^'{}\n]*'\}|@(?:\.[a-z]+)?:(?:\([\w.]+\)|[A-Za-z_]\w*(?:\.\w+)*)",
-    rf"%(?:\([^()\s]+\)|[0-9]+\$)[-+\#0 ]*+{_WIDTH}[A-Za-z@]",
-    rf"%[-+\#0]*+{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@](?!{_LETTER})",
-    rf"(?<!{_LETTER}|:):(?:[A-Za-z][A-Za-z0-9_+-]*|[+-]1):(?!{_LETTER}|:)",
-)
-# Every text with a match of a built-in pattern has a match of this one, which is faster.
-_HINT = re.compile(rf"[<&`{{$%@:\\{MARK_RANGE}]|(?i:www\.|\.(?:{_DOMAINS}))")
 _TAG = regex.compile(
-    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{_QUOTED}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
+    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
+)
+_BBCODE = regex.compile(
+    r"\[(?P<end>/?)(?P<name>[A-Za-z][\w-]*|\*)(?:[=\s][^\[\]\n]*?)?(?P<alone>/?)\]"
 )
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
+_VOID_BBCODE = frozenset(("br", "hr", "lb", "rb", "*"))
 _BREAKS = re.compile(
     "address|article|aside|blockquote|body|br|caption|center|dd|details|dialog|dir|div|dl|dt|"
     "fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|html|legend|li|main|menu|"
     "nav|ol|optgroup|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"
+)
+_BREAKS_BBCODE = re.compile(
+    r"br|hr|p|center|left|right|fill|justify|indent|ul|ol|li|list|\*|table|tr|td|th|cell|quote|h[1-6]"
 )
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
@@ -119,15 +79,22 @@ class SpanFinder:
         protect: Regular expressions of further spans. Of two spans that begin at the same place,
             theirs takes precedence over a built-in one, and that of an earlier expression over that
             of a later one. Marks of documents are always protected.
-        builtin: Whether the built-in patterns apply.
+        builtin: Whether the built-in rules apply.
+        unprotect: Names of built-in rules that do not apply.
 
     Raises:
         DataError: An expression is not valid.
     """
 
-    def __init__(self, protect: Sequence[str] = (), *, builtin: bool = True) -> None:
+    def __init__(
+        self,
+        protect: Sequence[str] = (),
+        *,
+        builtin: bool = True,
+        unprotect: Collection[str] = (),
+    ) -> None:
         self._protected = [regex.compile(MARKS), *map(_compiled, protect)]
-        self._builtin = builtin
+        self._builtin, self._without = builtin, frozenset(unprotect)
 
     def find(self, text: str) -> list[Span]:
         """The spans of a text, in order, without overlaps; pairs of tags are nested."""
@@ -144,14 +111,9 @@ class SpanFinder:
 
     def _find(self, text: str) -> list[Span]:
         patterns = list(self._protected)
-        if self._builtin and _HINT.search(text):
-            patterns.append(_builtin_pattern())
+        if self._builtin and CODE_HINT.search(text):
+            patterns.append(code_pattern(self._without))
         return [Span(m.start(), m.end(), m[0]) for m in _matches(patterns, text)]
-
-
-@cache
-def _builtin_pattern() -> "regex.Pattern[str]":  # compiled when first needed: it takes 15 ms
-    return regex.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
 
 
 def _compiled(pattern: str) -> "regex.Pattern[str]":
@@ -219,6 +181,12 @@ def _tag(text: str) -> tuple[str, SpanKind]:
             return f"mark {number_of(text)}", "opening" if is_opening(text) else "closing"
     elif (tag := _TAG.fullmatch(text)) and not tag["alone"] and tag["name"].lower() not in _VOID:
         return tag["name"].lower(), "closing" if tag["end"] else "opening"
+    elif (
+        (tag := _BBCODE.fullmatch(text))
+        and not tag["alone"]
+        and tag["name"].lower() not in _VOID_BBCODE
+    ):
+        return f"[{tag['name'].lower()}", "closing" if tag["end"] else "opening"
     return "", "whole"
 
 
@@ -229,7 +197,8 @@ def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
 
 def has_end_of_pair(text: str) -> bool:
     """Whether a span contains a tag that may begin or end a pair."""
-    parts = chain(filter(is_mark, text), (found[0] for found in _TAG.finditer(text)))
+    tags = chain(_TAG.finditer(text), _BBCODE.finditer(text))
+    parts = chain(filter(is_mark, text), (found[0] for found in tags))
     return any(_tag(part)[1] != "whole" for part in parts)
 
 
@@ -258,8 +227,10 @@ def breaks(text: str) -> bool:
         return is_break(text[0])
     if text in _ESCAPES:
         return True
-    tag = _TAG.fullmatch(text)
-    return bool(tag and _BREAKS.fullmatch(tag["name"].lower()))
+    for tag, names in ((_TAG.fullmatch(text), _BREAKS), (_BBCODE.fullmatch(text), _BREAKS_BBCODE)):
+        if tag:
+            return bool(names.fullmatch(tag["name"].lower()))
+    return False
 
 
 def merged(spans: Sequence[Span], text: str) -> list[Span]:

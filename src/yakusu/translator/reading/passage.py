@@ -39,7 +39,7 @@ from yakusu.data.lines.private_use import (
     loose_place,
 )
 from yakusu.data.lines.sentences import clauses, split
-from yakusu.data.lines.spans import Span, SpanFinder, breaks, merged, with_breaks
+from yakusu.data.lines.spans import Span, breaks, merged, with_breaks
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import with_unseen
 from yakusu.data.lines.words import has_letter
@@ -154,7 +154,7 @@ class PassageReader:
     ) -> None:
         if "" in config.protect:
             raise DataError("a regular expression to protect is empty: remove --protect ''")
-        self._finder = SpanFinder([RESERVED.pattern, *config.protect], builtin=config.builtin_spans)
+        self._finder = config.span_finder(RESERVED.pattern)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
         self._glossary = glossary

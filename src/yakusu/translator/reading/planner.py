@@ -14,7 +14,6 @@ from yakusu.data.files.text import Pair
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import IS_SLOT, RESERVED, SLOTS
-from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
@@ -93,7 +92,7 @@ class Planner:
     def _set_text(self, text: TextConfig, glossary: Glossary) -> None:
         self.constraints.check_terms(glossary.terms, text.glossary or "the glossary")
         self.text_config, self.glossary = text, glossary
-        self._finder = SpanFinder(text.protect, builtin=text.builtin_spans)
+        self._finder = text.span_finder()
         self._reader = PassageReader(
             text,
             language=self._language,
