@@ -118,16 +118,16 @@ def _with_equal(
     origins: Mapping[int, int],
     cuts: Collection[int],
 ) -> dict[int, int]:
-    """Link cut words, and numbers and punctuation without links, to equal units.
+    """Link equal units if they are cut words, numbers or punctuation.
 
     A unit of the translation that is already linked to an equal one keeps its link.
     """
-    found, linked = dict(origins), {*origins.values()}
+    found = dict(origins)
     kept = {i for j, i in origins.items() if sources[i] == targets[j]}
     wanted = [
         i
         for i, own in enumerate(sources)
-        if i not in kept and (i in cuts or (i not in linked and not any(map(str.isalpha, own))))
+        if i not in kept and (i in cuts or not any(map(str.isalpha, own)))
     ]
     texts = {sources[i] for i in wanted}
     free = defaultdict[str, deque[int]](deque)
