@@ -4,9 +4,9 @@
 
 The plain text of a line has neither tags nor spans: a pair of tags is removed and its place is
 remembered, and every other span becomes a private-use character, P. Of the white space on both
-sides of tags, only the first is read: "You have <0></0> three" is "You have three". The segments are sentences, or
-parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a segment and stays
-where it is.
+sides of tags, only the first is read: "You have <0></0> three" is "You have three". The segments
+are sentences, or parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a
+segment and stays where it is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -322,7 +322,7 @@ def _without_spaces(text: str, tags: Sequence[tuple[int, Span]]) -> str:
             cuts = [run.start(), *positions[first:last], run.end()]
             spaces = [text[a:b] for a, b in pairwise(cuts)]
             kinds = [tag.kind for _, tag in tags[first:last]]
-            is_attached = _PAIRED in pairwise(kinds) and (
+            is_attached = any(pair == _PAIRED for pair in pairwise(kinds)) and (
                 (not spaces[-1] and run.start() > 0 and _AFTER_ATTACHED.match(text, run.end()))
                 or (not spaces[0] and run.end() < len(text) and text[run.start() - 1] in "([{")
             )

@@ -16,7 +16,7 @@ from typing import Literal
 
 import regex
 
-from yakusu.translator.writing.parts import Parts, Place
+from yakusu.translator.writing.parts import Extent, Parts
 from yakusu.translator.writing.tag_pairs import TagPair
 
 _PUNCTUATION = regex.compile(r"\p{P}+")
@@ -48,7 +48,7 @@ class Line:
     """
 
     text: str
-    places: Sequence[Place]
+    places: Sequence[Extent]
     pairs: Sequence[TagPair]
 
     def gap(self, number: int) -> str:

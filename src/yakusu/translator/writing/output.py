@@ -150,8 +150,8 @@ def _links(passage: Passage, outputs: Sequence[Output]) -> Iterator[Link]:
     What is kept is linked to itself, and so are the units of a segment that is its own translation.
     """
     n_source = n_target = 0
-    made, waiting = _texts(passage, outputs), iter(outputs)
-    for segment, text in zip(passage.segments, made, strict=True):
+    waiting = iter(outputs)
+    for segment in passage.segments:
         before, after = len(units(segment.before)), len(units(segment.after))
         yield from ((n_source + k, n_target + k) for k in range(before))
         n_source, n_target = n_source + before, n_target + before

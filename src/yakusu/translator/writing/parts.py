@@ -21,7 +21,7 @@ from itertools import accumulate, chain, count, pairwise
 
 import regex
 
-Place = tuple[int, int]  # where a unit or a part of one begins, and where it ends
+Extent = tuple[int, int]  # where a unit or a part of one begins, and where it ends
 _Stretch = tuple[int, int, int]  # a unit of the translation; its first character, and the end
 _Linked = tuple[_Stretch, int]  # a stretch, and the part of the word to which it is linked
 
@@ -36,17 +36,17 @@ class Parts:
         origins: The part of the source to which each part of the translation is linked.
     """
 
-    sources: list[Place]
-    targets: list[Place]
+    sources: list[Extent]
+    targets: list[Extent]
     origins: dict[int, int]
 
 
 def divided(
     source: str,
     text: str,
-    places: tuple[Sequence[Place], Sequence[Place]],
+    places: tuple[Sequence[Extent], Sequence[Extent]],
     origins: Mapping[int, int],
-    tags: Sequence[Place],
+    tags: Sequence[Extent],
 ) -> Parts:
     """Divide the words of a line and of its translation at the tags inside them.
 
@@ -67,7 +67,7 @@ def divided(
     )
     if not cuts:
         return Parts([*of_source], [*of_text], linked)
-    sources, first = list[Place](), list[int]()  # the first part of each unit
+    sources, first = list[Extent](), list[int]()  # the first part of each unit
     for i, (start, end) in enumerate(of_source):
         first.append(len(sources))
         sources += pairwise([start, *cuts.get(i, ()), end])
@@ -79,7 +79,7 @@ def divided(
         for i in {_last_before(of_source, begin + 1), _last_before(of_source, end)}:
             if i in words and begin < end:
                 words[i].enclose(begin, end)
-    pieces: dict[int, list[tuple[Place, int]]] = {}  # of the units that are linked to cut words
+    pieces: dict[int, list[tuple[Extent, int]]] = {}  # of the units that are linked to cut words
     targets_of = defaultdict[int, list[int]](list)
     for j, i in sorted(linked.items()):
         if i in words:
@@ -97,7 +97,7 @@ def divided(
     return made
 
 
-def _cuts(places: Sequence[Place], positions: Sequence[int]) -> dict[int, list[int]]:
+def _cuts(places: Sequence[Extent], positions: Sequence[int]) -> dict[int, list[int]]:
     """The positions inside each unit, of those that have any."""
     cuts: dict[int, list[int]] = {}
     for position in positions:
@@ -107,7 +107,7 @@ def _cuts(places: Sequence[Place], positions: Sequence[int]) -> dict[int, list[i
     return cuts
 
 
-def _last_before(places: Sequence[Place], position: int) -> int:
+def _last_before(places: Sequence[Extent], position: int) -> int:
     """The last unit that begins before a position; -1: none."""
     return bisect_left(places, (position, 0)) - 1
 
@@ -118,16 +118,16 @@ def _with_equal(
     origins: Mapping[int, int],
     cuts: Collection[int],
 ) -> dict[int, int]:
-    """Link cut words, and numbers and punctuation without links, to equal units.
+    """Link equal units if they are cut words, numbers or punctuation.
 
     A unit of the translation that is already linked to an equal one keeps its link.
     """
-    found, linked = dict(origins), {*origins.values()}
+    found = dict(origins)
     kept = {i for j, i in origins.items() if sources[i] == targets[j]}
     wanted = [
         i
         for i, own in enumerate(sources)
-        if i not in kept and (i in cuts or (i not in linked and not any(map(str.isalpha, own))))
+        if i not in kept and (i in cuts or not any(map(str.isalpha, own)))
     ]
     texts = {sources[i] for i in wanted}
     free = defaultdict[str, deque[int]](deque)
@@ -157,7 +157,7 @@ class _Word:
     first: int
     starts: list[int]
     texts: list[str]
-    pairs: list[Place] = field(default_factory=list)
+    pairs: list[Extent] = field(default_factory=list)
 
     def enclose(self, begin: int, end: int) -> None:
         """Add a pair of tags at two positions of the line."""
@@ -165,7 +165,7 @@ class _Word:
         if 0 < last - first < len(self.starts):
             self.pairs.append((first, last))
 
-    def pieces(self, units: Mapping[int, tuple[int, str]]) -> dict[int, list[tuple[Place, int]]]:
+    def pieces(self, units: Mapping[int, tuple[int, str]]) -> dict[int, list[tuple[Extent, int]]]:
         """The parts of the units of the translation that are linked to the word.
 
         Args:
@@ -181,7 +181,7 @@ class _Word:
             found = [((j, 0, len(own)), self._bare(0, len(lengths))) for j, own in clusters.items()]
         else:
             found = self._similar(clusters) or self._every(clusters)
-        made = defaultdict[int, list[tuple[Place, int]]](list)
+        made = defaultdict[int, list[tuple[Extent, int]]](list)
         for (j, first, last), part in sorted(found):
             begin = units[j][0] + len("".join(clusters[j][:first]))
             place = begin, begin + len("".join(clusters[j][first:last]))
@@ -203,7 +203,7 @@ class _Word:
             Nothing if a pair would enclose nothing.
         """
         parts = [[c.casefold() for c in regex.findall(r"\X", text)] for text in self.texts]
-        found, rest = list[_Linked](), list[tuple[Place, _Stretch]]()
+        found, rest = list[_Linked](), list[tuple[Extent, _Stretch]]()
         for j, own in clusters.items():
             folded = [cluster.casefold() for cluster in own]
             for place, (first, last), is_equal in _matches(parts, folded, (0, len(parts))):
@@ -213,7 +213,7 @@ class _Word:
                     rest.append((place, (j, first, last)))
         common = {part for _, part in found}
         waiting = [(a, b) for a, b in self.pairs if common.isdisjoint(range(a, b))]
-        served = set[Place]()
+        served = set[Extent]()
         for (low, high), stretch in rest:
             own_pairs = [(a, b) for a, b in waiting if a < high and low < b]
             served.update(own_pairs)
@@ -232,8 +232,8 @@ class _Word:
 
 
 def _matches(
-    parts: Sequence[list[str]], own: list[str], place: Place
-) -> Iterator[tuple[Place, Place, bool]]:
+    parts: Sequence[list[str]], own: list[str], place: Extent
+) -> Iterator[tuple[Extent, Extent, bool]]:
     """Match parts of a word with the characters of a unit.
 
     Args:
@@ -276,10 +276,10 @@ def _one_each(clusters: Sequence[str]) -> str:
 
 
 def _shares(
-    low: int, high: int, stretches: Sequence[_Stretch], pairs: Sequence[Place]
+    low: int, high: int, stretches: Sequence[_Stretch], pairs: Sequence[Extent]
 ) -> Iterator[_Linked]:
     """Divide stretches of a translation among the pairs within the parts low to high - 1."""
-    outer, end = list[Place](), low
+    outer, end = list[Extent](), low
     for a, b in sorted({*pairs} - {(low, high)}, key=lambda pair: (pair[0], -pair[1])):
         if low <= a and end <= a and b <= high:
             outer.append((a, b))

@@ -18,7 +18,7 @@ from yakusu.data.lines.private_use import BREAKS, PLACE
 from yakusu.data.lines.spans import Span
 from yakusu.data.lines.words import UNSPACED
 from yakusu.translator.writing.gaps import Line, written
-from yakusu.translator.writing.parts import Place, divided
+from yakusu.translator.writing.parts import Extent, divided
 from yakusu.translator.writing.tag_pairs import Links, TagPair
 
 # A place, a character of a script without spaces, a word, any other character. A character may have
@@ -38,7 +38,7 @@ _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 _WORD_OR_SYMBOL = regex.compile(r"[^\p{P}\s]")
 
 
-def units(text: str) -> list[Place]:
+def units(text: str) -> list[Extent]:
     """Where each unit of a text begins and ends."""
     return [match.span() for match in _UNIT.finditer(text)]
 
@@ -191,7 +191,7 @@ def _placed(
 
 
 def _same(
-    source: str, text: str, places: tuple[Sequence[Place], Sequence[Place]]
+    source: str, text: str, places: tuple[Sequence[Extent], Sequence[Extent]]
 ) -> dict[int, int]:
     """The unit of each place of a translation, and that of the same place in the source."""
     of_source = {source[slice(*own)]: i for i, own in enumerate(places[0])}
@@ -199,9 +199,9 @@ def _same(
     return {j: of_source[own] for own, j in of_text.items() if PLACE.match(own)}
 
 
-def _ends(tags: Sequence[tuple[int, Span]]) -> list[Place]:
+def _ends(tags: Sequence[tuple[int, Span]]) -> list[Extent]:
     """Where each pair begins and ends, the outer before the inner."""
-    found, waiting = list[Place](), list[int]()
+    found, waiting = list[Extent](), list[int]()
     for position, tag in tags:
         if tag.kind == "opening":
             waiting.append(len(found))
@@ -212,7 +212,9 @@ def _ends(tags: Sequence[tuple[int, Span]]) -> list[Place]:
     return found
 
 
-def _pairs(tags: Sequence[tuple[int, Span]], places: Sequence[Place], source: str) -> list[TagPair]:
+def _pairs(
+    tags: Sequence[tuple[int, Span]], places: Sequence[Extent], source: str
+) -> list[TagPair]:
     """The outermost pairs of a source, given where each of its units begins and ends."""
     starts = [*(start for start, _ in places), len(source)]
     is_word = (bool(_WORD_OR_SYMBOL.search(source, *place)) for place in places)
