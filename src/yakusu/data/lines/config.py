@@ -15,6 +15,8 @@ class TextConfig(Config):
             target languages and no default.
         protect: Regular expressions of further text to copy; a string is a single one.
         builtin_spans: Copy placeholders, tags, entities and addresses.
+        capitals: Read sentences in capitals in sentence case, and write their translations in
+            capitals, unless there is a prefix, or a phrase to include or exclude.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
@@ -23,6 +25,7 @@ class TextConfig(Config):
     to: str = ""
     protect: tuple[str, ...] = Field((), strict=False)  # lists, too
     builtin_spans: bool = True
+    capitals: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""
 

@@ -9,13 +9,14 @@ where it is.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice, starmap
+from itertools import count, islice
 
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.casing import in_capitals, sentence_case
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import (
@@ -44,6 +45,7 @@ _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'
 _IS_LOOSE = regex.compile(rf"<.*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+", regex.DOTALL)
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
+_HAS_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
 _NO_TERMS = Glossary(())
 
 
@@ -53,10 +55,12 @@ class Segment:
 
     Attributes:
         before: White space and spans that stay in front of it.
-        text: What is translated; "": nothing.
+        text: What is translated, as the model reads it; "": nothing.
         after: White space and spans that stay behind it.
         continues: The sentence continues in the next segment.
         terms: The terms of the glossary that the text contains.
+        given: What is translated, as it was given, of the same length.
+        capitals: It is in capitals, which the translation must be, too.
     """
 
     before: str
@@ -64,6 +68,8 @@ class Segment:
     after: str
     continues: bool = False
     terms: tuple[Term, ...] = ()
+    given: str = ""
+    capitals: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,17 @@ class Passage:
 
     @property
     def plain(self) -> str:
-        """The plain text."""
+        """The plain text, as the model reads it."""
         return "".join(part.before + part.text + part.after for part in self.segments)
+
+    @property
+    def given(self) -> str:
+        """The plain text as it was given, in which tags are private-use characters, too."""
+        plain = "".join(part.before + part.given + part.after for part in self.segments)
+        text, end = "", 0
+        for (position, _), mark in zip(self.tags, self.marks, strict=True):
+            text, end = text + plain[end:position] + mark, position
+        return text + plain[end:]
 
     @property
     def kept(self) -> dict[str, str]:
@@ -111,6 +126,12 @@ class Passage:
         return [segment.text for segment in self.segments if segment.text]
 
 
+def without_capitals(passage: Passage) -> Passage:
+    """The same line, whose translation is written as the model writes it."""
+    segments = (replace(segment, capitals=False) for segment in passage.segments)
+    return replace(passage, segments=tuple(segments))
+
+
 class PassageReader:
     """Divides text into passages.
 
@@ -119,6 +140,7 @@ class PassageReader:
         language: Code of the source language, "" if unknown.
         covers: Whether training has seen all characters of a text.
         fits: Whether a text is at most as long as the longest that training has seen.
+        cost: The number of tokens of a word; see `sentence_case`.
         glossary: The terms that are translated even if training has not seen them.
 
     Raises:
@@ -132,6 +154,7 @@ class PassageReader:
         language: str,
         covers: Callable[[str], bool],
         fits: Callable[[str], bool],
+        cost: Callable[[str], float] | None = None,
         glossary: Glossary = _NO_TERMS,
     ) -> None:
         if "" in config.protect:
@@ -139,13 +162,19 @@ class PassageReader:
         self._finder = SpanFinder([RESERVED.pattern, *config.protect], builtin=config.builtin_spans)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
+        self._recases, self._cost = config.capitals, cost
         self._glossary = glossary
         # Quotation marks and dashes that training has not seen are read as ASCII.
         unseen = {c: ascii_ for c, ascii_ in _ASCII.items() if not covers(c) and covers(ascii_)}
         self._punctuation = str.maketrans(unseen)
 
     def read(
-        self, text: str, *, layout: Layout | None = None, whole: bool = False
+        self,
+        text: str,
+        *,
+        layout: Layout | None = None,
+        whole: bool = False,
+        recases: bool = True,
     ) -> list[Passage]:
         """The passages of a text, one for each line.
 
@@ -153,12 +182,14 @@ class PassageReader:
             text: One or several lines.
             layout: State after the previous lines of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
+            recases: Read sentences in capitals in sentence case, if the configuration says so.
         """
+        recases, divides = recases and self._recases, self._divides and not whole
         divide = (layout or Layout()).read if self._divides else _stripped
         lines = list(map(divide, text.splitlines(keepends=True) or [""]))
         found = self._finder.find_in_lines([body or before for before, body, _ in lines])
         return [
-            self._passage(line, spans, whole=whole or not self._divides)
+            self._passage(line, spans, whole=not divides, recases=recases)
             if line[1]
             else Passage(line[0], (), line[2])
             for line, spans in zip(lines, found, strict=True)
@@ -174,7 +205,7 @@ class PassageReader:
             The pair, and the text of each private-use character.
         """
         source, target = pair
-        passages = self.read(source, whole=True)
+        passages = self.read(source, whole=True, recases=False)
         if len(passages) != 1 or not passages[0].texts:
             return pair, {}
         passage, segment = passages[0], passages[0].segments[0]
@@ -190,60 +221,148 @@ class PassageReader:
         return (segment.text, target[len(before) : len(target) - len(after)]), passage.spans
 
     def _passage(
-        self, line: tuple[str, str, str], of_line: Sequence[Span], *, whole: bool
+        self, line: tuple[str, str, str], of_line: Sequence[Span], *, whole: bool, recases: bool
     ) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)
-        plain, spans, terms, tags, end = "", dict[str, str](), dict[str, str](), [], 0
         known = body.translate(self._punctuation)
-        found = with_unseen(known, protected, self._covers, glossary=self._glossary)
+        cased = self._recased(known, protected, whole=whole) if recases else known
+        found = with_unseen(cased, protected, self._covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, (), (), *counts)
-        for span in spans_of:
-            plain += known[end : span.start]
-            if span.kind in _PAIRED:
-                tags.append((len(plain), span))
-            else:
-                place = _place(span, len(spans))
-                plain += place
-                spans[place] = body[span.start : span.end]
-                if span.kind == "term":
-                    spans[place], terms[place] = span.text, spans[place]
-            end = span.end
-        plain += known[end:]
-        segments = tuple(starmap(self._segment, self._parts(plain, spans, whole=whole)))
+        plain = _Plain(spans_of)
+        spans, terms = dict[str, str](), dict[str, str]()
+        for place, span in plain.places:
+            spans[place] = body[span.start : span.end]
+            if span.kind == "term":
+                spans[place], terms[place] = span.text, spans[place]
+        texts = (plain.of(text) for text in (known, cased, body))
+        segments = tuple(self._segments(*texts, spans, whole=whole))
         unused = (place for place in map(firm_place, count()) if place not in spans)
+        tags = tuple(plain.tags)
         marks = tuple(islice(unused, len(tags)))
-        return Passage(before, segments, after, spans, tuple(tags), marks, *counts, terms)
+        return Passage(before, segments, after, spans, tags, marks, *counts, terms)
 
-    def _segment(self, text: str, continues: bool) -> Segment:
-        """A part of a plain text, without the ends that need no translation."""
-        if not has_letter(text):
-            return Segment(text, "", "")
-        before, own, after = _ENDS.fullmatch(text).groups()
-        terms = self._glossary.find(own) if self._glossary.terms else ()
-        return Segment(before, own, after, continues, terms)
+    def _recased(self, text: str, protected: Sequence[Span], *, whole: bool) -> str:
+        """A line whose sentences in capitals are in sentence case; its spans are unchanged."""
+        if not _HAS_CAPITALS.search(text):
+            return text
+        spans = merged(protected if whole else with_breaks(protected, text), text)
+        if len(spans) > MAX_PLACES:
+            return text
+        plain = _Plain(spans)
+        own = plain.of(text)
+        sentences = [own] if whole else split(own, self._language)
+        all_are = in_capitals(own)  # also those that are a single short word, such as STOP
+        cased = [
+            sentence_case(each, self._language, self._cost)
+            if in_capitals(each) or (all_are and each.isupper())
+            else each
+            for each in sentences
+        ]
+        return plain.restored("".join(cased), text)
+
+    def _segments(
+        self, known: str, cased: str, body: str, spans: Mapping[str, str], *, whole: bool
+    ) -> Iterator[Segment]:
+        """The parts of a plain text, without the ends that need no translation.
+
+        Args:
+            known: The text, with the punctuation that training has seen.
+            cased: The same with sentences in capitals in sentence case.
+            body: The text as it was given.
+            spans: The text of each private-use character.
+            whole: Do not divide it.
+        """
+        for part, continues in self._parts(known, cased, spans, whole=whole):
+            text, given = cased[part], body[part]
+            if not has_letter(text):
+                yield Segment(given, "", "")
+                continue
+            begin, last = _ENDS.fullmatch(text).span(2)
+            own = known[part][begin:last]
+            yield Segment(
+                text[:begin],
+                text[begin:last],
+                text[last:],
+                continues,
+                self._glossary.find(own) if self._glossary.terms else (),
+                given[begin:last],
+                capitals=own != text[begin:last],
+            )
 
     def _parts(
-        self, plain: str, spans: Mapping[str, str], *, whole: bool
-    ) -> list[tuple[str, bool]]:
-        """The sentences of a plain text; long ones are divided at clauses.
+        self, plain: str, cased: str, spans: Mapping[str, str], *, whole: bool
+    ) -> Iterator[tuple[slice, bool]]:
+        """Where the sentences of a plain text are; long ones are divided at clauses.
 
-        Returns:
-            The parts, and whether the sentence continues after each.
+        Args:
+            plain: The text.
+            cased: The text as the model reads it, of the same length.
+            spans: The text of each private-use character.
+            whole: Do not divide it.
+
+        Yields:
+            The place of each part, and whether the sentence continues after it.
         """
         if whole or not plain:
-            return [(plain, False)]
+            yield slice(0, len(plain)), False
+            return
         # Punctuation that training has not seen still ends sentences.
         readable = _INLINE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
-        parts, end = list[tuple[str, bool]](), 0
+        start = end = 0
         for sentence in split(readable, self._language):
-            *others, last = clauses(plain[end : end + len(sentence)], self._fits)
-            parts += [*((clause, True) for clause in others), (last, False)]
             end += len(sentence)
-        return parts
+            for part in clauses(cased[start:end], self._fits):
+                place = slice(start, start + len(part))
+                start = place.stop
+                yield place, start < end
+
+
+class _Plain:
+    """The plain text of a line: without tags of pairs, and with a character for each other span.
+
+    Args:
+        spans: The spans of the line, in order.
+
+    Attributes:
+        places: The private-use character for each span, except for tags of pairs.
+        tags: The tags of pairs, with their positions in the plain text.
+    """
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._marks: list[tuple[str, Span]] = []
+        self.places: list[tuple[str, Span]] = []
+        self.tags: list[tuple[int, Span]] = []
+        length = end = 0
+        for span in spans:
+            length += span.start - end
+            if span.kind in _PAIRED:
+                self.tags.append((length, span))
+                self._marks.append(("", span))
+            else:
+                self.places.append((_place(span, len(self.places)), span))
+                self._marks.append(self.places[-1])
+                length += 1
+            end = span.end
+
+    def of(self, text: str) -> str:
+        """The plain text of a line."""
+        plain, end = "", 0
+        for mark, span in self._marks:
+            plain, end = plain + text[end : span.start] + mark, span.end
+        return plain + text[end:]
+
+    def restored(self, plain: str, text: str) -> str:
+        """A plain text of the same length with the spans of a line."""
+        restored, at, end = "", 0, 0
+        for mark, span in self._marks:
+            size = span.start - end
+            restored += plain[at : at + size] + text[span.start : span.end]
+            at, end = at + size + len(mark), span.end
+        return restored + plain[at:]
 
 
 def _stripped(line: str) -> tuple[str, str, str]:

@@ -27,7 +27,7 @@ class Output:
         n_tokens: Number of tokens, including eos.
         links: Pairs (source unit, target unit); (): not requested, or the model has no attention.
         details: If they were requested.
-        is_source: The model generates no text, so the segment itself takes its place.
+        copied: The model generates no text, so the segment as given takes its place.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Output:
     n_tokens: int
     links: tuple[Link, ...] = ()
     details: Details | None = None
-    is_source: bool = False
+    copied: bool = False
 
 
 # Marks that end a sentence, and that training has not seen.
@@ -59,6 +59,18 @@ def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
         return continued(text, segment.text, language)
     mark = passage.spans.get(segment.after[:1], "")
     return without_stop(text, segment.text) if _IS_STOP.match(mark) else text
+
+
+def candidates(outputs: Sequence[Output]) -> Sequence[Output]:
+    """The outputs of a search, without those that are copied; only the first if it is copied."""
+    if outputs[0].copied:
+        return outputs[:1]
+    return [output for output in outputs if not output.copied]
+
+
+def all_copied(outputs: Sequence[Output]) -> bool:
+    """Whether a text is its source because the model generates no text for it."""
+    return bool(outputs) and all(output.copied for output in outputs)
 
 
 def combinations(
@@ -98,6 +110,8 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
         outputs: An output for each of its segments with text, in order.
         language: Code of the target language, "" if unknown.
     """
+    if all_copied(outputs):
+        return passage.given
     parts: list[tuple[str, str]] = []
     for text in _texts(passage, outputs):
         said, space = text.rstrip(), text[len(text.rstrip()) :]
