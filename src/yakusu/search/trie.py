@@ -8,9 +8,9 @@ does not continue a word. A pattern has a mark at each end, so that a phrase mat
     text     "der Hundehof"      phrase    "der"
     symbols  |der| |Hundehof|    pattern   |der|
 
-A byte of a character that is spelled with several tokens may or may not belong to a word. A doubtful
-mark follows it, and also precedes it unless there is a boundary. It ends a phrase to exclude, but
-not one to include, which is a whole word whatever the bytes spell:
+A byte of a character that is spelled with several tokens may or may not belong to a word. A
+doubtful mark follows it, and also precedes it unless there is a boundary. Such a mark ends a phrase
+to exclude, but not one to include, which is therefore a whole word whatever the bytes spell:
 
     text     "der" C5 91 "s"     to include   |der|
     symbols  |der?C5?91?s|       to exclude   |der| |der? ?der| ?der?

@@ -70,7 +70,7 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
     begins = first.start() if not _SPAN.search(sentence[: first.start()]) else -1
 
     def cased(match: regex.Match[str]) -> str:
-        word = match[0]
+        word = str(match[0])
         if not word.isupper() or _CODE.search(word):
             return word
         lower, name = _lower(word, language), _as_name(word, language)
@@ -79,7 +79,7 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
             lower = name
         return min((lower, name, word), key=cost) if cost else lower
 
-    return _WORD.sub(cased, sentence)
+    return str(_WORD.sub(cased, sentence))
 
 
 def _lower(word: str, language: str) -> str:

@@ -238,8 +238,8 @@ class PassageReader:
             spans[place] = body[span.start : span.end]
             if span.kind == "term":
                 spans[place], terms[place] = span.text, spans[place]
-        texts = (plain.of(text) for text in (known, cased, body))
-        segments = tuple(self._segments(*texts, spans, whole=whole))
+        known, cased, body = map(plain.of, (known, cased, body))
+        segments = tuple(self._segments(known, cased, body, spans, whole=whole))
         unused = (place for place in map(firm_place, count()) if place not in spans)
         tags = tuple(plain.tags)
         marks = tuple(islice(unused, len(tags)))
