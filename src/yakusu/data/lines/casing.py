@@ -18,6 +18,7 @@ from yakusu.data.lines.private_use import FIRM_RANGE, SLOT_RANGE
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*")
 _CODE = regex.compile(r"[\d_]|^(?:II|III|IV|VII|VIII|IX|X{1,3}(?:IX|IV|V?I{0,3}))$")
+_SUFFIXED = regex.compile(r"\d+\p{L}+$")  # 2ND, 10AM
 _SPAN = regex.compile(f"[{SLOT_RANGE}{FIRM_RANGE}]")
 _ACRONYM = 4  # letters of the longest acronym
 _MOSTLY = 0.75  # of the words, and of the letters
@@ -71,9 +72,11 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
 
     def cased(match: regex.Match[str]) -> str:
         word = str(match[0])
-        if not word.isupper() or _CODE.search(word):
-            return word
         lower, name = _lower(word, language), _as_name(word, language)
+        if not word.isupper() or _dotted(lower, language).upper() != word.replace("ẞ", "SS"):
+            return word  # the word in lower case says less
+        if _CODE.search(word):
+            return min((word, lower), key=cost) if cost and _SUFFIXED.match(word) else word
         is_first = match.start() == begins or (_PRONOUN.match(word) and _is("en", language))
         if is_first and not (cost and isinf(cost(name))):
             lower = name
@@ -89,25 +92,39 @@ def _lower(word: str, language: str) -> str:
     return word.replace("İ", "i").lower()
 
 
+def _dotted(text: str, language: str) -> str:
+    """A text in which the capital of each i is known."""
+    return text.replace("i", "İ") if _is_turkic(language) else text
+
+
 def _as_name(word: str, language: str) -> str:
     """A word in lower case, except for its first letter."""
     n_first = 2 if word.startswith("IJ") and _is("nl", language) else 1
     return word[:n_first] + _lower(word, language)[n_first:]
 
 
-def capitals(text: str, language: str) -> str:
+def capitals(text: str, language: str, *, source: str = "") -> str:
     """A text in capitals by the rules of its language.
 
     Args:
         text: The text.
         language: Its language code, "" if unknown. Texts of languages without case are unchanged.
+        source: The text that it translates, which is mostly in capitals: other words of it, such as
+            kg and iPhone, keep their case.
     """
     if not _has_case(language):
         return text
-    if _is_turkic(language):
-        text = text.replace("i", "İ")
-    if _is("el", language):
-        text = _greek(text)
+    kept = {word for word in _WORD.findall(source) if not word.isupper()}
+    pieces, end = list[str](), 0
+    for word in _WORD.finditer(text) if kept else ():
+        if word[0] in kept:
+            pieces += [_upper(text[end : word.start()], language), word[0]]
+            end = word.end()
+    return "".join([*pieces, _upper(text[end:], language)])
+
+
+def _upper(text: str, language: str) -> str:
+    text = _dotted(_greek(text) if _is("el", language) else text, language)
     return "µ".join(part.upper() for part in text.split("µ"))  # the unit, not the letter
 
 

@@ -132,7 +132,7 @@ class Writer:
                 if segment.continues or segment.after[:1] in passage.spans:
                     text = ended(text, segment, passage, self._language)
                 if segment.capitals:
-                    text = capitals(text, self._language)
+                    text = capitals(text, self._language, source=segment.given)
                 yield Output(text, *numbers, own, detail)
             else:
                 own = tuple((i, i) for i in range(len(units(segment.text))))
