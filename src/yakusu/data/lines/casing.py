@@ -61,9 +61,9 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
     Args:
         sentence: The sentence, in which spans are private-use characters.
         language: Its language code, "" if unknown.
-        cost: The number of tokens of a word; inf: it cannot be read. A word is in lower case unless
-            it has fewer tokens with a first capital letter, as a name, or in capitals, as an
-            acronym. None: only the first letter of the sentence is a capital.
+        cost: How rare a word is, such as its number of tokens; inf: it cannot be read. A word is in
+            lower case unless it is less rare with a first capital letter, as a name, or in
+            capitals, as an acronym. None: only the first letter of the sentence is a capital.
     """
     first = next(_WORD.finditer(sentence), None)
     if first is None:

@@ -140,7 +140,7 @@ class PassageReader:
         language: Code of the source language, "" if unknown.
         covers: Whether training has seen all characters of a text.
         fits: Whether a text is at most as long as the longest that training has seen.
-        cost: The number of tokens of a word; see `sentence_case`.
+        cost: How rare a word is; see `sentence_case`.
         glossary: The terms that are translated even if training has not seen them.
 
     Raises:

@@ -307,8 +307,17 @@ class Planner:
         return len(self._encoded(text)) <= longest
 
     def _cost(self, word: str) -> float:
-        """The number of tokens of a word; inf: training has not seen one of its characters."""
-        return len(self._encode(word)) if self._tokenizer.covers(word) else math.inf
+        """The number of tokens of a word, plus less than 1, which is less for frequent tokens.
+
+        Frequent tokens come first in a vocabulary. The cost is inf if training has not seen one of
+        the characters.
+        """
+        if not self._tokenizer.covers(word):
+            return math.inf
+        *ids, _ = self._tokenizer.src.encode(word)
+        if len(ids) < 2:
+            return len(ids)
+        return len(ids) + sum(ids) / (len(ids) * self._tokenizer.src_vocab_size)
 
     # ---- pairs to score ------------------------------------------------------------------------
 
