@@ -418,6 +418,12 @@ def test_sentences_in_capitals_are_read_in_sentence_case(text: str, texts: list[
     assert "".join(p.before + restore(p.given, p.kept) + p.after for p in passages) == text
 
 
+def test_tags_are_placed_by_the_letters_that_were_given() -> None:
+    (passage,) = reader().read("PRESS <b>ANNA’S</b> KEY")
+    assert passage.texts == ["Press anna's key"]
+    assert passage.plain == "PRESS ANNA'S KEY"
+
+
 def test_sentences_in_capitals_are_read_as_they_are_without_the_setting() -> None:
     text = "DO NOT OPEN THE DOOR."
     assert reader(capitals=False).read(text)[0].texts == [text]

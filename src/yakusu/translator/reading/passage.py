@@ -71,6 +71,14 @@ class Segment:
     given: str = ""
     capitals: bool = False
 
+    @property
+    def plain(self) -> str:
+        """The text as the model reads it, but with the letters that were given."""
+        if not self.capitals:
+            return self.text
+        both = zip(self.text, self.given, strict=True)
+        return "".join(given if given.isalpha() else text for text, given in both)
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -102,8 +110,8 @@ class Passage:
 
     @property
     def plain(self) -> str:
-        """The plain text, as the model reads it."""
-        return "".join(part.before + part.text + part.after for part in self.segments)
+        """The plain text, as the model reads it, but with the letters that were given."""
+        return "".join(part.before + part.plain + part.after for part in self.segments)
 
     @property
     def given(self) -> str:
