@@ -897,20 +897,3 @@ def test_letters_that_are_spelled_with_bytes_continue_words(
         node, event = excluding.step(node, token)
         events |= event
     assert events or not has(phrase, text)  # doubtful cases are excluded
-
-
-@pytest.mark.parametrize("beam", [1, 3])
-def test_included_phrases_are_whole_words_next_to_letters_in_bytes(
-    tiny: Tiny, byte_tokenizer: Tokenizer, lines: list[str], beam: int
-) -> None:
-    """The model prefers the bytes of ő to all other tokens."""
-    vocabulary, first, *rest = PhraseVocabulary(byte_tokenizer), *"ő".encode()
-    for seed, word in enumerate(words_of(lines[:6])):
-        model = random_model(tiny, byte_tokenizer, seed)
-        with torch.no_grad():
-            for byte in (first, *rest):
-                bias = model.output_weight.data[byte_tokenizer.target_bytes[byte]]
-                bias += model.output_weight.data.mean(0)
-        config, asked = SearchConfig(beam=beam, max_extra=20), Asked([[word]], [[]])
-        (best, *_), *_ = search(model, [[3, EOS]], config, vocabulary=vocabulary, asked=asked)
-        assert has(word, text_of(byte_tokenizer, best.tokens))
