@@ -105,7 +105,7 @@ def fault_place(keys: Sequence[str], text: str, name: str, overrides: Sequence[s
 def _lines_of(keys: Sequence[str], text: str) -> Iterator[int]:
     """Yield the numbers of the lines that set a key or its group, or that begin its section."""
     section, entries = list[str](), Counter[str]()
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if header := re.match(r"\s*(\[\[?)([\w.]+)\]", line):
             if header[1] == "[[":
                 entries[header[2]] += 1

@@ -279,9 +279,9 @@ def test_json_has_an_object_per_sentence_with_what_python_gives(
             assert (one["text"], one["score"]) == (expected.text, expected.score)
             assert one["log_prob"] == expected.log_prob
             if expected.details is None:
-                assert set(one) == {"text", "score", "log_prob"}
+                assert set(one) == {"text", "score", "log_prob", "copied"}
                 continue
-            assert set(one) == {"text", "score", "log_prob", "tokens", "alignment"}
+            assert set(one) == {"text", "score", "log_prob", "copied", "tokens", "alignment"}
             assert [token["token"] for token in one["tokens"]] == list(expected.details.tokens)
             assert one["alignment"] == expected.details.pharaoh
 
@@ -345,7 +345,10 @@ def test_a_trace_needs_json_and_lines(run_yakusu: Yakusu, model: Path, tmp_path:
 def test_blank_lines_are_valid_json(run_yakusu: Yakusu, model: Path) -> None:
     said = run_yakusu("translate", model, "--format", "json", stdin=b"\n  \n")
     assert objects(said) == [
-        {"number": number, "translations": [{"text": blank, "score": 0.0, "log_prob": 0.0}]}
+        {
+            "number": number,
+            "translations": [{"text": blank, "score": 0.0, "log_prob": 0.0, "copied": False}],
+        }
         for number, blank in ((1, ""), (2, "  "))
     ]
 
@@ -392,7 +395,7 @@ def test_a_model_without_attention_has_no_alignments(
         said = run_yakusu("translate", *models_given, "--alignments", path, stdin=stdin)
         assert said.error == refusal and not path.exists()
     (_, row) = objects(run_yakusu("translate", folder, "--format", "json", stdin=stdin))
-    assert set(row["translations"][0]) == {"text", "score", "log_prob", "tokens"}
+    assert set(row["translations"][0]) == {"text", "score", "log_prob", "copied", "tokens"}
 
 
 def test_the_default_target_language_is_named(run_yakusu: Yakusu, tmp_path: Path) -> None:

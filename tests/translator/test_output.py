@@ -78,7 +78,7 @@ def read_with(text: str, outputs: list[Output], language: str = "de") -> str:
     passages = reader.read(text)
     parts = [(s, line) for line in passages for s in line.segments if s.text]
     ended_ = [
-        own if own.is_source else replace(own, text=ended(own.text, *part, language))
+        own if own.copied else replace(own, text=ended(own.text, *part, language))
         for own, part in zip(outputs, parts, strict=True)
     ]
     return printed(passages, ended_, language)
@@ -88,7 +88,7 @@ def test_a_full_stop_before_a_mark_that_ends_the_sentence_is_dropped() -> None:
     assert read_with("Hello❗", [output("Hallo.")]) == "Hallo❗"
     assert read_with("Hello?", [output("Hallo.")]) == "Hallo?"
     assert read_with("Hello. ❗", [output("Hallo.")]) == "Hallo. ❗"
-    kept = Output("Prof.", 0.0, 0.0, 1, is_source=True)
+    kept = Output("Prof.", 0.0, 0.0, 1, copied=True)
     assert read_with("Prof.❗", [kept]) == "Prof.❗"
 
 

@@ -19,7 +19,7 @@ from yakusu.data.lines.private_use import PLACE, SLOTS, closing, empty, line_bre
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.reading.passage import Passage, PassageReader
-from yakusu.translator.reading.slots import slots_of, to_places, to_slots
+from yakusu.translator.reading.slots import restore, slots_of, to_places, to_slots
 from yakusu.translator.writing.output import Output, as_typed
 from yakusu.translator.writing.placement import units
 
@@ -424,3 +424,52 @@ def test_the_work_to_read_a_long_line_grows_with_its_length(part: str) -> None:
     assert "".join(p.before + restored(p) + p.after for p in passages) == without_tags(
         text, passages
     )
+
+
+# ---- sentences in capitals -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("DO NOT OPEN. Please wait.", ["Do not open.", "Please wait."]),
+        ("STOP! DO NOT OPEN.", ["Stop!", "Do not open."]),
+        ("OK", ["OK"]),
+        ("PRESS {Name} OR %s NOW", ["Press P or P now"]),
+        ("SEE HTTPS://A.ORG/B AND https://a.org/C FIRST", ["See P and P first"]),
+        ("<b>DO NOT</b> OPEN.<br>COME IN, ANNA", ["Do not open.", "Come in, anna"]),
+        ("- [ ] CLEAN THE KITCHEN", ["Clean the kitchen"]),
+    ],
+)
+def test_sentences_in_capitals_are_read_in_sentence_case(text: str, texts: list[str]) -> None:
+    passages = reader().read(text)
+    found = [PLACE.sub("P", own) for passage in passages for own in passage.texts]
+    assert found == texts
+    assert "".join(p.before + restore(p.given, p.kept) + p.after for p in passages) == text
+
+
+def test_tags_are_placed_by_the_letters_that_were_given() -> None:
+    (passage,) = reader().read("PRESS <b>ANNA’S</b> KEY")
+    assert passage.texts == ["Press anna's key"]
+    assert passage.plain == "PRESS ANNA'S KEY"
+
+
+def test_sentences_in_capitals_are_read_as_they_are_without_the_setting() -> None:
+    text = "DO NOT OPEN THE DOOR."
+    assert reader(capitals=False).read(text)[0].texts == [text]
+    assert reader().read(text, recases=False)[0].texts == [text]
+
+
+def test_capitals_that_training_has_not_seen_are_no_unseen_words() -> None:
+    (passage,) = reader(language="de").read("DIE TÜR BITTE ÖFFNEN")
+    assert passage.texts == ["Die tür bitte öffnen"]
+    assert (passage.n_unseen, passage.spans) == (0, {})
+
+
+def test_terms_with_capitals_are_found_in_sentences_in_capitals() -> None:
+    glossary = Glossary([Term("Haus", "house")])
+    read = PassageReader(
+        TextConfig(), language="de", covers=SEEN.issuperset, fits=bool, glossary=glossary
+    ).read
+    (passage,) = read("DAS HAUS BRENNT")
+    assert [term.target for term in passage.segments[0].terms] == ["house"]

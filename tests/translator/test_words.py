@@ -126,7 +126,7 @@ def test_punctuation_of_a_word_does_not_decide_its_link() -> None:
 def test_a_sentence_that_is_kept_is_linked_to_itself() -> None:
     passages = READER.read("One is here. Two is there.")
     first = output("Eins ist hier.", ((0, 0), (1, 1), (2, 2)))
-    kept = Output("Two is there.", 0.0, 0.0, 1, is_source=True)
+    kept = Output("Two is there.", 0.0, 0.0, 1, copied=True)
     details = details_of_text(lines_of(passages, iter([first, kept]), "de"))
     assert details and details.pharaoh == "0-0 1-1 2-2 3-3 4-4 5-5"
 

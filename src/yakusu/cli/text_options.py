@@ -18,10 +18,16 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
     return {"no_protect": no_protect, **options_of(TextConfig, {"unprotect": rule})}
 
 
+def _no_capitals(panel: str | None) -> dict[str, Any]:
+    shown = Shown("Read sentences in capitals as they are.", panel=panel)
+    return {"no_capitals": flag("--no-capitals", shown)}
+
+
 def _text_config(values: dict[str, Any]) -> TextConfig:
     builtin_spans = not values.pop("no_protect")
+    capitals = not values.pop("no_capitals", False)
     given = {name: value for name, value in values.items() if value is not None}
-    return TextConfig(**given, builtin_spans=builtin_spans)
+    return TextConfig(**given, builtin_spans=builtin_spans, capitals=capitals)
 
 
 takes_text_options = grouped(
@@ -29,6 +35,7 @@ takes_text_options = grouped(
     {
         **options_of(TextConfig, _TO | _GLOSSARY | _PROTECT),
         **_less_protected("Text processing"),
+        **_no_capitals("Text processing"),
         **options_of(TextConfig, _ONE_SENTENCE),
     },
     _text_config,

@@ -1,5 +1,6 @@
 """Scores given translations and n-best lists with a model folder."""
 
+import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from yakusu.pipeline.translate import open_translator, sentences_for
 from yakusu.translator import Translator
 from yakusu.translator.scoring import Scored
 
+_log = logging.getLogger(__name__)
 _COLUMNS = ("number", "score", "log_prob", "text")  # of an n-best list
 _OLD_COLUMNS = ("number", "score", "text")
 
@@ -162,6 +164,7 @@ def _entries(
 ) -> Iterator[tuple[str, NBestEntry]]:
     """The source sentence and the entry of each line of an n-best list."""
     source, n_read, remaining = "", 0, iter(sources)
+    texts, n_equal = set[str](), 0  # of the sentence
     for line_number, line in enumerate(lines, start=1):
         place = f"{names[1]}, line {line_number}"
         entry = _parsed(line, place)
@@ -177,11 +180,21 @@ def _entries(
                     f"{n_read:,}: use the source that the list was made from"
                 )
             source, n_read = following, n_read + 1
+            texts.clear()
+        n_equal += entry.text in texts
+        texts.add(entry.text)
         yield source, entry
+    if n_equal:
+        lines_have = "line has" if n_equal == 1 else "lines have"
+        _log.warning(
+            "%s: %s %s the text of an earlier line of the same sentence, and thus its scores: the "
+            "search has found the text as other tokens",
+            *(names[1], f"{n_equal:,}", lines_have),
+        )
 
 
 def _parsed(line: str, place: str) -> NBestEntry:
-    cells = line.rstrip("\r").split("\t")
+    cells = line.split("\t", len(_COLUMNS) - 1)  # a text may have tabs
     columns = _OLD_COLUMNS if len(cells) == len(_OLD_COLUMNS) else _COLUMNS
     if len(cells) != len(columns):
         raise DataError(

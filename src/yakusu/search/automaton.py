@@ -13,7 +13,7 @@ import numpy as np
 from yakusu.arrays import Array
 from yakusu.data.lines.words import is_joined
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Trie
+from yakusu.search.trie import EXCLUDED, Trie, kind_of
 
 _N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds
 _N_EXACT = 6  # missing phrases; the time that `need` takes doubles with each
@@ -62,7 +62,7 @@ class PieceTexts:
         ordered = sorted(range(len(texts)), key=lambda i: (i not in special, -i))
         self.ids = {texts[i]: i for i in ordered if i != UNK}
         self.codes = {c: i for i, c in enumerate(sorted(set("".join(texts))))}
-        self.classes = np.array([LETTER if is_joined(c) else OTHER for c in self.codes], np.int32)
+        self.classes = np.array(list(map(kind_of, self.codes)), np.int32)
         self.table = PieceTable.of(texts, range(len(texts)), self.codes)
         usable = [i for i, text in enumerate(texts) if text and i != UNK and i not in special]
         to_continue = [i for i in usable if is_joined(texts[i][0])]  # a word

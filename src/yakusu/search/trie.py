@@ -8,6 +8,13 @@ does not continue a word. A pattern has a mark at each end, so that a phrase mat
     text     "der Hundehof"      phrase    "der"
     symbols  |der| |Hundehof|    pattern   |der|
 
+A byte of a character that is spelled with several tokens may or may not belong to a word. A
+doubtful mark follows it, and also precedes it unless there is a boundary. Such a mark ends a phrase
+to exclude, but not one to include, which is therefore a whole word whatever the bytes spell:
+
+    text     "der" C5 91 "s"     to include   |der|
+    symbols  |der?C5?91?s|       to exclude   |der| |der? ?der| ?der?
+
 The tree is the automaton of Aho and Corasick (1975).
 """
 
@@ -19,7 +26,18 @@ from yakusu.arrays import Array
 from yakusu.data.lines.words import is_joined
 
 EXCLUDED = 1  # the event of an excluded phrase; that of phrase i to include is 2 << i
-MARK, LETTER, OTHER, FIRST = range(4)  # symbols: boundary, characters of no phrase, of phrases
+# Symbols: boundary, doubtful boundary, and characters: of no phrase, of phrases.
+MARK, DOUBT, LETTER, OTHER, BYTE, FIRST = range(6)
+
+
+def kind_of(character: str) -> int:
+    """Whether a character is part of a word (LETTER), is not (OTHER), or is a byte (BYTE).
+
+    Bytes are surrogates; see `PhraseVocabulary`.
+    """
+    if "\udc80" <= character <= "\udcff":
+        return BYTE
+    return LETTER if is_joined(character) else OTHER
 
 
 def occurs(phrase: str, text: str) -> bool:
@@ -49,6 +67,7 @@ class Trie:
         self.own_places: list[list[tuple[int, int]]] = [[]]
         self.own_events = [0]
         self.start = self._child(0, MARK)
+        self._child(0, DOUBT)
         for number, (i, form) in enumerate(forms):
             self._add(form, 2 << i, number)
         for phrase in exclude:
@@ -66,19 +85,32 @@ class Trie:
         return self.children[node][symbol]
 
     def _add(self, phrase: str, event: int, number: int | None) -> None:
-        """Add the pattern of a phrase or form; `number`: record the places in it."""
-        node = self.start
-        for place, character in enumerate(phrase, start=1):
-            if not is_joined(character) and self.symbols[node] != MARK:
-                node = self._child(node, MARK)
-            node = self._child(node, self.alphabet[character])
-            if not is_joined(character):
-                node = self._child(node, MARK)
-            if number is not None:
-                self.own_places[node].append((number, place))
-        if self.symbols[node] != MARK:
-            node = self._child(node, MARK)
-        self.own_events[node] |= event
+        """Add the patterns of a phrase or form; `number`: record the places in it."""
+        readable = phrase.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        firsts, lasts = (
+            (MARK, DOUBT)
+            if kind_of(phrase[end]) != OTHER and (event == EXCLUDED or not is_joined(readable[end]))
+            else (MARK,)
+            for end in (0, -1)
+        )
+        for first in firsts:
+            node = self._child(0, first)
+            for place, character in enumerate(phrase, start=1):
+                node = self._after(node, self.alphabet[character], kind_of(character))
+                if number is not None:
+                    self.own_places[node].append((number, place))
+            for last in lasts:
+                end = node if self.symbols[node] == last else self._child(node, last)
+                self.own_events[end] |= event
+
+    def _after(self, node: int, symbol: int, kind: int) -> int:
+        """The child of a node for a character, with the marks before and after it."""
+        mark = {OTHER: MARK, BYTE: DOUBT}.get(kind)
+        if mark is None:
+            return self._child(node, symbol)
+        if self.symbols[node] not in (MARK, mark):
+            node = self._child(node, mark)
+        return self._child(self._child(node, symbol), mark)
 
     def _link(self) -> None:
         """Find the next node for every symbol, and the longest proper suffix of every node."""
@@ -117,21 +149,28 @@ class Trie:
         Returns:
             (N, C), (N, C) and (N,).
         """
-        n = len(self.symbols)
         events = np.array(self.own_events, dtype=np.int64)
         for node in self.order[1:]:
             events[node] |= events[self.suffix[node]]
-        at_boundary, space = self.at_boundary(), self.alphabet[" "]
-        marked = np.where(at_boundary, np.arange(n), self.next[:, MARK])  # (N,)
-        at_end = np.where(at_boundary, 0, events[marked])
-        joined = np.zeros(self.next.shape[1], dtype=bool)
-        joined[LETTER] = True
-        joined[[i for c, i in self.alphabet.items() if is_joined(c)]] = True
-        after = self.next[self.next[marked], MARK]  # (N, C), of characters that are not joined
-        table = np.where(joined, self.next, after)
-        found = np.where(joined, events[self.next], at_end[:, None] | events[after])
+        kinds = np.full(self.next.shape[1], OTHER)
+        kinds[[LETTER, BYTE]] = LETTER, BYTE
+        kinds[list(self.alphabet.values())] = [kind_of(c) for c in self.alphabet]
+        table, found = self.next.copy(), events[self.next]
+        last = np.array(self.symbols)
+        for kind, mark in ((OTHER, MARK), (BYTE, DOUBT)):
+            before, own = self._marked(events, mark)
+            after = self.next[self.next[before], mark]  # (N, C)
+            table[:, kinds == kind] = after[:, kinds == kind]
+            found[:, kinds == kind] = (own[:, None] | events[after])[:, kinds == kind]
         # Several spaces count as one.
-        parent_symbols = np.array(self.symbols)[self.parents]
-        spaced = at_boundary & (parent_symbols == space)
+        at_boundary, space = last == MARK, self.alphabet[" "]
+        spaced = at_boundary & (last[self.parents] == space)
         table[spaced, space], found[spaced, space] = np.flatnonzero(spaced), 0
-        return table, found, at_end
+        return table, found, self._marked(events, MARK)[1]
+
+    def _marked(self, events: Array, mark: int) -> tuple[Array, Array]:
+        """The node after a mark that follows each node, unless there is one, and its events."""
+        last = np.array(self.symbols)
+        has_mark = (last == MARK) | (last == mark)
+        marked = np.where(has_mark, np.arange(len(last)), self.next[:, mark])
+        return marked, np.where(has_mark, 0, events[marked])

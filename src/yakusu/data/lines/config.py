@@ -19,6 +19,8 @@ class TextConfig(Config):
         protect: Regular expressions of further text to copy; a string is a single one.
         builtin_spans: Copy placeholders, tags, addresses and other code-like tokens.
         unprotect: Names of `CODE_RULES` that do not apply; a string is a single one.
+        capitals: Read sentences in capitals in sentence case, and write their translations in
+            capitals, unless there is a prefix, or a phrase to include or exclude.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
@@ -28,6 +30,7 @@ class TextConfig(Config):
     protect: tuple[str, ...] = Field((), strict=False)  # lists, too
     builtin_spans: bool = True
     unprotect: tuple[str, ...] = Field((), strict=False)
+    capitals: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""
 

@@ -11,13 +11,14 @@ segment and stays where it is.
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice, pairwise, starmap
+from itertools import count, islice, pairwise
 
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.casing import in_capitals, sentence_case
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.invisible import (
     DIRECTION_MARK,
@@ -55,6 +56,7 @@ _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
 _SPACES = regex.compile(r"\s+")
 _AFTER_ATTACHED = regex.compile(r"[.,;:!?…\p{Pe}\p{Pf}]+(?:\s|$)|[、。，．！？：；」』）]")
+_HAS_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
 _NO_TERMS = Glossary(())
 
 
@@ -64,10 +66,12 @@ class Segment:
 
     Attributes:
         before: White space and spans that stay in front of it.
-        text: What is translated; "": nothing.
+        text: What is translated, as the model reads it; "": nothing.
         after: White space and spans that stay behind it.
         continues: The sentence continues in the next segment.
         terms: The terms of the glossary that the text contains.
+        given: What is translated, as it was given, of the same length.
+        capitals: It is in capitals, which the translation must be, too.
     """
 
     before: str
@@ -75,6 +79,16 @@ class Segment:
     after: str
     continues: bool = False
     terms: tuple[Term, ...] = ()
+    given: str = ""
+    capitals: bool = False
+
+    @property
+    def plain(self) -> str:
+        """The text as the model reads it, but with the letters that were given."""
+        if not self.capitals:
+            return self.text
+        both = zip(self.text, self.given, strict=True)
+        return "".join(given if given.isalpha() else text for text, given in both)
 
 
 @dataclass(frozen=True)
@@ -113,9 +127,12 @@ class Passage:
     typed: str = ""
 
     @property
-    def plain(self) -> str:
-        """The plain text."""
-        return "".join(part.before + part.text + part.after for part in self.segments)
+    def source(self) -> str:
+        """The plain text as it was typed, in which tags are private-use characters, too."""
+        plain, text, end = self.typed or self.given, "", 0
+        for (position, _), mark in zip(self.tags, self.marks, strict=True):
+            text, end = text + plain[end:position] + mark, position
+        return text + plain[end:]
 
     @property
     def kept(self) -> dict[str, str]:
@@ -129,6 +146,12 @@ class Passage:
         return [segment.text for segment in self.segments if segment.text]
 
 
+def without_capitals(passage: Passage) -> Passage:
+    """The same line, whose translation is written as the model writes it."""
+    segments = (replace(segment, capitals=False) for segment in passage.segments)
+    return replace(passage, segments=tuple(segments))
+
+
 class PassageReader:
     """Divides text into passages.
 
@@ -137,6 +160,7 @@ class PassageReader:
         language: Code of the source language, "" if unknown.
         covers: Whether training has seen all characters of a text.
         fits: Whether a text is at most as long as the longest that training has seen.
+        cost: How rare a word is; see `sentence_case`.
         glossary: The terms that are translated even if training has not seen them.
 
     Raises:
@@ -150,6 +174,7 @@ class PassageReader:
         language: str,
         covers: Callable[[str], bool],
         fits: Callable[[str], bool],
+        cost: Callable[[str], float] | None = None,
         glossary: Glossary = _NO_TERMS,
     ) -> None:
         if "" in config.protect:
@@ -157,13 +182,19 @@ class PassageReader:
         self._finder = config.span_finder(RESERVED.pattern)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
+        self._recases, self._cost = config.capitals, cost
         self._glossary = glossary
         # Quotation marks and dashes that training has not seen are read as ASCII.
         unseen = {c: ascii_ for c, ascii_ in _ASCII.items() if not covers(c) and covers(ascii_)}
         self._punctuation = str.maketrans(unseen)
 
     def read(
-        self, text: str, *, layout: Layout | None = None, whole: bool = False
+        self,
+        text: str,
+        *,
+        layout: Layout | None = None,
+        whole: bool = False,
+        recases: bool = True,
     ) -> list[Passage]:
         """The passages of a text, one for each line.
 
@@ -171,12 +202,14 @@ class PassageReader:
             text: One or several lines.
             layout: State after the previous lines of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
+            recases: Read sentences in capitals in sentence case, if the configuration says so.
         """
+        recases, divides = recases and self._recases, self._divides and not whole
         divide = (layout or Layout()).read if self._divides else _stripped
         lines = list(map(divide, text.splitlines(keepends=True) or [""]))
         found = self._finder.find_in_lines([body or before for before, body, _ in lines])
         return [
-            self._passage(line, spans, whole=whole or not self._divides)
+            self._passage(line, spans, whole=not divides, recases=recases)
             if line[1]
             else Passage(line[0], (), line[2])
             for line, spans in zip(lines, found, strict=True)
@@ -192,7 +225,7 @@ class PassageReader:
             The pair, and the text of each private-use character.
         """
         source, target = pair
-        passages = self.read(source, whole=True)
+        passages = self.read(source, whole=True, recases=False)
         if len(passages) != 1 or not passages[0].texts:
             return pair, {}
         passage, segment = passages[0], passages[0].segments[0]
@@ -208,72 +241,160 @@ class PassageReader:
         return (segment.text, target[len(before) : len(target) - len(after)]), passage.spans
 
     def _passage(
-        self, line: tuple[str, str, str], of_line: Sequence[Span], *, whole: bool
+        self, line: tuple[str, str, str], of_line: Sequence[Span], *, whole: bool, recases: bool
     ) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)
-        plain, typed, end, tags = "", "", 0, list[tuple[int, Span]]()
-        spans, terms = dict[str, str](), dict[str, str]()
         known = body.translate(self._punctuation)
+        cased = self._recased(known, protected, whole=whole) if recases else known
         covers = self._covers_marks if right_to_left(body) else self._covers
-        found = with_unseen(known, protected, covers, glossary=self._glossary)
+        found = with_unseen(cased, protected, covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, "", (), (), *counts)
-        for span in spans_of:
-            plain, typed = plain + known[end : span.start], typed + body[end : span.start]
-            if span.kind in _PAIRED:
-                tags.append((len(plain), span))
-            else:
-                place = _place(span, len(spans))
-                plain, typed = plain + place, typed + place
-                spans[place] = body[span.start : span.end]
-                if span.kind == "term":
-                    spans[place], terms[place] = span.text, spans[place]
-            end = span.end
-        plain, typed = plain + known[end:], typed + body[end:]
-        if n_hidden := n_invisible(plain):
-            removed = removed_places(plain)
+        plain = _Plain(spans_of)
+        spans, terms = dict[str, str](), dict[str, str]()
+        for place, span in plain.places:
+            spans[place] = body[span.start : span.end]
+            if span.kind == "term":
+                spans[place], terms[place] = span.text, spans[place]
+        every, tags = list(map(plain.of, (known, cased, body))), plain.tags
+        if n_hidden := n_invisible(every[0]):
+            removed = removed_places(every[0])
             tags = [(place - bisect_left(removed, place), tag) for place, tag in tags]
-            plain, typed = visible(plain), visible(typed)
-        read = _without_spaces(plain, tags) if tags else plain
-        segments = tuple(starmap(self._segment, self._parts(read, spans, whole=whole)))
+            every = list(map(visible, every))
+        given, _, typed = every
+        parts = _without_spaces(given, tags)
+        known, cased, body = ("".join(text[part] for part in parts) for text in every)
+        segments = tuple(self._segments(known, cased, body, spans, whole=whole))
         unused = (place for place in map(firm_place, count()) if place not in spans)
         marks = tuple(islice(unused, len(tags)))
-        more = *counts, terms, n_hidden, typed if typed != plain else ""
-        return Passage(before, segments, after, spans, plain, tuple(tags), marks, *more)
+        more = *counts, terms, n_hidden, typed if typed != given else ""
+        return Passage(before, segments, after, spans, given, tuple(tags), marks, *more)
 
     def _covers_marks(self, text: str) -> bool:
         """As `_covers`, for text in which direction marks have a meaning and are copied."""
         return not DIRECTION_MARK.search(text) and self._covers(text)
 
-    def _segment(self, text: str, continues: bool) -> Segment:
-        """A part of a plain text, without the ends that need no translation."""
-        if not has_letter(text):
-            return Segment(text, "", "")
-        before, own, after = _ENDS.fullmatch(text).groups()
-        terms = self._glossary.find(own) if self._glossary.terms else ()
-        return Segment(before, own, after, continues, terms)
+    def _recased(self, text: str, protected: Sequence[Span], *, whole: bool) -> str:
+        """A line whose sentences in capitals are in sentence case; its spans are unchanged."""
+        if not _HAS_CAPITALS.search(text):
+            return text
+        spans = merged(protected if whole else with_breaks(protected, text), text)
+        if len(spans) > MAX_PLACES:
+            return text
+        plain = _Plain(spans)
+        own = plain.of(text)
+        sentences = [own] if whole else split(own, self._language)
+        all_are = in_capitals(own)  # also those that are a single short word, such as STOP
+        cased = [
+            sentence_case(each, self._language, self._cost)
+            if in_capitals(each) or (all_are and each.isupper())
+            else each
+            for each in sentences
+        ]
+        return plain.restored("".join(cased), text)
+
+    def _segments(
+        self, known: str, cased: str, body: str, spans: Mapping[str, str], *, whole: bool
+    ) -> Iterator[Segment]:
+        """The parts of a plain text, without the ends that need no translation.
+
+        Args:
+            known: The text, with the punctuation that training has seen.
+            cased: The same with sentences in capitals in sentence case.
+            body: The text as it was given.
+            spans: The text of each private-use character.
+            whole: Do not divide it.
+        """
+        for part, continues in self._parts(known, cased, spans, whole=whole):
+            text, given = cased[part], body[part]
+            if not has_letter(text):
+                yield Segment(given, "", "")
+                continue
+            begin, last = _ENDS.fullmatch(text).span(2)
+            own = known[part][begin:last]
+            yield Segment(
+                text[:begin],
+                text[begin:last],
+                text[last:],
+                continues,
+                self._glossary.find(own) if self._glossary.terms else (),
+                given[begin:last],
+                capitals=own != text[begin:last],
+            )
 
     def _parts(
-        self, plain: str, spans: Mapping[str, str], *, whole: bool
-    ) -> list[tuple[str, bool]]:
-        """The sentences of a plain text; long ones are divided at clauses.
+        self, plain: str, cased: str, spans: Mapping[str, str], *, whole: bool
+    ) -> Iterator[tuple[slice, bool]]:
+        """Where the sentences of a plain text are; long ones are divided at clauses.
 
-        Returns:
-            The parts, and whether the sentence continues after each.
+        Args:
+            plain: The text.
+            cased: The text as the model reads it, of the same length.
+            spans: The text of each private-use character.
+            whole: Do not divide it.
+
+        Yields:
+            The place of each part, and whether the sentence continues after it.
         """
         if whole or not plain:
-            return [(plain, False)]
+            yield slice(0, len(plain)), False
+            return
         # Punctuation that training has not seen still ends sentences.
         readable = _INLINE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
-        parts, end = list[tuple[str, bool]](), 0
+        start = end = 0
         for sentence in split(readable, self._language):
-            *others, last = clauses(plain[end : end + len(sentence)], self._fits)
-            parts += [*((clause, True) for clause in others), (last, False)]
             end += len(sentence)
-        return parts
+            for part in clauses(cased[start:end], self._fits):
+                place = slice(start, start + len(part))
+                start = place.stop
+                yield place, start < end
+
+
+class _Plain:
+    """The plain text of a line: without tags of pairs, and with a character for each other span.
+
+    Args:
+        spans: The spans of the line, in order.
+
+    Attributes:
+        places: The private-use character for each span, except for tags of pairs.
+        tags: The tags of pairs, with their positions in the plain text.
+    """
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._marks: list[tuple[str, Span]] = []
+        self.places: list[tuple[str, Span]] = []
+        self.tags: list[tuple[int, Span]] = []
+        length = end = 0
+        for span in spans:
+            length += span.start - end
+            if span.kind in _PAIRED:
+                self.tags.append((length, span))
+                self._marks.append(("", span))
+            else:
+                self.places.append((_place(span, len(self.places)), span))
+                self._marks.append(self.places[-1])
+                length += 1
+            end = span.end
+
+    def of(self, text: str) -> str:
+        """The plain text of a line."""
+        plain, end = "", 0
+        for mark, span in self._marks:
+            plain, end = plain + text[end : span.start] + mark, span.end
+        return plain + text[end:]
+
+    def restored(self, plain: str, text: str) -> str:
+        """A plain text of the same length with the spans of a line."""
+        restored, at, end = "", 0, 0
+        for mark, span in self._marks:
+            size = span.start - end
+            restored += plain[at : at + size] + text[span.start : span.end]
+            at, end = at + size + len(mark), span.end
+        return restored + plain[at:]
 
 
 def _stripped(line: str) -> tuple[str, str, str]:
@@ -304,8 +425,8 @@ def _crosses(span: Span) -> bool:
     return span.kind in _PAIRED and span.partner < 0 and not breaks(span.text)
 
 
-def _without_spaces(text: str, tags: Sequence[tuple[int, Span]]) -> str:
-    """A text in which tags leave no white space but the first on both sides of them.
+def _without_spaces(text: str, tags: Sequence[tuple[int, Span]]) -> list[slice]:
+    """The parts of a text in which tags leave no white space but the first on both sides of them.
 
     None is left before punctuation, and after an opening bracket, to which a pair that encloses
     nothing is attached.
@@ -315,21 +436,26 @@ def _without_spaces(text: str, tags: Sequence[tuple[int, Span]]) -> str:
         tags: The tags, with their positions.
     """
     positions = [position for position, _ in tags]
-    pieces, end = list[str](), 0
-    for run in _SPACES.finditer(text):
+    parts, end = list[slice](), 0
+    for run in _SPACES.finditer(text) if tags else ():
         first, last = bisect_left(positions, run.start()), bisect_right(positions, run.end())
         if first < last:
             cuts = [run.start(), *positions[first:last], run.end()]
-            spaces = [text[a:b] for a, b in pairwise(cuts)]
+            spaces = [slice(a, b) for a, b in pairwise(cuts)]
             kinds = [tag.kind for _, tag in tags[first:last]]
-            is_attached = any(pair == _PAIRED for pair in pairwise(kinds)) and (
-                (not spaces[-1] and run.start() > 0 and _AFTER_ATTACHED.match(text, run.end()))
-                or (not spaces[0] and run.end() < len(text) and text[run.start() - 1] in "([{")
+            is_attached = ("opening", "closing") in list(pairwise(kinds)) and (
+                (
+                    cuts[-2] == cuts[-1]
+                    and run.start() > 0
+                    and _AFTER_ATTACHED.match(text, run.end())
+                )
+                or (cuts[0] == cuts[1] and run.end() < len(text) and text[run.start() - 1] in "([{")
             )
-            kept = "" if is_attached else next(filter(None, spaces))
-            pieces += [text[end : run.start()], kept]
+            parts.append(slice(end, run.start()))
+            if not is_attached:
+                parts.append(next(space for space in spaces if space.start < space.stop))
             end = run.end()
-    return "".join([*pieces, text[end:]])
+    return [*parts, slice(end, len(text))]
 
 
 def _place(span: Span, number: int) -> str:

@@ -4,6 +4,7 @@ Request -> Passage (a line) -> Segment (a sentence, or a part of one) -> Query (
 """
 
 import logging
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -25,7 +26,12 @@ from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
-from yakusu.translator.reading.passage import Passage, PassageReader, Segment
+from yakusu.translator.reading.passage import (
+    Passage,
+    PassageReader,
+    Segment,
+    without_capitals,
+)
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
@@ -98,6 +104,7 @@ class Planner:
             language=self._language,
             covers=self._tokenizer.covers,
             fits=self._fits,
+            cost=self._cost,
             glossary=glossary,
         )
 
@@ -165,7 +172,7 @@ class Planner:
     def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
         """The lines of a text."""
         if self._task.constrains:
-            return [Passage("", (Segment("", request.text, ""),))]
+            return [Passage("", (Segment("", request.text, "", given=request.text),))]
         given = (request.prefix, *request.include, *self.search.include)
         phrases = (*given, *request.exclude, *self.search.exclude)
         if found := next(filter(None, map(RESERVED.search, phrases)), None):
@@ -174,6 +181,8 @@ class Planner:
                 "and the phrases to include or exclude"
             )
         passages = self._reader.read(request.text, layout=layout, whole=any(given))
+        if any(phrases):
+            passages = list(map(without_capitals, passages))
         if request.prefix or request.include:
             if len(passages) > 1:
                 raise DataError(
@@ -193,7 +202,7 @@ class Planner:
             self.tally.unseen += passage.n_unseen
             self.tally.terms += passage.n_terms
             self.tally.invisible += passage.n_invisible
-            self.tally.kept += not n_texts and bool(passage.before.strip() or passage.plain.strip())
+            self.tally.kept += not n_texts and bool(passage.before.strip() or passage.given.strip())
 
     # ---- segments ------------------------------------------------------------------------------
 
@@ -296,6 +305,19 @@ class Planner:
         """Whether a segment is at most as long as the longest source of the training text."""
         longest = min(self._longest_seen + 1, self.longest[0])
         return len(self._encoded(text)) <= longest
+
+    def _cost(self, word: str) -> float:
+        """The number of tokens of a word, plus less than 1, which is less for frequent tokens.
+
+        Frequent tokens come first in a vocabulary. The cost is inf if training has not seen one of
+        the characters.
+        """
+        if not self._tokenizer.covers(word):
+            return math.inf
+        *ids, _ = self._tokenizer.src.encode(word)
+        if len(ids) < 2:
+            return len(ids)
+        return len(ids) + sum(ids) / (len(ids) * self._tokenizer.src_vocab_size)
 
     # ---- pairs to score ------------------------------------------------------------------------
 

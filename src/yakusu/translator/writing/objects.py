@@ -23,6 +23,7 @@ def _object(translation: Translation) -> Object:
         "text": translation.text,
         "score": _number(translation.score),
         "log_prob": _number(translation.log_prob),
+        "copied": translation.copied,
     }
     if (details := translation.details) is None:
         return found

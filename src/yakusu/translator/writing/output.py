@@ -28,7 +28,7 @@ class Output:
         n_tokens: Number of tokens, including eos.
         links: Pairs (source unit, target unit); (): not requested, or the model has no attention.
         details: If they were requested.
-        is_source: The model generates no text, so the segment itself takes its place.
+        copied: The model generates no text, so the segment as given takes its place.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Output:
     n_tokens: int
     links: tuple[Link, ...] = ()
     details: Details | None = None
-    is_source: bool = False
+    copied: bool = False
 
 
 # Marks that end a sentence, and that training has not seen.
@@ -73,13 +73,26 @@ def as_typed(text: str, passage: Passage) -> str:
     """
     if not passage.typed:
         return text
-    plain = passage.plain
     for read in "'\"-":
-        forms = [typed for typed, own in zip(passage.typed, plain, strict=True) if own == read]
+        forms = [
+            typed for typed, own in zip(passage.typed, passage.given, strict=True) if own == read
+        ]
         if set(forms) - {read} and text.count(read) == len(forms):
             parts = text.split(read)
             text = "".join(chain(*zip(parts, forms, strict=False), parts[-1:]))
     return text
+
+
+def candidates(outputs: Sequence[Output]) -> Sequence[Output]:
+    """The outputs of a search, without those that are copied; only the first if it is copied."""
+    if outputs[0].copied:
+        return outputs[:1]
+    return [output for output in outputs if not output.copied]
+
+
+def all_copied(outputs: Sequence[Output]) -> bool:
+    """Whether a text is its source because the model generates no text for it."""
+    return bool(outputs) and all(output.copied for output in outputs)
 
 
 def combinations(
@@ -119,6 +132,8 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
         outputs: An output for each of its segments with text, in order.
         language: Code of the target language, "" if unknown.
     """
+    if all_copied(outputs):
+        return passage.source
     parts: list[tuple[str, str]] = []
     for text in _texts(passage, outputs):
         said, space = text.rstrip(), text[len(text.rstrip()) :]

@@ -16,3 +16,4 @@ class Translation:
     n_tokens: int  # including eos
     details: Details | None = None  # if requested, and if the model produced the translation
     traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested
+    copied: bool = False  # the text is the source, because the model generates no text for it

@@ -98,13 +98,9 @@ class _LineWords:
     def __init__(self, passage: Passage, outputs: Sequence[Output], masked: str) -> None:
         self._passage, self._kept, waiting = passage, passage.kept, iter(outputs)
         self._outputs = [next(waiting) if s.text else None for s in passage.segments]
-        given, end = "", 0
-        for (position, _), mark in zip(passage.tags, passage.marks, strict=True):
-            given, end = given + passage.given[end:position] + mark, position
-        given += passage.given[end:]
         texts = [segment.text for segment in passage.segments]
         made = [output.text if output else "" for output in self._outputs]
-        self.source = self._words(given, texts, {**self._kept, **passage.terms})
+        self.source = self._words(passage.source, texts, {**self._kept, **passage.terms})
         self.target = self._words(masked, made, self._kept)
 
     def _words(self, masked: str, texts: Sequence[str], kept: Mapping[str, str]) -> _Words:
@@ -166,7 +162,7 @@ class _LineWords:
                 continue
             origins, results = _characters(segment.text), _characters(output.text)
             links = output.details.links if output.details else None
-            if output.is_source or links is None:
+            if output.copied or links is None:
                 links = tuple((i, i) for i in range(len(results)))
             for i, j in links:
                 # A word may become several, as in foo<a href="x">; its first letter counts.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from yakusu.alignment import Link
+from yakusu.data.lines.casing import capitals
 from yakusu.data.lines.private_use import PLACE, SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
@@ -21,7 +22,15 @@ from yakusu.translator.reading.slots import restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
 from yakusu.translator.writing.links import Translated, unit_links_of
-from yakusu.translator.writing.output import Output, as_typed, combinations, ended, masked
+from yakusu.translator.writing.output import (
+    Output,
+    all_copied,
+    as_typed,
+    candidates,
+    combinations,
+    ended,
+    masked,
+)
 from yakusu.translator.writing.placement import adjust_spaces, units
 from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
@@ -68,15 +77,15 @@ class Writer:
         """
         segments = [s for lines, _ in plans for line in lines for s in line.segments if s.text]
         outputs = zip(segments, self._every(plans, found, details, batch), strict=True)
+        sampled = search.sampling is not None
         for passages, queries in plans:
             best = []
             for segment, own in islice(outputs, len(queries)):
-                tally.untranslated += own[0].is_source
-                tally.terms += 0 if own[0].is_source else len(segment.terms)
-                best.append(own)
+                tally.untranslated += own[0].copied
+                tally.terms += 0 if own[0].copied else len(segment.terms)
+                best.append(own if sampled else candidates(own))
             traced = queries and queries[0].trace is not None
             traces = traces_of(passages, queries, self._tokenizer) if traced else ()
-            sampled = search.sampling is not None
             yield [
                 self._translation(passages, chosen, traces)
                 for chosen in combinations(best, search.n_best, sampled=sampled)
@@ -107,8 +116,7 @@ class Writer:
     def _without_model(self, segment: Segment) -> Output:
         """The output for a segment that is not passed to the model."""
         text = self._task.postprocess("", segment.text)
-        score = -math.inf if text else 0.0
-        return Output(text, score, score, 0)
+        return Output(text or segment.given, -math.inf, -math.inf, 0, copied=not text)
 
     def _outputs(self, made: Sequence[_Made], *, details: bool, batch: int) -> Iterator[Output]:
         """The output for each hypothesis."""
@@ -124,10 +132,13 @@ class Writer:
             if text:
                 if segment.continues or segment.after[:1] in passage.spans:
                     text = ended(text, segment, passage, self._language)
+                if segment.capitals:
+                    text = capitals(text, self._language, source=segment.given)
                 yield Output(text, *numbers, own, detail)
             else:
                 own = tuple((i, i) for i in range(len(units(segment.text))))
-                yield Output(segment.text, *numbers, own, detail, is_source=True)
+                nothing = -math.inf, -math.inf, numbers[-1]
+                yield Output(segment.given, *nothing, own, detail, copied=True)
 
     def _text(self, segment: Segment, tokens: Sequence[int]) -> str:
         """What the model has written for a segment; "" if it generates no text."""
@@ -180,7 +191,8 @@ class Writer:
             line = as_typed(masked(passage, own, self._language), passage)
             lines.append((passage, own, line))
             if passage.spans or passage.tags:
-                line = restore(line, passage.kept)
+                as_given = passage.terms if all_copied(own) else {}
+                line = restore(line, {**passage.kept, **as_given})
             text += passage.before + line + passage.after
         details = None
         if any(output.details for output in outputs):
@@ -192,6 +204,7 @@ class Writer:
             sum(output.n_tokens for output in outputs),
             details,
             traces,
+            all_copied(outputs),
         )
 
 

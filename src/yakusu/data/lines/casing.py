@@ -1,0 +1,159 @@
+"""Sentences in capitals, which a model reads in sentence case; capitals for its translations.
+
+    DO NOT OPEN THE DOOR!   ->   Do not open the door!
+    Tür nicht öffnen!       ->   TÜR NICHT ÖFFNEN!
+
+Words with digits, Roman numerals and private-use characters keep their case.
+"""
+
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from math import isinf
+
+import regex
+
+from yakusu.data.languages import closeness
+from yakusu.data.lines.private_use import FIRM_RANGE, SLOT_RANGE
+
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*")
+_CODE = regex.compile(r"[\d_]|^(?:II|III|IV|VII|VIII|IX|X{1,3}(?:IX|IV|V?I{0,3}))$")
+_SUFFIXED = regex.compile(r"\d+\p{L}+$")  # 2ND, 10AM
+_SPAN = regex.compile(f"[{SLOT_RANGE}{FIRM_RANGE}]")
+_ACRONYM = 4  # letters of the longest acronym
+_MOSTLY = 0.75  # of the words, and of the letters
+_PRONOUN = regex.compile(r"I(?:['’]|$)")  # in English
+_CASED = {"Latn", "Cyrl", "Grek", "Armn", "Copt", "Glag", "Cher", "Adlm"}  # scripts
+# Greek capitals have no accents; a diaeresis replaces one that separates two vowels.
+_GREEK_ACCENTS = regex.compile(r"(?<=\p{Greek}\p{M}*)[\u0300\u0301\u0313\u0314\u0342]")
+_GREEK_HIATUS = regex.compile(r"([αεηουΑΕΗΟΥ])\u0301([ιυΙΥ])(?!\p{M})")
+_GREEK_OR = regex.compile(r"(?<![\p{L}\p{M}])ή(?![\p{L}\p{M}])")  # the only word with an accent
+
+
+def in_capitals(sentence: str) -> bool:
+    """Whether a sentence is written in capitals, apart from a few words.
+
+    Acronyms are not: neither a single one, such as OK and TCP/IP, nor those in an ordinary
+    sentence.
+
+    Args:
+        sentence: A sentence, in which spans are private-use characters.
+    """
+    words = [word for word in _WORD.findall(sentence) if not _CODE.search(word)]
+    upper = [word for word in words if _share(word) >= _MOSTLY]  # McDONALD, too
+    if len(upper) < _MOSTLY * len(words) or _share("".join(words)) < _MOSTLY:
+        return False
+    has_long = any(len(word) > _ACRONYM for word in upper)
+    if has_long or len(upper) < len(words):
+        return has_long
+    n_upper = sum(len(word) for word in upper if len(word) > 1)  # without initials
+    return len(sentence.split()) > 1 and n_upper > _ACRONYM
+
+
+def _share(text: str) -> float:
+    """The share of capitals among the letters of a text."""
+    return sum(map(str.isupper, text)) / max(1, len(text))
+
+
+def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | None = None) -> str:
+    """A sentence in capitals as it is usually written, of the same length.
+
+    Args:
+        sentence: The sentence, in which spans are private-use characters.
+        language: Its language code, "" if unknown.
+        cost: How rare a word is, such as its number of tokens; inf: it cannot be read. A word is in
+            lower case unless it is less rare with a first capital letter, as a name, or in
+            capitals, as an acronym. None: only the first letter of the sentence is a capital.
+    """
+    first = next(_WORD.finditer(sentence), None)
+    if first is None:
+        return sentence
+    begins = first.start() if not _SPAN.search(sentence[: first.start()]) else -1
+
+    def cased(match: regex.Match[str]) -> str:
+        word = str(match[0])
+        lower, name = _lower(word, language), _as_name(word, language)
+        if not word.isupper() or _dotted(lower, language).upper() != word.replace("ẞ", "SS"):
+            return word  # the word in lower case says less
+        if _CODE.search(word):
+            return min((word, lower), key=cost) if cost and _SUFFIXED.match(word) else word
+        is_first = match.start() == begins or (_PRONOUN.match(word) and _is("en", language))
+        if is_first and not (cost and isinf(cost(name))):
+            lower = name
+        return min((lower, name, word), key=cost) if cost else lower
+
+    return str(_WORD.sub(cased, sentence))
+
+
+def _lower(word: str, language: str) -> str:
+    """A word in lower case, of the same length."""
+    if _is_turkic(language):
+        word = word.replace("I", "ı")
+    return word.replace("İ", "i").lower()
+
+
+def _dotted(text: str, language: str) -> str:
+    """A text in which the capital of each i is known."""
+    return text.replace("i", "İ") if _is_turkic(language) else text
+
+
+def _as_name(word: str, language: str) -> str:
+    """A word in lower case, except for its first letter."""
+    n_first = 2 if word.startswith("IJ") and _is("nl", language) else 1
+    return word[:n_first] + _lower(word, language)[n_first:]
+
+
+def capitals(text: str, language: str, *, source: str = "") -> str:
+    """A text in capitals by the rules of its language.
+
+    Args:
+        text: The text.
+        language: Its language code, "" if unknown. Texts of languages without case are unchanged.
+        source: The text that it translates, which is mostly in capitals: other words of it, such as
+            kg and iPhone, keep their case.
+    """
+    if not _has_case(language):
+        return text
+    kept = {word for word in _WORD.findall(source) if not word.isupper()}
+    pieces, end = list[str](), 0
+    for word in _WORD.finditer(text) if kept else ():
+        if word[0] in kept:
+            pieces += [_upper(text[end : word.start()], language), word[0]]
+            end = word.end()
+    return "".join([*pieces, _upper(text[end:], language)])
+
+
+def _upper(text: str, language: str) -> str:
+    text = _dotted(_greek(text) if _is("el", language) else text, language)
+    return "µ".join(part.upper() for part in text.split("µ"))  # the unit, not the letter
+
+
+def _greek(text: str) -> str:
+    """A text without the accents that Greek capitals lack."""
+    kept = _GREEK_OR.split(unicodedata.normalize("NFC", text))
+    parts = [_GREEK_HIATUS.sub("\\1\\2\u0308", unicodedata.normalize("NFD", own)) for own in kept]
+    return "ή".join(unicodedata.normalize("NFC", _GREEK_ACCENTS.sub("", own)) for own in parts)
+
+
+def _is_turkic(language: str) -> bool:
+    """Whether a language has a dotted and a dotless i."""
+    return _is("tr", language) or _is("az", language)
+
+
+@lru_cache(maxsize=1024)
+def _is(wanted: str, language: str) -> bool:
+    return closeness(wanted, language) is not None
+
+
+@lru_cache(maxsize=1024)
+def _has_case(language: str) -> bool:
+    """Whether a language is usually written in a script with capital letters."""
+    if not language:
+        return True
+    import langcodes  # 0.04 s
+
+    try:
+        script = langcodes.Language.get(language).maximize().script
+    except ValueError:
+        return True
+    return script is None or script in _CASED
