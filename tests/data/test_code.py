@@ -28,7 +28,7 @@ def test_a_rule_finds_its_examples(name: str, example: str) -> None:
 WITH_TOKENS = [
     # printf that is glued to letters and to other directives
     "Took ‹%0dh› ‹%02dm›, grid of ‹%dx%d› cells, ‹%dx%dpx›, wait ‹%dms›, ‹%.2fGB› free",
-    "‹%3$,d› of ‹%1$,.2f›, on ‹%2$tB› ‹%2$te›, ‹%1$lu› bytes, ‹%2$'d›, ‹%-10s›|‹%I64d›",
+    "‹%3$,d› of ‹%1$,.2f›, on ‹%2$tB› ‹%2$tm›, ‹%1$lu› bytes, ‹%2$'d›, ‹%-10s›|‹%I64d›",
     "‹%*d› ‹%-*s› ‹%.*f› ‹%*.*f› ‹%[2]d› ‹%[1]*d› ‹%+v› ‹%T› ‹%q› ‹%x›",
     "‹%s_%s› and ‹%d›секунд, ‹%s›さん, ‹%s›님",
     # iOS, Qt, Boost, Ruby, C
