@@ -186,8 +186,9 @@ def test_other_codes_of_a_language_are_understood(shared: Client) -> None:
     for source, target in (("de-AT", "en-US"), ("de_DE", "EN-GB"), ("deu_Latn", "en_XX")):
         answer = asked(shared, q=TEXT, source=source, target=target)
         assert answer.json() == {"translatedText": expected(TEXT)[0]}
-    refused = {"error": "jp is not supported: choose one of de, en"}
-    assert asked(shared, q=TEXT, source="jp").json() == refused
+    for code, advice in (("jp", "choose one of de, en"), ("german", "did you mean de?")):
+        refused = {"error": f"{code} is not supported: {advice}"}
+        assert asked(shared, q=TEXT, source=code).json() == refused
 
 
 def test_a_text_in_the_target_language_is_unchanged(shared: Client) -> None:
@@ -195,6 +196,9 @@ def test_a_text_in_the_target_language_is_unchanged(shared: Client) -> None:
     assert asked(shared, q=text, target="de").json() == {"translatedText": text}
     answer = asked(shared, q=text, source="auto", target="de", format="html").json()
     assert answer["translatedText"] == text
+    text = "Où se trouve la gare la plus proche ?"  # French is a target only
+    answer = asked(shared, q=text, source="auto", target="fr_CA").json()
+    assert (answer["translatedText"], answer["detectedLanguage"]["language"]) == (text, "fr")
 
 
 def test_html_keeps_its_tags(shared: Client) -> None:
@@ -219,6 +223,10 @@ def test_html_keeps_its_tags(shared: Client) -> None:
         (
             {"q": TEXT, "source": "en", "target": "de"},
             "German (de) is not available as a target language from English (en): choose one of fr",
+        ),
+        (
+            {"q": TEXT, "source": "d" * 41},
+            "Invalid request: a language code has at most 40 characters",
         ),
         ({"q": TEXT, "format": "pdf"}, "pdf format is not supported"),
         ({"q": 5}, "Invalid request: q parameter is not a string or a list of strings"),

@@ -133,14 +133,14 @@ def require_language(code: str, *, what: str = "") -> str:
     )
     advice = (
         f"did you mean '{near}'?"
-        if (near := _nearest(code))
+        if (near := nearest_language(code))
         else "use a code such as en, ja or pt-BR"
     )
     raise DataError(f"{stated}: {advice}")
 
 
-def _nearest(text: str) -> str:
-    """The language that a text which is not a code probably means, or ""."""
+def nearest_language(text: str) -> str:
+    """Return the language that a text which is not a code probably means, or "": ja for jp."""
     from langcodes import Language, find, tag_is_valid  # 0.04 s
 
     name = text.strip().lower()
@@ -151,7 +151,7 @@ def _nearest(text: str) -> str:
         code for known, code in _NAMES.items() if len(first) > 2 and known.startswith(first)
     ]:
         return names[0]
-    if len(first) == 2 and tag_is_valid(f"und-{first}"):  # a country, such as jp
+    if len(first) == 2 and first.upper() not in _NO_REGIONS and tag_is_valid(f"und-{first}"):
         return canonical(Language.make(territory=first.upper()).maximize().language or "")
     if find_spec("language_data"):  # names in all languages: 0.3 s
         try:

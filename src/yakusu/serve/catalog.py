@@ -9,7 +9,7 @@ from pathlib import Path
 
 from langcodes import Language
 
-from yakusu.data.languages import canonical, closest, listed_codes
+from yakusu.data.languages import canonical, closest, listed_codes, nearest_language
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
@@ -22,7 +22,6 @@ from yakusu.translator import Translator
 from yakusu.translator.folder.folder import ModelFolder
 
 _log = logging.getLogger(__name__)
-_LONGEST = 40  # characters of a code in a message
 
 
 @dataclass(frozen=True)
@@ -144,8 +143,10 @@ def _only(wanted: str, found: Sequence[str], known: Sequence[str]) -> str:
     """
     if len(found) == 1:
         return found[0]
+    if not canonical(wanted) and (near := closest(nearest_language(wanted), known)):
+        raise RefusedError(400, f"{wanted} is not supported: did you mean {near[0]}?")
     choices = " or ".join(found) or f"one of {listed_codes(known)}"
-    raise RefusedError(400, f"{wanted[:_LONGEST]} is not supported: choose {choices}")
+    raise RefusedError(400, f"{wanted} is not supported: choose {choices}")
 
 
 class ReloadedModels:

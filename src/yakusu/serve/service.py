@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from yakusu.data.identification import Detected, identifier
-from yakusu.data.languages import are_near, listed_codes
+from yakusu.data.languages import are_near, closest, listed_codes
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
 from yakusu.errors import RecipeError
@@ -24,6 +24,7 @@ from yakusu.serve.monitoring import Metrics
 from yakusu.serve.work import RunningRequests
 
 _log = logging.getLogger(__name__)
+_LONGEST_CODE = 40  # characters
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,11 @@ class Service:
             RefusedError: The pair is not supported, or the texts are in a language that is not, or
                 in one of several close languages.
         """
+        if max(len(source), len(target)) > _LONGEST_CODE:
+            raise invalid_request(f"a language code has at most {_LONGEST_CODE} characters")
         catalog, detected = self.catalog, None
         if source == "auto":
-            detected = self._identified(texts)
+            detected = self._identified(texts, target)
             source = detected.language
         pair = catalog.pair(source, target)
         return RequestLanguages((source, target), pair, catalog.route(*pair, model), detected)
@@ -120,15 +123,18 @@ class Service:
         """The languages in which texts may be, of all that can be identified, best first."""
         return identifier().detect("\n".join(texts), self.catalog.sources)
 
-    def _identified(self, texts: Sequence[str]) -> Detected:
-        """The source language of the models in which texts are.
+    def _identified(self, texts: Sequence[str], target: str) -> Detected:
+        """The source language of the models in which texts are; the target language, if they are.
 
         Raises:
             RefusedError: They are in another one, or in one of several close languages.
         """
         text, served = "\n".join(texts), self.catalog.sources
-        ranked = identifier().plausible(text, served)
-        usable = [code for code in ranked if code in served]
+        done = closest(target, self.catalog.codes)
+        ranked = identifier().plausible(text, [*served, *done])
+        usable = [code for code in ranked if code in served] or [
+            code for code in ranked[:1] if code in done
+        ]
         if not usable:
             raise RefusedError(
                 400,
