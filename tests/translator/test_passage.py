@@ -135,8 +135,8 @@ def test_tags_whose_partners_are_on_other_lines_are_not_shown_to_the_model(
 
 def test_tags_at_the_ends_of_a_line_are_layout_if_their_partners_are_on_other_lines() -> None:
     first, second = reader().read("- <b> <i>one\ntwo</i>  </b> ")
-    assert (first.before, first.plain, first.tags) == ("- <b> <i>", "one", ())
-    assert (second.plain, second.after, second.tags) == ("two", "</i>  </b> ", ())
+    assert (first.before, first.given, first.tags) == ("- <b> <i>", "one", ())
+    assert (second.given, second.after, second.tags) == ("two", "</i>  </b> ", ())
     assert (first.n_spans, second.n_spans) == (2, 2)
 
 
@@ -445,13 +445,13 @@ def test_sentences_in_capitals_are_read_in_sentence_case(text: str, texts: list[
     passages = reader().read(text)
     found = [PLACE.sub("P", own) for passage in passages for own in passage.texts]
     assert found == texts
-    assert "".join(p.before + restore(p.given, p.kept) + p.after for p in passages) == text
+    assert "".join(p.before + restore(p.source, p.kept) + p.after for p in passages) == text
 
 
 def test_tags_are_placed_by_the_letters_that_were_given() -> None:
     (passage,) = reader().read("PRESS <b>ANNA’S</b> KEY")
     assert passage.texts == ["Press anna's key"]
-    assert passage.plain == "PRESS ANNA'S KEY"
+    assert passage.given == "PRESS ANNA'S KEY"
 
 
 def test_sentences_in_capitals_are_read_as_they_are_without_the_setting() -> None:
