@@ -7,6 +7,7 @@ import regex
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import THOROUGH
 from tests.translator.written import printed
 from yakusu.alignment import Link
 from yakusu.data.lines.config import TextConfig
@@ -104,7 +105,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=500 if THOROUGH else 100)
 @given(TREES)
 def test_any_line_that_is_its_own_translation_is_unchanged(text: str) -> None:
     plain = " ".join(TAG.sub("", text).split())
@@ -140,7 +141,7 @@ SENTENCES = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=500 if THOROUGH else 100)
 @given(tagged(SENTENCES))
 def test_tags_at_any_characters_stay_on_them(text: str) -> None:
     assert copied(text) == text
@@ -170,7 +171,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 }
 
 
-@settings(max_examples=300)
+@settings(max_examples=500 if THOROUGH else 100)
 @given(tagged(SENTENCES), st.sampled_from([*CHANGES]), st.booleans(), st.data())
 def test_tags_of_changed_words_enclose_words(
     text: str, change: str, is_reversed: bool, data: st.DataObject
