@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yakusu.data.lines.invisible import visible
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import LONGEST_WORD, unseen, with_unseen
@@ -17,6 +18,12 @@ def covers(characters: str) -> Callable[[str], bool]:
 
 
 LATIN = covers("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?'’-0123456789")
+
+
+def test_an_unseen_word_is_copied_with_its_invisible_characters() -> None:
+    text = "the na\u00adïve ca\u200bt wa\u00adits"
+    found = unseen(text, lambda part: LATIN(visible(part)))
+    assert [span.text for span in found] == ["na\u00adïve"]
 
 
 # Spans are written between ‹ and ›.
@@ -37,7 +44,7 @@ LATIN = covers("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?'’-012
         "see ‹東京 大阪›.",
         "a‹猫›b",
         "‹𝒳-axis›",
-        "‹\u200b›a",
+        "‹\u200ba›",
         "‹½› cup",
         f"a ‹{'w' * (LONGEST_WORD + 1)}› b",
         f"a {'w' * LONGEST_WORD} b",

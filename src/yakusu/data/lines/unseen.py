@@ -12,7 +12,8 @@ from yakusu.data.lines.terms import Glossary
 from yakusu.data.lines.words import UNSPACED
 
 LONGEST_WORD = 100  # characters; longer words are copied, too
-_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}])"
+_INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # within a word: hyphens, spaces and joiners
+_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}{_INVISIBLE}])"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
 _SPACES = regex.compile(r"\s*")
