@@ -128,6 +128,7 @@ def learn(
 
 def _normalizer(config: TokenizerConfig) -> spm.SentencePieceNormalizer:
     """The normalisation, which becomes a part of the model."""
+    spm.set_min_log_level(2)  # errors only, as `minloglevel` below
     if config.normalization.startswith("nfc"):
         return spm.SentencePieceNormalizer(norm_map=rules(lower_case=config.lowercases))
     return spm.SentencePieceNormalizer(rule_name=config.normalization)
