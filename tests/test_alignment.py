@@ -41,6 +41,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     config = TokenizerConfig(
         kind=request.param,
         vocab_size=220,
+        normalization="nmt_nfkc",  # changes the length of words
         character_coverage=1.0,
         byte_fallback=False,
         placeholder_share=0,

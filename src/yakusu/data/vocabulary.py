@@ -20,7 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from yakusu.config import Config
 from yakusu.data.lines.private_use import SLOTS
-from yakusu.data.normalization import rules
+from yakusu.data.normalization import INVISIBLE, rules
 from yakusu.errors import DataError
 
 EOS, UNK = 0, 1
@@ -84,7 +84,10 @@ class TokenizerConfig(Config):
         if self.normalization == "identity":
             return "".join(character.split())
         form: Literal["NFC", "NFKC"] = "NFC" if self.normalization.startswith("nfc") else "NFKC"
-        text = "".join(unicodedata.normalize(form, character).split())
+        kept = (
+            "" if character in INVISIBLE or unicodedata.category(character) == "Cc" else character
+        )
+        text = "".join(unicodedata.normalize(form, kept).split())
         return text.lower() if self.lowercases else text
 
 
@@ -137,10 +140,11 @@ def _normalizer(config: TokenizerConfig) -> spm.SentencePieceNormalizer:
 def required_characters(
     sentences: Iterable[str], config: TokenizerConfig, *, n_languages: int = 0
 ) -> tuple[str, str]:
-    """Choose the characters that have tokens although they are rare.
+    """Choose the characters that have tokens.
 
-    These are letters, marks, digits and punctuation that occur at least twice, except ideographs
-    and Hangul syllables. If the vocabulary cannot hold all of them, the rarest are left out.
+    These are the most frequent ones, up to `character_coverage`, and the letters, marks, digits and
+    punctuation that occur at least twice, except ideographs and Hangul syllables. If the vocabulary
+    cannot hold all of the latter, the rarest are left out.
 
     Args:
         sentences: The text that the vocabulary is learned from.
@@ -148,27 +152,25 @@ def required_characters(
         n_languages: Number of tokens of target languages.
 
     Returns:
-        The chosen characters, and those that are left out, most frequent first.
+        The chosen characters, and those that are left out, each most frequent first.
     """
     counts = Counter[str]()
     for character, n in Counter(chain.from_iterable(sentences)).items():
         for normalized in config.normalized(character):
             counts[normalized] += n
     by_count = sorted(counts, key=lambda c: (-counts[c], c))
-    frequent, n_covered, total = set[str](), 0, counts.total()
+    frequent, n_covered, total = list[str](), 0, counts.total()
     for character in by_count:
         if n_covered >= config.character_coverage * total:
             break
-        frequent.add(character)
+        frequent.append(character)
         n_covered += counts[character]
     rare = [
-        c
-        for c in by_count
-        if c not in frequent and counts[c] >= _MIN_OCCURRENCES and _REQUIRED.match(c)
+        c for c in by_count[len(frequent) :] if counts[c] >= _MIN_OCCURRENCES and _REQUIRED.match(c)
     ]
     n_other = 4 + 256 * config.byte_fallback + n_languages + len(config.reserved)
     room = max(0, config.vocab_size - n_other - len(frequent))
-    return "".join(rare[:room]), "".join(rare[room:])
+    return "".join([*frequent, *rare[:room]]), "".join(rare[room:])
 
 
 def left_out(

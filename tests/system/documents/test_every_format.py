@@ -28,7 +28,9 @@ def test_every_document_is_translated(work: Path) -> None:
 def test_a_translation_has_as_many_texts_with_the_same_spans(
     name: str, source: Path, out: Path
 ) -> None:
-    options, finder = DocumentOptions(("en", "de"), retranslate=True), SpanFinder()
+    # The words of an untrained model may look like names of programs.
+    finder = SpanFinder(unprotect=("identifier", "part_number"))
+    options = DocumentOptions(("en", "de"), retranslate=True)
     before, after = (read_document(folder / name, options).texts for folder in (source, out))
     assert len(before) == len(after)
     for old, new in zip(before, after, strict=True):
