@@ -135,7 +135,8 @@ def test_codes_of_real_clients_are_accepted_and_returned(
     with TestClient(create_app(Service(ServeConfig(), [folder]))) as client:
         for code in asked_for.split():
             answer = asked(client, q=TEXT, target=code)
-            assert answer.json() == {"translatedText": expected(TEXT)[0]}, code
+            text = answer.json()["translatedText"]  # sentences are joined as in the target language
+            assert "".join(text.split()) == "".join(expected(TEXT)[0].split()), code
             values = {"text": TEXT, "source": "de_DE", "target": code}
             found = client.post("/v1/translate", json=values).json()
             assert (found["source"], found["target"]) == ("de_DE", code)
