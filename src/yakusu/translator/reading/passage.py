@@ -82,14 +82,6 @@ class Segment:
     given: str = ""
     capitals: bool = False
 
-    @property
-    def plain(self) -> str:
-        """The text as the model reads it, but with the letters that were given."""
-        if not self.capitals:
-            return self.text
-        both = zip(self.text, self.given, strict=True)
-        return "".join(given if given.isalpha() else text for text, given in both)
-
 
 @dataclass(frozen=True)
 class Passage:
