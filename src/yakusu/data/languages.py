@@ -65,7 +65,7 @@ _COMMON = frozenset(_NAMES.values())  # canonical as they are
 
 @lru_cache(maxsize=4096)
 def canonical(code: str) -> str:
-    """Return the canonical code of a language in any spelling, or "" if there is no such language.
+    """Return the canonical form of a language code, or "" if the code is unknown.
 
     "ja_JP" and "jpn" are "ja"; "zho_Hant", "zh-TW" and "zt" are "zh-Hant"; "cmn" is "zh".
     """
@@ -124,7 +124,7 @@ def require_language(code: str, *, what: str = "") -> str:
         what: What states the language, such as "source_language"; "": nothing more is said.
 
     Raises:
-        DataError: There is no such language. The message names the nearest one.
+        DataError: The code is unknown. The message suggests the closest known one.
     """
     if found := canonical(code):
         return found

@@ -30,7 +30,7 @@ def card(model: str | Path, *, source: str = "", target: str = "") -> Translator
         The new config.json.
 
     Raises:
-        DataError: There is no such language.
+        DataError: A code is unknown.
         ModelError: The folder is incomplete or corrupt, or the model does not translate to the
             language.
     """
