@@ -1,0 +1,106 @@
+"""Agreement of a translation with its source: code-like tokens and numbers on both sides.
+
+    Delete {name}?               Löschen?          {name} is missing
+    It costs 1,000 yen.          切符は100円です。  1,000 is missing, 100 is added
+    on 6 March                   3月6日に          they agree
+
+What a side has in digits must be on the other in any form; a number that is a word in the source
+may be absent from the translation.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from yakusu.data.lines.numbers import HAS_DIGIT, DigitNumber, Symbols, read_numbers
+from yakusu.data.lines.spans import Span, SpanFinder
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """What is on one side only; true if there is any.
+
+    Attributes:
+        missing: Code-like tokens and numbers of the source that the translation lacks or alters;
+            their places in the source.
+        added: Those of the translation that nothing in the source explains; their places in the
+            translation.
+    """
+
+    missing: tuple[Span, ...] = ()
+    added: tuple[Span, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.added)
+
+
+_NONE = Disagreement()
+
+
+class Agreement:
+    """Compares translations with their sources.
+
+    Args:
+        languages: Codes of the source and target languages; "" if unknown.
+        finder: Finds the code-like tokens.
+    """
+
+    def __init__(self, languages: tuple[str, str], finder: SpanFinder) -> None:
+        self._languages, self._finder = languages, finder
+
+    def compare(self, source: str, target: str) -> Disagreement:
+        """What is on one side only."""
+        if source == target:
+            return _NONE
+        sides = (source, target)
+        spans = [self._finder.find(side) for side in sides]
+        has_digit = any(map(HAS_DIGIT.search, sides))
+        if not has_digit and not any(spans):
+            return _NONE
+        missing = [*_without(spans[0], spans[1], target)]
+        added = [*_without(spans[1], spans[0], source)]
+        if has_digit:
+            rest = [_blank(side, each) for side, each in zip(sides, spans, strict=True)]
+            src, tgt = (read_numbers(side, Symbols()) for side in rest)
+            missing += _numbers_without(src, tgt)
+            added += _numbers_without(tgt, src)
+        if not missing and not added:
+            return _NONE
+        return Disagreement(_in_order(missing), _in_order(added))
+
+
+def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:
+    return tuple(sorted(spans, key=lambda span: span.start))
+
+
+def _without(spans: Sequence[Span], others: Sequence[Span], text: str) -> list[Span]:
+    """The spans that are not among the others, nor elsewhere in the text."""
+    left = Counter(span.text for span in others)
+    found = list[Span]()
+    for span in spans:
+        left[span.text] -= 1
+        if left[span.text] < 0:
+            found.append(span)
+    counts = {text_: text.count(text_) for text_ in {span.text for span in found}}
+    n = Counter(span.text for span in spans)
+    return [span for span in found if counts[span.text] < n[span.text]]
+
+
+def _blank(text: str, spans: Sequence[Span]) -> str:
+    """Replace spans by characters that are not part of a number."""
+    pieces, end = list[str](), 0
+    for span in spans:
+        pieces += [text[end : span.start], "\0" * (span.end - span.start)]
+        end = span.end
+    return "".join([*pieces, text[end:]])
+
+
+def _numbers_without(numbers: Sequence[DigitNumber], others: Sequence[DigitNumber]) -> list[Span]:
+    left = Counter(number.values[:1] or number.text for number in others)
+    found = list[Span]()
+    for number in numbers:
+        key = number.values[:1] or number.text
+        left[key] -= 1
+        if left[key] < 0:
+            found.append(Span(number.start, number.end, number.text))
+    return found

@@ -1,0 +1,149 @@
+"""Numbers in digits, and the values that they may have.
+
+    1,000.5   1.000,5   1 000,5   1'000.5     1000.5
+    5 March   05.03.   3/5/2024               5   5 and 3   3, 5 and 2024
+    9:30      9.30 Uhr   9時30分              9 and 30
+    ３ boxes  ٣                               3
+
+Which sign divides groups and which begins the decimals depends on the language; a number such as
+1.500 that both signs explain has two values. A number with signs that dates and times have also
+consists of parts. Everything takes linear time.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+
+Value = int | Fraction
+LONGEST = 40  # digits of a value; longer numbers are compared as texts
+
+_SPACES = "\u00a0\u2009\u202f "
+_GROUPS = f"{_SPACES}'’٬"
+_NUMBER = re.compile(
+    rf"\d+(?:(?:[.,:/'’٫٬·‐‑–−-]|\s?[：/]\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
+)
+_RUN = re.compile(r"\d+")
+_FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
+HAS_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
+_DECADE = re.compile(r"(?:['’]?s\b|er(?:n|s|jahren?)?\b|-?(?:å|a)r|年代|년대|'lar|-х\b|-ті)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The signs of a language in numbers; "": unknown."""
+
+    group: str = ""
+    decimal: str = ""
+
+
+@dataclass(frozen=True)
+class DigitNumber:
+    """A number in digits.
+
+    Attributes:
+        start: Position of its first character.
+        end: Position after its last character.
+        text: The characters, with ASCII digits.
+        values: What it may be as one number, the most probable first.
+        parts: The numbers of which a date or a time consists; empty: it has no parts.
+    """
+
+    start: int
+    end: int
+    text: str
+    values: tuple[Value, ...]
+    parts: tuple["DigitNumber", ...] = field(default=())
+
+
+def read_numbers(text: str, symbols: Symbols) -> list[DigitNumber]:
+    """The numbers in digits of a text, in order.
+
+    Args:
+        text: The text.
+        symbols: The signs of its language.
+    """
+    plain = ascii_digits(text)
+    found = [_read(match, plain, symbols) for match in _NUMBER.finditer(plain)]
+    if not _FRACTIONS.search(text):
+        return found
+    return _with_fractions(found, text)
+
+
+def ascii_digits(text: str) -> str:
+    """Replace the digits of other scripts."""
+    if text.isascii():
+        return text
+    return _RUN.sub(lambda run: "".join(str(unicodedata.decimal(each)) for each in run[0]), text)
+
+
+def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
+    written = match[0]
+    if len(written) <= LONGEST and written.isdecimal():
+        return DigitNumber(match.start(), match.end(), written, (int(written),))
+    runs = list(_RUN.finditer(text, match.start(), match.end()))
+    signs = [text[a.end() : b.start()] for a, b in zip(runs, runs[1:], strict=False)]
+    digits = [run[0] for run in runs]
+    number = DigitNumber(match.start(), match.end(), written, tuple(_values(digits, signs, symbols)))
+    if len(runs) > 1 and _divides(digits, signs, symbols, text[match.end() : match.end() + 1]):
+        parts = (DigitNumber(r.start(), r.end(), r[0], tuple(_values([r[0]], [], symbols))) for r in runs)
+        return replace(number, parts=tuple(parts))
+    return number
+
+
+def _values(digits: Sequence[str], signs: Sequence[str], symbols: Symbols) -> Iterator[Value]:
+    """What a number may be, the most probable first."""
+    if sum(map(len, digits)) > LONGEST:
+        return
+    if not signs:
+        yield int(digits[0])
+        return
+    *groups, last = signs
+    if len(set(groups)) > 1:
+        return
+    whole = int("".join(digits))
+    if not groups and last.strip() == "/" and len(digits[0]) < 4 and 0 < int(digits[1]) < 1000:
+        yield Fraction(int(digits[0]), int(digits[1]))
+    grouped = len(set(signs)) == 1 and _is_grouped(digits) and last in f"{_GROUPS}.,"
+    decimal = last in ".,٫·" and last not in groups and (not groups or _is_grouped(digits[:-1]))
+    fraction = Fraction(whole, 10 ** len(digits[-1]))
+    exact = int(fraction) if fraction.denominator == 1 else fraction
+    if decimal and (last == symbols.decimal or not grouped):
+        yield exact
+    if grouped:
+        yield whole
+    if decimal and grouped and not symbols.decimal:
+        yield exact
+
+
+def _is_grouped(digits: Sequence[str]) -> bool:
+    """Whether runs of digits are the groups of a number, of three digits or as in India."""
+    first, *others = map(len, digits)
+    if not others:
+        return True
+    return first < 4 and others[-1] == 3 and set(others[:-1]) <= {2, 3} and digits[0] != "0"
+
+
+def _divides(digits: Sequence[str], signs: Sequence[str], symbols: Symbols, following: str) -> bool:
+    """Whether a number may be a date, a time or a list."""
+    if len(signs) > 1 or signs[0] not in (".", ",", symbols.decimal):
+        return True
+    hour, minute = digits[0], digits[1]
+    if signs[0] != symbols.decimal and not _is_grouped(digits):
+        return True
+    is_time = len(hour) < 3 and len(minute) == 2 and int(hour) < 25 and int(minute) < 60
+    return is_time or (following == "." and len(hour) < 3 and len(minute) < 3)
+
+
+def _with_fractions(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
+    """Add signs such as ½, also those after a number."""
+    ends = {number.end: number for number in found}
+    for match in _FRACTIONS.finditer(text):
+        value = Fraction(unicodedata.numeric(match[0])).limit_denominator(20)
+        before = ends.pop(match.start(), None)
+        start = before.start if before else match.start()
+        base = before.values[0] if before and before.values else 0
+        ends[match.end()] = DigitNumber(start, match.end(), text[start : match.end()], (base + value,))
+    return sorted(ends.values(), key=lambda number: number.start)
