@@ -111,6 +111,12 @@ def test_an_unknown_code_is_an_error_that_names_the_nearest(text: str, nearest: 
         require_language(text, what="source_language")
 
 
+@pytest.mark.parametrize("text", ["\0", "de\0utsch", "\0\U000c9bf3", "\x1b[31m"])
+def test_control_characters_are_no_language(text: str) -> None:
+    with pytest.raises(DataError, match="there is no language"):
+        require_language(text)
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [

@@ -153,7 +153,7 @@ def nearest_language(text: str) -> str:
         return names[0]
     if len(first) == 2 and first.upper() not in _NO_REGIONS and tag_is_valid(f"und-{first}"):
         return canonical(Language.make(territory=first.upper()).maximize().language or "")
-    if find_spec("language_data"):  # names in all languages: 0.3 s
+    if name.isprintable() and find_spec("language_data"):  # names in all languages: 0.3 s
         try:
             return canonical(find(name).to_tag())
         except LookupError:
