@@ -53,6 +53,13 @@ def changed(
     return sealed(folder)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def modules() -> None:
+    """Import what models need, which takes memory, too."""
+    for name in FOLDERS:
+        open_model(FILES / name)
+
+
 def sealed(folder: Path) -> Path:
     """Write the manifest that matches the files."""
     paths = [path for path in sorted(folder.iterdir()) if path.name != "manifest.json"]
