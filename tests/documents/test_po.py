@@ -247,7 +247,7 @@ def test_blank_translations_are_counted() -> None:
     data = HEADER + 'msgid "One"\nmsgstr ""\n'
     document = opened(data)
     assert document.render([""]).decode() == data
-    reason = "the translation of 'One' is blank or has lost markup"
+    reason = "the translation of 'One' is blank, or its numbers or markup differ"
     assert list(document.skipped) == [f"line 8: {reason}"]
 
 

@@ -102,7 +102,13 @@ class DocumentOutput:
             raise DataError("--out - is not standard output: name the file or the folder to write")
 
     def translate(
-        self, translator: "Translator", source: str, *, batch: int, window: int | None
+        self,
+        translator: "Translator",
+        source: str,
+        *,
+        strict: bool,
+        batch: int,
+        window: int | None,
     ) -> None:
         """Translate documents and print what was done with each; see `Translator.stream`."""
         from yakusu.pipeline.document_plan import plan
@@ -112,6 +118,7 @@ class DocumentOutput:
             translator,
             plan(Path(source), Path(self.out), overwrite=self.options.overwrite),
             retranslate=self.options.retranslate,
+            strict=strict,
             batch=batch,
             window=window,
             progress=ConsoleProgress(),

@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from itertools import chain, islice
@@ -28,11 +28,12 @@ from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError, ModelError
 
 if TYPE_CHECKING:
-    from yakusu.translator import Translator
+    from yakusu.translator import Translation, Translator
     from yakusu.translator.request import Request
 
 _log = logging.getLogger(__name__)
 _CONTENT = "Content of the translation"
+_LISTED = 10  # sentences that are kept because their translations differ
 _OPTIONS: dict[str, Any] = {
     "format": Annotated[
         Literal["text", "json"] | None,
@@ -135,11 +136,13 @@ class Lines:
         source: Path of a file, or "-": standard input.
         options: How they are read and printed.
         model: Name of the model in error messages.
+        strict: Print nothing if a sentence would be kept because its translation differs.
     """
 
     source: str
     options: LineOptions
     model: str
+    strict: bool = False
 
     def translate(self, translator: "Translator", *, batch: int, window: int | None) -> None:
         """Print the translation of each line, then what was kept; see `Translator.stream`."""
@@ -159,10 +162,17 @@ class Lines:
             trace=options.trace,
             layout=Layout() if options.input_format == "text" else None,
         )
+        differences = list[str]()
+        found = _noting(found, differences)
+        if self.strict:
+            found = iter(list(found))
+            _refuse(differences)
         found = chain(list(islice(found, 1)), found)  # raises errors before the file is replaced
         with _opened(options.alignments) as links:
             show = as_json if options.format == "json" else as_text(translator.search.n_best)
             print_all(found, n_lines, show=show, links=links, start=start)
+        for difference in differences[:_LISTED]:
+            _log.warning("%s: the sentence is kept", difference)
         report(translator.tally)
         if warning := invalid.warning(self._name, skipped="left empty"):
             _log.warning(warning)
@@ -208,6 +218,22 @@ class Lines:
                 f"{self.source} contains trees, to which --errors does not apply: remove it"
             )
         return sentences_for(translator, Path(self.source), name=self.model)
+
+
+def _noting(
+    found: "Iterator[list[Translation]]", differences: list[str]
+) -> "Iterator[list[Translation]]":
+    """The same translations; a message is added for each sentence that differs and is kept."""
+    for number, best in enumerate(found, start=1):
+        differences += (f"line {number}: {own}" for own in best[0].differences)
+        yield best
+
+
+def _refuse(differences: Sequence[str]) -> None:
+    """Refuse to print translations of which some sentences are kept."""
+    if differences:
+        more = f", and {len(differences) - 1:,} more differ" if differences[1:] else ""
+        raise DataError(f"{differences[0]}{more}: nothing is printed, because of --strict")
 
 
 def _opened(path: str | None) -> AbstractContextManager[IO[str] | None]:

@@ -23,11 +23,17 @@ def _no_capitals(panel: str | None) -> dict[str, Any]:
     return {"no_capitals": flag("--no-capitals", shown)}
 
 
+def _no_check(panel: str | None) -> dict[str, Any]:
+    shown = Shown("Accept translations with other numbers and code-like tokens.", panel=panel)
+    return {"no_check": flag("--no-check", shown)}
+
+
 def _text_config(values: dict[str, Any]) -> TextConfig:
     builtin_spans = not values.pop("no_protect")
     capitals = not values.pop("no_capitals", False)
+    check = not values.pop("no_check", False)
     given = {name: value for name, value in values.items() if value is not None}
-    return TextConfig(**given, builtin_spans=builtin_spans, capitals=capitals)
+    return TextConfig(**given, builtin_spans=builtin_spans, capitals=capitals, check=check)
 
 
 takes_text_options = grouped(
@@ -36,6 +42,7 @@ takes_text_options = grouped(
         **options_of(TextConfig, _TO | _GLOSSARY | _PROTECT),
         **_less_protected("Text processing"),
         **_no_capitals("Text processing"),
+        **_no_check("Text processing"),
         **options_of(TextConfig, _ONE_SENTENCE),
     },
     _text_config,

@@ -66,6 +66,16 @@ _Window = Annotated[
         hidden=True,
     ),
 ]
+_Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Write nothing, and exit with code 2, if a sentence would be kept because its "
+        "translation has other numbers or code-like tokens.",
+        rich_help_panel="Text processing",
+        hidden=True,
+    ),
+]
 _MORE = (
     "More options (engine, length, repetition, sampling, Ray): `yakusu translate "
     "--help-all`. Search options default to the model's settings; see docs/search.md."
@@ -88,6 +98,7 @@ def translate_verb(
     ensemble: _Ensemble = None,
     batch: _Batch = 64,
     window: _Window = None,
+    strict: _Strict = False,
     *,
     engine: "EngineConfig",
     documents: DocumentOutputOptions,
@@ -105,7 +116,7 @@ def translate_verb(
     models = _Models((model, *(ensemble or ())), options, text, engine)
     if ray.address is not None:
         shards = ShardOutput(ray.address, out, sources or ())
-        engine = shards.checked(_not_for_shards(lines, documents, options), engine)
+        engine = shards.checked(_not_for_shards(lines, documents, options, strict=strict), engine)
         models = replace(models, engine=engine)
         config = models.shard_config(batch, window, errors=lines.errors, column=ray.column)
         shards.translate(models.open(), config)
@@ -116,11 +127,13 @@ def translate_verb(
     if out is not None:
         output = DocumentOutput(out, documents)
         output.check(source, _not_for_documents(lines, options, text))
-        output.translate(models.open(), source, batch=batch, window=window)
+        output.translate(models.open(), source, strict=strict, batch=batch, window=window)
     else:
         lines.check(source)
         documents.refuse()
-        Lines(source, lines, model).translate(models.open(), batch=batch, window=window)
+        Lines(source, lines, model, strict=strict).translate(
+            models.open(), batch=batch, window=window
+        )
 
 
 @dataclass(frozen=True)
@@ -183,9 +196,11 @@ def _not_for_documents(
 
 
 def _not_for_shards(
-    lines: LineOptions, documents: DocumentOutputOptions, options: "SearchConfig"
+    lines: LineOptions, documents: DocumentOutputOptions, options: "SearchConfig", *, strict: bool
 ) -> Iterator[str]:
     """The options that were given and that do not apply to shards."""
+    if strict:
+        yield "--strict"
     yield from (name for name in lines.given if name != "--errors")
     if options.n_best > 1:
         yield "--n-best"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.words import has_letter
@@ -26,6 +27,8 @@ from yakusu.translator import Translator
 
 _SHOWN = 60  # characters of a text in a message
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
+# The same, each with the reasons why parts of the text are kept.
+_TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def translate_document(
     text: TextConfig | None = None,
     retranslate: bool = False,
     overwrite: bool = False,
+    strict: bool = False,
     engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
 ) -> TranslatedDocuments:
@@ -105,6 +109,7 @@ def translate_document(
         text: How text is read; None: the defaults.
         retranslate: Translate messages that already have a translation, too (PO, XLIFF).
         overwrite: Replace files that exist.
+        strict: Write nothing if a text would be left unchanged, or a sentence kept.
         engine: What runs the model, as in `translate`.
         progress: Progress reporter.
 
@@ -113,7 +118,8 @@ def translate_document(
 
     Raises:
         DataError: A file does not exist, exists but must not be replaced, is not valid, or has an
-            unknown format. The message names the file.
+            unknown format, or `strict` is true and a text would be left unchanged. The message
+            names the file.
         ModelError: The model folder is incomplete or corrupt, or the model is a parser.
 
     Example:
@@ -121,7 +127,9 @@ def translate_document(
     """
     planned = plan(Path(path), Path(out), overwrite=overwrite)  # before the model is read
     translator = open_translator(model, options, text=text, engine=engine)
-    return translate_with(translator, planned, retranslate=retranslate, progress=progress)
+    return translate_with(
+        translator, planned, retranslate=retranslate, strict=strict, progress=progress
+    )
 
 
 def translate_with(
@@ -129,6 +137,7 @@ def translate_with(
     planned: Plan,
     *,
     retranslate: bool = False,
+    strict: bool = False,
     batch: int = 64,
     window: int | None = None,
     progress: Progress | None = None,
@@ -139,6 +148,7 @@ def translate_with(
         translator: The translator.
         planned: The files, from `document_plan.plan`.
         retranslate: As in `translate_document`.
+        strict: As in `translate_document`.
         batch: As in `Translator.stream`.
         window: As in `Translator.stream`.
         progress: Progress reporter.
@@ -150,11 +160,12 @@ def translate_with(
     if translator.task.constrains:
         raise ModelError("a parser cannot translate documents: use a translator")
 
-    def translate(texts: Sequence[str]) -> Iterable[str]:
-        return (best[0].text for best in translator.stream(texts, batch=batch, window=window))
+    def translate(texts: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
+        every = translator.stream(texts, batch=batch, window=window)
+        return ((best[0].text, best[0].differences) for best in every)
 
     options = DocumentOptions(translator.languages, retranslate)
-    return _translate(planned, translate, options, progress or Silent())
+    return _translate(planned, translate, options, progress or Silent(), strict=strict)
 
 
 def translate_files(
@@ -180,14 +191,22 @@ def translate_files(
     Raises:
         DataError: As in `translate_document`.
     """
+
+    def translate_all(texts: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
+        return ((translation, ()) for translation in translate(texts))
+
     planned = plan(Path(path), Path(out), overwrite=overwrite)
-    return _translate(planned, translate, options or DocumentOptions(), progress or Silent())
+    return _translate(planned, translate_all, options or DocumentOptions(), progress or Silent())
 
 
 def _translate(
-    planned: Plan, translate: TranslateTexts, options: DocumentOptions, progress: Progress
+    planned: Plan,
+    translate: _TranslateAll,
+    options: DocumentOptions,
+    progress: Progress,
+    *,
+    strict: bool = False,
 ) -> TranslatedDocuments:
-    files = []
     document = None
     n_texts = 0
     for job in planned.jobs:
@@ -195,13 +214,23 @@ def _translate(
         n_texts += len(document.texts) if document else 0
     only = document if len(planned.jobs) == 1 else None  # all documents could fill the memory
     del document
-    with progress.track("translating", "texts", n_texts) as tracker:
-        for job in planned.jobs:
+    files = list[TranslatedFile]()
+    with TemporaryDirectory() as folder, progress.track("translating", "texts", n_texts) as tracker:
+        staged = [Path(folder, str(number)) for number in range(len(planned.jobs))]
+        for job, path in zip(planned.jobs, staged, strict=True):
             document = only or _read(job, options)
+            file, data = TranslatedFile(job.source, job.out, copied=True), None
             if document:
-                files.append(_translate_file(job, document, translate, tracker))
-            else:
-                files.append(_copy(job))
+                file, data = _translated(job, document, translate, tracker)
+            files.append(file)
+            if not strict:
+                _write(job, data)
+            elif data is not None:
+                path.write_bytes(data)
+        if strict:
+            _refuse_skipped(files)
+            for job, path in zip(planned.jobs, staged, strict=True):
+                _write(job, path.read_bytes() if path.exists() else None)
     return TranslatedDocuments(tuple(files), planned.left_out)
 
 
@@ -216,34 +245,48 @@ def _read(job: FileJob, options: DocumentOptions) -> Document | None:
     return None
 
 
-def _copy(job: FileJob) -> TranslatedFile:
+def _write(job: FileJob, data: bytes | None) -> None:
+    """Write a file; None: a copy of its source."""
     job.target.parent.mkdir(parents=True, exist_ok=True)
+    if data is not None:
+        write_file(job.target, lambda file: file.write(data))
+        return
     with job.source.open("rb") as source:
         write_file(job.target, lambda file: shutil.copyfileobj(source, file))
     with suppress(OSError):  # some file systems have no modes
         shutil.copymode(job.source, job.target)
-    return TranslatedFile(job.source, job.out, copied=True)
 
 
-def _translate_file(
-    job: FileJob, document: Document, translate: TranslateTexts, tracker: Tracker
-) -> TranslatedFile:
-    texts = document.texts
+def _translated(
+    job: FileJob, document: Document, translate: _TranslateAll, tracker: Tracker
+) -> tuple[TranslatedFile, bytes]:
+    """What is done with a document, and its translation."""
+    texts, kept = document.texts, list[str]()
     translations: list[str] = []
     try:
-        for translation in translate(texts) if texts else ():
+        for translation, differences in translate(texts) if texts else ():
+            if differences and document.reports_blank:
+                translation = ""  # a message of which a sentence is kept stays as it is
+            else:
+                kept += differences
             translations.append(translation)
             tracker.advance(note=job.source.name)
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error
     translations, blank = usable(document, translations)
     data = document.render(translations)
-    job.target.parent.mkdir(parents=True, exist_ok=True)
-    write_file(job.target, lambda file: file.write(data))
     pairs = [pair for pair in zip(texts, translations, strict=True) if has_letter(pair[0])]
     unchanged = sum(text == translation for text, translation in pairs)
-    skipped = (*blank, *document.skipped)
-    return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped)
+    skipped = (*blank, *kept, *document.skipped)
+    return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped), data
+
+
+def _refuse_skipped(files: Iterable[TranslatedFile]) -> None:
+    """Refuse to write documents in which something would be left unchanged."""
+    reasons = [f"{file.source}: {reason}" for file in files for reason in file.skipped]
+    if reasons:
+        more = f", and {len(reasons) - 1:,} more would be left unchanged" if reasons[1:] else ""
+        raise DataError(f"{reasons[0]}{more}: nothing is written, because of --strict")
 
 
 def usable(document: Document, translations: Sequence[str]) -> tuple[list[str], list[str]]:

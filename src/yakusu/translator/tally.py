@@ -17,6 +17,8 @@ class Tally:
         truncated: Sentences that were truncated.
         invisible: Characters that a reader does not see, which are not in the translations.
         untranslated: Sentences that were kept because the model generates no text for them.
+        differing: Sentences that were kept because their translations have other numbers or
+            code-like tokens.
     """
 
     segments: int = 0
@@ -27,3 +29,4 @@ class Tally:
     truncated: int = 0
     invisible: int = 0
     untranslated: int = 0
+    differing: int = 0

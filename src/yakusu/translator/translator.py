@@ -1,4 +1,4 @@
-"""Text -> text: a translator plans the sentences of a text, searches, and writes.
+"""Text -> text: a translator plans the sentences of a text, searches, checks, and writes.
 
 Request         a text with settings of its own
   Span          a part of it that the translation contains unchanged
@@ -6,6 +6,7 @@ Request         a text with settings of its own
   Segment       a sentence, or a part of one, as the model reads it
 Query           its ids and what restricts its search      plan:   reading/planner.py
 Hypothesis      the ids of a translation                   search: search/decoder.py
+                with the numbers of the source             check:  checking.py
 Output          the translation of a segment               write:  writing/writer.py
 Translation     of the text
 """
@@ -20,8 +21,10 @@ from threading import Event
 from yakusu.data.corpus import aligned
 from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import canonical, listed_codes, same_language
+from yakusu.data.lines.agreement import Agreement
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.private_use import RESERVED
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
@@ -30,8 +33,8 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, Query, Searches
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
+from yakusu.translator.checking import Checker, Found, Plans
 from yakusu.translator.folder.opening import open_decoder
-from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.planner import Planner
 from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
@@ -100,6 +103,7 @@ class Translator:
             longest=longest,
         )
         self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
+        self._checker = self._new_checker()
 
     @property
     def search(self) -> SearchConfig:
@@ -200,7 +204,15 @@ class Translator:
         if terms is not None:
             glossary = Glossary.of(terms, text.span_finder())
         other._planner = own.with_settings(search or self.search, text, glossary)
+        other._checker = other._new_checker()
         return other
+
+    def _new_checker(self) -> Checker | None:
+        text = self._planner.text_config
+        if self.task.constrains or not text.check:
+            return None
+        agreement = Agreement(self.languages, text.span_finder(RESERVED.pattern))
+        return Checker(agreement, self._planner, self._writer.text_of)
 
     def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.
@@ -261,7 +273,7 @@ class Translator:
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
-            plans: list[tuple[list[Passage], list[Query]]] = []
+            plans: Plans = []
             with self._searches(batch) as searches:
                 for number, item in enumerate(items, n_read + 1):
                     if cancelled and cancelled.is_set():
@@ -273,10 +285,18 @@ class Translator:
                     for query in queries:
                         if len(query.source) > 1:
                             searches.submit(query)
-                found = searches.results()
+                results = iter(searches.results())
             if cancelled and cancelled.is_set():
                 return
             n_read += len(items)
+            found: Found = [
+                [next(results) if len(query.source) > 1 else () for query in queries]
+                for _, queries in plans
+            ]
+            if self._checker:
+                self._checker.check(plans, found, partial(self._search, batch=batch))
+                if cancelled and cancelled.is_set():
+                    return
             yield from self._writer.write(
                 plans, found, self.search, self.tally, details=details, batch=batch
             )
@@ -288,6 +308,12 @@ class Translator:
             search = search.model_copy(update={"max_repeats": 0})
         return self.decoder.searches(search, self._planner.constraints.rules, batch=batch)
 
+    def _search(self, queries: Iterable[Query], *, batch: int) -> list[list[Hypothesis]]:
+        with self._searches(batch) as searches:
+            for query in queries:
+                searches.submit(query)
+            return searches.results()
+
     def hypotheses(
         self, sentences: Iterable[tuple[str | Request, Sequence[int]]], *, batch: int = 64
     ) -> list[list[Hypothesis]]:
@@ -297,11 +323,13 @@ class Translator:
             sentences: Each sentence, and its source ids, ending with eos.
             batch: Maximum number of sentences decoded together.
         """
-        with self._searches(batch) as searches:
-            for sentence, ids in sentences:
-                request = sentence if isinstance(sentence, Request) else Request(sentence)
-                searches.submit(self._planner.query(request, ids))
-            return searches.results()
+        queries = (
+            self._planner.query(
+                sentence if isinstance(sentence, Request) else Request(sentence), ids
+            )
+            for sentence, ids in sentences
+        )
+        return self._search(queries, batch=batch)
 
     def score(
         self,

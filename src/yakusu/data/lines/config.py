@@ -21,6 +21,9 @@ class TextConfig(Config):
         unprotect: Names of `CODE_RULES` that do not apply; a string is a single one.
         capitals: Read sentences in capitals in sentence case, and write their translations in
             capitals, unless there is a prefix, or a phrase to include or exclude.
+        check: Compare the numbers and the code-like tokens of each sentence with those of its
+            translation, search once more where they differ, and keep the sentence if they differ
+            again. Translations with a prefix, or a phrase to include or exclude, are not compared.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
@@ -31,6 +34,7 @@ class TextConfig(Config):
     builtin_spans: bool = True
     unprotect: tuple[str, ...] = Field((), strict=False)
     capitals: bool = True
+    check: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""
 

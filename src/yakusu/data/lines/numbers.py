@@ -15,20 +15,19 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 
 Value = int | Fraction
 LONGEST = 40  # digits of a value; longer numbers are compared as texts
 
 _SPACES = "\u00a0\u2009\u202f "
 _GROUPS = f"{_SPACES}'’٬"
-_NUMBER = re.compile(
-    rf"\d+(?:(?:[.,:/'’٫٬·‐‑–−-]|\s?[：/]\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
-)
+_NUMBER = re.compile(rf"\d+(?:(?:[.,:/'’٫٬·‐‑–−-]|\s?[：/]\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*")
 _RUN = re.compile(r"\d+")
 _FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
 HAS_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
-_DECADE = re.compile(r"(?:['’]?s\b|er(?:n|s|jahren?)?\b|-?(?:å|a)r|年代|년대|'lar|-х\b|-ті)", re.IGNORECASE)
+_DECADE = re.compile(
+    r"(?:['’]?s\b|er(?:n|s|jahren?)?\b|-?(?:å|a)r|年代|년대|'lar|-х\b|-ті)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,13 @@ def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
     runs = list(_RUN.finditer(text, match.start(), match.end()))
     signs = [text[a.end() : b.start()] for a, b in zip(runs, runs[1:], strict=False)]
     digits = [run[0] for run in runs]
-    number = DigitNumber(match.start(), match.end(), written, tuple(_values(digits, signs, symbols)))
+    number = DigitNumber(
+        match.start(), match.end(), written, tuple(_values(digits, signs, symbols))
+    )
     if len(runs) > 1 and _divides(digits, signs, symbols, text[match.end() : match.end() + 1]):
-        parts = (DigitNumber(r.start(), r.end(), r[0], tuple(_values([r[0]], [], symbols))) for r in runs)
+        parts = (
+            DigitNumber(r.start(), r.end(), r[0], tuple(_values([r[0]], [], symbols))) for r in runs
+        )
         return replace(number, parts=tuple(parts))
     return number
 
@@ -145,5 +148,7 @@ def _with_fractions(found: Sequence[DigitNumber], text: str) -> list[DigitNumber
         before = ends.pop(match.start(), None)
         start = before.start if before else match.start()
         base = before.values[0] if before and before.values else 0
-        ends[match.end()] = DigitNumber(start, match.end(), text[start : match.end()], (base + value,))
+        ends[match.end()] = DigitNumber(
+            start, match.end(), text[start : match.end()], (base + value,)
+        )
     return sorted(ends.values(), key=lambda number: number.start)

@@ -87,7 +87,7 @@ class JsonDocument:
         rendered = render_all(self._messages, translations)
         for string, value in zip(self._strings, rendered, strict=True):
             if value is None:
-                reason = "has a translation that is blank or has lost markup"
+                reason = "has a translation that is blank, or whose numbers or markup differ"
                 skipped.append(self._reason(string, reason))
             elif value != string.value:
                 pieces += [self._content[start : string.start], self._style.write(value)]

@@ -187,7 +187,7 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
     for key, string in strings.items():
         source = unit.entry.strings[key].value
         if string is None:
-            return f"the translation of {source!r} is blank or has lost markup"
+            return f"the translation of {source!r} is blank, or its numbers or markup differ"
         for flags, pattern in () if unit.sources[key].is_icu else _PLACEHOLDERS:
             if any(re.fullmatch(flags, flag) for flag in unit.entry.flags):
                 before, after = (Counter(_found(pattern, text)) for text in (source, string))

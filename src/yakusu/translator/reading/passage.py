@@ -2,18 +2,16 @@
 
     - Call <b>Anna</b> at {time}. Thanks!   ->   before "- ", segments "Call Anna at P." "Thanks!"
 
-The plain text of a line has neither tags nor spans: a pair of tags is removed and its place is
-remembered, and every other span becomes a private-use character, P. Of the white space on both
-sides of tags, only the first is read: "You have <0></0> three" is "You have three". The segments
-are sentences, or parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a
-segment and stays where it is.
+The plain text of a line (`plain.py`) has neither tags nor spans. The segments are sentences, or
+parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a segment and stays
+where it is.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice, pairwise
+from itertools import count, islice
 
 import regex
 
@@ -32,12 +30,9 @@ from yakusu.data.lines.private_use import (
     BREAKS,
     FIRM_RANGE,
     LOOSE_RANGE,
-    MARK_RANGE,
     MAX_PLACES,
     RESERVED,
-    break_place,
     firm_place,
-    loose_place,
 )
 from yakusu.data.lines.sentences import clauses, split
 from yakusu.data.lines.spans import Span, breaks, merged, with_breaks
@@ -45,17 +40,12 @@ from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import with_unseen
 from yakusu.data.lines.words import has_letter
 from yakusu.errors import DataError
+from yakusu.translator.reading.plain import PAIRED, PlainText, spaces_read
 
-_PAIRED = ("opening", "closing")
 _INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
-# Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
-# belong to it.
-_IS_LOOSE = regex.compile(rf"<.*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+", regex.DOTALL)
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
-_SPACES = regex.compile(r"\s+")
-_AFTER_ATTACHED = regex.compile(r"[.,;:!?…\p{Pe}\p{Pf}]+(?:\s|$)|[、。，．！？：；」』）]")
 _HAS_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
 _NO_TERMS = Glossary(())
 
@@ -72,6 +62,9 @@ class Segment:
         terms: The terms of the glossary that the text contains.
         given: What is translated, as it was given, of the same length.
         capitals: It is in capitals, which the translation must be, too.
+        checked: Its translation must have the same numbers and code-like tokens.
+        differs: The numbers and tokens in which every translation that was found differs, so that
+            the segment is kept; (): it is translated.
     """
 
     before: str
@@ -81,6 +74,8 @@ class Segment:
     terms: tuple[Term, ...] = ()
     given: str = ""
     capitals: bool = False
+    checked: bool = True
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,10 +116,11 @@ class Passage:
     @property
     def source(self) -> str:
         """The plain text as it was typed, in which tags are private-use characters, too."""
-        plain, text, end = self.typed or self.given, "", 0
+        plain, pieces, end = self.typed or self.given, list[str](), 0
         for (position, _), mark in zip(self.tags, self.marks, strict=True):
-            text, end = text + plain[end:position] + mark, position
-        return text + plain[end:]
+            pieces += [plain[end:position], mark]
+            end = position
+        return "".join([*pieces, plain[end:]])
 
     @property
     def kept(self) -> dict[str, str]:
@@ -138,9 +134,9 @@ class Passage:
         return [segment.text for segment in self.segments if segment.text]
 
 
-def without_capitals(passage: Passage) -> Passage:
+def unchecked(passage: Passage) -> Passage:
     """The same line, whose translation is written as the model writes it."""
-    segments = (replace(segment, capitals=False) for segment in passage.segments)
+    segments = (replace(s, capitals=False, checked=False) for s in passage.segments)
     return replace(passage, segments=tuple(segments))
 
 
@@ -245,7 +241,7 @@ class PassageReader:
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, "", (), (), *counts)
-        plain = _Plain(spans_of)
+        plain = PlainText(spans_of)
         spans, terms = dict[str, str](), dict[str, str]()
         for place, span in plain.places:
             spans[place] = body[span.start : span.end]
@@ -257,7 +253,7 @@ class PassageReader:
             tags = [(place - bisect_left(removed, place), tag) for place, tag in tags]
             every = list(map(visible, every))
         given, _, typed = every
-        parts = _without_spaces(given, tags)
+        parts = spaces_read(given, tags)
         known, cased, body = ("".join(text[part] for part in parts) for text in every)
         segments = tuple(self._segments(known, cased, body, spans, whole=whole))
         unused = (place for place in map(firm_place, count()) if place not in spans)
@@ -276,7 +272,7 @@ class PassageReader:
         spans = merged(protected if whole else with_breaks(protected, text), text)
         if len(spans) > MAX_PLACES:
             return text
-        plain = _Plain(spans)
+        plain = PlainText(spans)
         own = plain.of(text)
         sentences = [own] if whole else split(own, self._language)
         all_are = in_capitals(own)  # also those that are a single short word, such as STOP
@@ -345,50 +341,6 @@ class PassageReader:
                 yield place, start < end
 
 
-class _Plain:
-    """The plain text of a line: without tags of pairs, and with a character for each other span.
-
-    Args:
-        spans: The spans of the line, in order.
-
-    Attributes:
-        places: The private-use character for each span, except for tags of pairs.
-        tags: The tags of pairs, with their positions in the plain text.
-    """
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._marks: list[tuple[str, Span]] = []
-        self.places: list[tuple[str, Span]] = []
-        self.tags: list[tuple[int, Span]] = []
-        length = end = 0
-        for span in spans:
-            length += span.start - end
-            if span.kind in _PAIRED:
-                self.tags.append((length, span))
-                self._marks.append(("", span))
-            else:
-                self.places.append((_place(span, len(self.places)), span))
-                self._marks.append(self.places[-1])
-                length += 1
-            end = span.end
-
-    def of(self, text: str) -> str:
-        """The plain text of a line."""
-        plain, end = "", 0
-        for mark, span in self._marks:
-            plain, end = plain + text[end : span.start] + mark, span.end
-        return plain + text[end:]
-
-    def restored(self, plain: str, text: str) -> str:
-        """A plain text of the same length with the spans of a line."""
-        restored, at, end = "", 0, 0
-        for mark, span in self._marks:
-            size = span.start - end
-            restored += plain[at : at + size] + text[span.start : span.end]
-            at, end = at + size + len(mark), span.end
-        return restored + plain[at:]
-
-
 def _stripped(line: str) -> tuple[str, str, str]:
     """A line whose layout is not kept: nothing, what is translated, and the line break."""
     (content,) = line.splitlines() or [""]
@@ -414,44 +366,4 @@ def _without_outer(
 
 def _crosses(span: Span) -> bool:
     """Whether a span is a tag whose partner is on another line."""
-    return span.kind in _PAIRED and span.partner < 0 and not breaks(span.text)
-
-
-def _without_spaces(text: str, tags: Sequence[tuple[int, Span]]) -> list[slice]:
-    """The parts of a text in which tags leave no white space but the first on both sides of them.
-
-    None is left before punctuation, and after an opening bracket, to which a pair that encloses
-    nothing is attached.
-
-    Args:
-        text: The text without tags.
-        tags: The tags, with their positions.
-    """
-    positions = [position for position, _ in tags]
-    parts, end = list[slice](), 0
-    for run in _SPACES.finditer(text) if tags else ():
-        first, last = bisect_left(positions, run.start()), bisect_right(positions, run.end())
-        if first < last:
-            cuts = [run.start(), *positions[first:last], run.end()]
-            spaces = [slice(a, b) for a, b in pairwise(cuts)]
-            kinds = [tag.kind for _, tag in tags[first:last]]
-            is_attached = ("opening", "closing") in list(pairwise(kinds)) and (
-                (
-                    cuts[-2] == cuts[-1]
-                    and run.start() > 0
-                    and _AFTER_ATTACHED.match(text, run.end())
-                )
-                or (cuts[0] == cuts[1] and run.end() < len(text) and text[run.start() - 1] in "([{")
-            )
-            parts.append(slice(end, run.start()))
-            if not is_attached:
-                parts.append(next(space for space in spaces if space.start < space.stop))
-            end = run.end()
-    return [*parts, slice(end, len(text))]
-
-
-def _place(span: Span, number: int) -> str:
-    """The character for a span."""
-    if span.kind == "break":
-        return break_place(number)
-    return (loose_place if _IS_LOOSE.fullmatch(span.text) else firm_place)(number)
+    return span.kind in PAIRED and span.partner < 0 and not breaks(span.text)

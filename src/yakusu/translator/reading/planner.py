@@ -23,15 +23,11 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import limit
 from yakusu.search.spelling import Phrase
+from yakusu.search.trace import TraceStep
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
-from yakusu.translator.reading.passage import (
-    Passage,
-    PassageReader,
-    Segment,
-    without_capitals,
-)
+from yakusu.translator.reading.passage import Passage, PassageReader, Segment, unchecked
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
@@ -182,7 +178,7 @@ class Planner:
             )
         passages = self._reader.read(request.text, layout=layout, whole=any(given))
         if any(phrases):
-            passages = list(map(without_capitals, passages))
+            passages = list(map(unchecked, passages))
         if request.prefix or request.include:
             if len(passages) > 1:
                 raise DataError(
@@ -218,8 +214,21 @@ class Planner:
             kept = KeptText(passage, self._finder, self._tokenizer.covers)
             prefix = kept.prefix(prefix)
             include = tuple(phrase for phrase in include if not kept.contains(phrase))
-        terms = (Phrase(term.target, capitals=True) for term in segment.terms)
-        return self._restricted(text, ids, prefix, (*include, *terms), request.exclude)
+        phrases: list[str | Phrase] = [*include, *_terms(segment)]
+        return self._restricted(text, ids, prefix, phrases, request.exclude)
+
+    def again(self, segment: Segment, exclude: Sequence[str], *, like: Query) -> Query:
+        """The query of a second search for a segment.
+
+        Args:
+            segment: The segment, parts of which have become spans.
+            exclude: Phrases that the translation must not contain.
+            like: The query of the first search.
+        """
+        ids = self._encoded(self._task.preprocess_source(segment.text))
+        query = self._restricted(segment.text, ids, "", _terms(segment), exclude)
+        trace: list[TraceStep[int]] | None = None if like.trace is None else []
+        return replace(query, trace=trace, cancelled=like.cancelled)
 
     def query(self, request: Request, ids: Sequence[int]) -> Query:
         """The query of a sentence that is not divided, and of which nothing is kept.
@@ -349,6 +358,11 @@ class Planner:
         return (source.translate(table), target.translate(table)), [
             (slot_of[place], spans[place]) for place in own
         ]
+
+
+def _terms(segment: Segment) -> list[Phrase]:
+    """What the translation of a segment contains for the terms of the glossary."""
+    return [Phrase(term.target, capitals=True) for term in segment.terms]
 
 
 def _refuse_surrogates(text: str, *, of: str = "") -> None:

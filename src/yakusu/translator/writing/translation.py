@@ -16,4 +16,5 @@ class Translation:
     n_tokens: int  # including eos
     details: Details | None = None  # if requested, and if the model produced the translation
     traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested
-    copied: bool = False  # the text is the source, because the model generates no text for it
+    copied: bool = False  # the text is the source: there is no translation that can be used
+    differences: tuple[str, ...] = ()  # a message for each sentence kept because numbers differ

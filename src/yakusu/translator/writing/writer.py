@@ -5,6 +5,7 @@ Hypothesis (ids) -> Output (the text of a segment) -> Translation (of all lines)
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 from yakusu.alignment import Link
@@ -54,11 +55,12 @@ class Writer:
     ) -> None:
         self._decoder, self._tokenizer = decoder, tokenizer
         self._task, self._language = task, language
+        self._decoded = lru_cache(maxsize=4096)(self._decode)  # read twice if it is compared
 
     def write(
         self,
         plans: Sequence[tuple[list[Passage], list[Query]]],
-        found: Sequence[Sequence[Hypothesis]],
+        found: Sequence[Sequence[Sequence[Hypothesis]]],
         search: SearchConfig,
         tally: Tally,
         *,
@@ -69,7 +71,7 @@ class Writer:
 
         Args:
             plans: The lines of the texts, and the queries of their segments.
-            found: The hypotheses of each query that was searched, which has more than eos.
+            found: The hypotheses of each query of each text; none: the segment is kept.
             search: The settings of the search.
             tally: Counts to which those of segments without translation and of terms are added.
             details: Whether the translations have details.
@@ -81,7 +83,8 @@ class Writer:
         for passages, queries in plans:
             best = []
             for segment, own in islice(outputs, len(queries)):
-                tally.untranslated += own[0].copied
+                tally.untranslated += own[0].copied and not segment.differs
+                tally.differing += bool(segment.differs)
                 tally.terms += 0 if own[0].copied else len(segment.terms)
                 best.append(own if sampled else candidates(own))
             traced = queries and queries[0].trace is not None
@@ -96,7 +99,7 @@ class Writer:
     def _every(
         self,
         plans: Sequence[tuple[list[Passage], list[Query]]],
-        found: Sequence[Sequence[Hypothesis]],
+        found: Sequence[Sequence[Sequence[Hypothesis]]],
         details: bool,
         batch: int,
     ) -> Iterator[list[Output]]:
@@ -106,8 +109,7 @@ class Writer:
             for lines, queries in plans
             for (line, segment), query in zip(_segments(lines), queries, strict=True)
         ]
-        results = iter(found)
-        best = [next(results) if len(query.source) > 1 else () for *_, query in parts]
+        best = list(chain.from_iterable(found))
         made = [(*part, h) for part, own in zip(parts, best, strict=True) for h in own]
         every = iter(self._outputs(made, details=details, batch=batch))
         for (_, segment, _), own in zip(parts, best, strict=True):
@@ -120,7 +122,7 @@ class Writer:
 
     def _outputs(self, made: Sequence[_Made], *, details: bool, batch: int) -> Iterator[Output]:
         """The output for each hypothesis."""
-        texts = [self._text(segment, h.tokens) for _, segment, _, h in made]
+        texts = [self.text_of(segment, h.tokens) for _, segment, _, h in made]
         links = self._links(made, texts, batch=batch)
         more: Sequence[Details | None] = [None] * len(made)
         if details:
@@ -140,16 +142,19 @@ class Writer:
                 nothing = -math.inf, -math.inf, numbers[-1]
                 yield Output(segment.given, *nothing, own, detail, copied=True)
 
-    def _text(self, segment: Segment, tokens: Sequence[int]) -> str:
+    def text_of(self, segment: Segment, tokens: Sequence[int]) -> str:
         """What the model has written for a segment; "" if it generates no text."""
-        if UNK in tokens:
-            output = "".join(self._pieces(tokens))
-        else:
-            (output,) = self._tokenizer.decode_target([tokens])
-        text = self._task.postprocess(output, segment.text)
+        text = self._task.postprocess(self._decoded(tuple(tokens)), segment.text)
         if not (text and PLACE.search(segment.text)):
             return text
         return adjust_spaces(to_places(text, segment.text), segment.text)
+
+    def _decode(self, tokens: tuple[int, ...]) -> str:
+        """The text of tokens."""
+        if UNK in tokens:
+            return "".join(self._pieces(tokens))
+        (output,) = self._tokenizer.decode_target([tokens])
+        return output
 
     def _pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token adds to the text of a translation; placeholder tokens are slots."""
@@ -205,7 +210,20 @@ class Writer:
             details,
             traces,
             all_copied(outputs),
+            tuple(_differences(passages)),
         )
+
+
+def _differences(passages: Sequence[Passage]) -> Iterator[str]:
+    """Why segments are kept, if their translations have other numbers or code-like tokens."""
+    for number, passage in enumerate(passages, start=1):
+        line = f"line {number}: " if len(passages) > 1 else ""
+        given = {**passage.spans, **passage.terms}
+        for segment in passage.segments:
+            if segment.differs:
+                names = ", ".join(f"'{restore(each, given)}'" for each in segment.differs)
+                text = restore(segment.given, given)
+                yield f"{line}the translation of '{text}' differs in {names}"
 
 
 def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:

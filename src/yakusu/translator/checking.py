@@ -1,0 +1,132 @@
+"""Check: the translation of a segment has the numbers and the code-like tokens of its source.
+
+    It costs 1,000 yen.   ->   Es kostet 100 Yen.      1,000 is missing, and 100 is added
+
+The segment is searched once more, with what is missing as placeholders, and without what was added:
+
+    It costs P yen.       ->   Es kostet P Yen.        P is 1,000
+
+A segment whose second translation differs as well is kept. All of this depends on the segment only.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from yakusu.data.lines.agreement import Agreement, Disagreement
+from yakusu.search.decoder import Query
+from yakusu.search.hypothesis import Hypothesis
+from yakusu.translator.reading.passage import Passage, Segment
+from yakusu.translator.reading.planner import Planner
+from yakusu.translator.reading.protecting import protecting
+
+Plans = list[tuple[list[Passage], list[Query]]]  # the lines of each text, and their queries
+Found = list[list[Sequence[Hypothesis]]]  # of each query of each text; (): none
+_Key = tuple[int, int]  # the number of a text, and of a query in it
+
+
+class Checker:
+    """Compares segments with their translations.
+
+    Args:
+        agreement: What is compared.
+        planner: Makes the queries of second searches.
+        text_of: The text of a translation of a segment, in which spans are private-use characters.
+    """
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        planner: Planner,
+        text_of: Callable[[Segment, Sequence[int]], str],
+    ) -> None:
+        self._agreement, self._planner, self._text_of = agreement, planner, text_of
+
+    def check(
+        self,
+        plans: Plans,
+        found: Found,
+        searched: Callable[[Sequence[Query]], Sequence[Sequence[Hypothesis]]],
+    ) -> None:
+        """Replace the plans and the results of segments that are searched again, or kept.
+
+        Args:
+            plans: The plans of several texts.
+            found: Their results.
+            searched: Searches for translations.
+        """
+        differ = dict(self._differing(plans, found))
+        again = {key: own for key in differ if (own := self._again(plans, key, differ[key]))}
+        results = iter(searched([query for _, query in again.values()]) if again else ())
+        for key, difference in differ.items():
+            text, number = key
+            lines, queries = plans[text]
+            i, j = _places(lines)[number]
+            line = protecting(lines[i], j, difference.missing)
+            second = next(results) if key in again else ()
+            if line and (agreeing := self._agreeing(line.segments[j], second)):
+                lines[i], queries[number] = line, again[key][1]
+                found[text][number] = agreeing
+            else:
+                lines[i] = _kept(lines[i], j, difference)
+                found[text][number] = ()
+
+    def _differing(self, plans: Plans, found: Found) -> Iterator[tuple[_Key, Disagreement]]:
+        """The segments whose best translation differs; of the others, drop those that do."""
+        for text, ((lines, queries), results) in enumerate(zip(plans, found, strict=True)):
+            for number, (i, j) in enumerate(_places(lines)):
+                segment, own = lines[i].segments[j], results[number]
+                truncated = len(queries[number].source) >= self._planner.longest[0]
+                if truncated or not (segment.checked and own):
+                    continue
+                if difference := self._compare(segment, own[0]):
+                    yield (text, number), difference
+                elif len(own) > 1:
+                    results[number] = self._agreeing(segment, own)
+
+    def _agreeing(self, segment: Segment, found: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses that agree with a segment, if the best one does."""
+        agree = [not self._compare(segment, each) for each in found]
+        return [each for each, own in zip(found, agree, strict=True) if own and agree[0]]
+
+    def _compare(self, segment: Segment, hypothesis: Hypothesis) -> Disagreement:
+        """The difference between a segment and its translation, without those of terms."""
+        text = self._text_of(segment, hypothesis.tokens)
+        if not text:
+            return Disagreement()  # it is kept anyway
+        found = self._agreement.compare(segment.given, text)
+        if not (found and segment.terms):
+            return found
+        source, target = (
+            " ".join(side)
+            for side in zip(*((t.source, t.target) for t in segment.terms), strict=True)
+        )
+        return Disagreement(
+            tuple(span for span in found.missing if span.text not in source),
+            tuple(span for span in found.added if span.text not in target),
+        )
+
+    def _again(
+        self, plans: Plans, key: _Key, difference: Disagreement
+    ) -> tuple[Passage, Query] | None:
+        """The query of a second search for a segment; None: it cannot be written so."""
+        text, number = key
+        lines, queries = plans[text]
+        i, j = _places(lines)[number]
+        line = protecting(lines[i], j, difference.missing)
+        if line is None:
+            return None
+        exclude = tuple(span.text for span in difference.added)
+        return line, self._planner.again(line.segments[j], exclude, like=queries[number])
+
+
+def _places(lines: Sequence[Passage]) -> list[tuple[int, int]]:
+    """The numbers of line and segment of each segment with text."""
+    return [(i, j) for i, line in enumerate(lines) for j, s in enumerate(line.segments) if s.text]
+
+
+def _kept(line: Passage, number: int, difference: Disagreement) -> Passage:
+    """The line with a segment that is kept."""
+    segments = list(line.segments)
+    differs = tuple(span.text for span in (*difference.missing, *difference.added))
+    segments[number] = replace(segments[number], differs=differs)
+    return replace(line, segments=tuple(segments))

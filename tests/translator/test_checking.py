@@ -1,0 +1,122 @@
+"""Translations whose numbers or code-like tokens differ from those of their sources."""
+
+import math
+
+import pytest
+
+from tests.translator.saying import asked, saying
+from yakusu.data.lines.config import TextConfig
+from yakusu.data.lines.private_use import SLOTS
+from yakusu.translator.request import Request
+from yakusu.translator.writing.objects import objects
+
+S, S2 = SLOTS[:2]
+ALTERED = {
+    "der Bus kommt um 12": ["the bus comes at 112"],
+    f"der Bus kommt um {S}": [f"the bus comes at {S}"],
+}
+
+
+def test_a_number_that_was_altered_is_a_placeholder_of_a_second_search() -> None:
+    translator = saying(ALTERED)
+    ((best,),) = translator.stream(["der Bus kommt um 12"])
+    assert (best.text, best.copied, best.differences) == ("the bus comes at 12", False, ())
+    assert best.score == -1.0
+    assert asked(translator) == [*ALTERED]
+    assert (translator.tally.segments, translator.tally.differing) == (1, 0)
+
+
+def test_a_sentence_whose_second_translation_differs_as_well_is_kept() -> None:
+    translator = saying({**ALTERED, f"der Bus kommt um {S}": [f"the bus {S} comes at 7"]})
+    ((best,),) = translator.stream(["der Bus kommt um 12"])
+    assert (best.text, best.copied, best.score) == ("der Bus kommt um 12", True, -math.inf)
+    assert best.differences == ("the translation of 'der Bus kommt um 12' differs in '12', '112'",)
+    assert objects([best])["translations"][0]["copied"] is True
+    assert (translator.tally.differing, translator.tally.untranslated) == (1, 0)
+
+
+def test_only_the_sentence_that_differs_is_searched_again_or_kept() -> None:
+    translator = saying(
+        {
+            "Der Hund ist alt.": ["the dog is old."],
+            "Der Bus kommt um 12.": ["the bus comes."],
+            f"Der Bus kommt um {S}.": [f"the bus comes at {S} and 7."],
+        }
+    )
+    ((best,),) = translator.stream(["Der Hund ist alt. Der Bus kommt um 12."])
+    assert best.text == "the dog is old. Der Bus kommt um 12."
+    assert not best.copied
+    assert len(best.differences) == 1
+
+
+def test_the_setting_turns_the_comparison_off() -> None:
+    translator = saying(ALTERED, text=TextConfig(check=False))
+    assert translator.translate(["der Bus kommt um 12"]) == ["the bus comes at 112"]
+    again = translator.with_settings(text=TextConfig())
+    assert again.translate(["der Bus kommt um 12"]) == ["the bus comes at 12"]
+
+
+@pytest.mark.parametrize("given", [{"prefix": "the"}, {"include": ("the",)}, {"exclude": ("is",)}])
+def test_what_a_user_asks_for_is_not_compared(given: dict[str, object]) -> None:
+    request = Request("der Bus kommt um 12", **given)  # type: ignore[arg-type]
+    ((best,),) = saying(ALTERED).stream([request])
+    assert best.text == "the bus comes at 112"
+
+
+def test_tags_around_a_number_stay_around_it() -> None:
+    translator = saying(ALTERED)
+    source = "der  Bus <i>kommt</i> um <b>12</b>"
+    ((best,),) = translator.stream([source], details=True)
+    assert best.text == "the bus <i>comes</i> at <b>12</b>"
+    assert best.details is not None
+    assert "12" in best.details.tokens
+    assert best.details.links is not None
+    assert (4, 4) in best.details.links
+
+
+def test_spans_and_numbers_of_a_line_keep_their_order() -> None:
+    translator = saying(
+        {
+            f"{S} kommt um 12": [f"{S} comes at 21"],
+            f"{S} kommt um {S2}": [f"at {S2} comes {S}"],
+        }
+    )
+    assert translator.translate(["{name} kommt um 12"]) == ["at 12 comes {name}"]
+
+
+def test_a_number_with_a_tag_inside_is_not_made_a_placeholder() -> None:
+    translator = saying(ALTERED)
+    source = "der Bus kommt um 1<b>2</b>"
+    ((best,),) = translator.stream([source])
+    assert (best.text, best.copied) == (source, True)
+
+
+def test_of_several_translations_those_that_differ_are_left_out() -> None:
+    several = ["the bus comes at 12", "the bus comes at 112", "at 12 the bus comes"]
+    translator = saying({"der Bus kommt um 12": several}, n_best=3)
+    (best,) = translator.stream(["der Bus kommt um 12"])
+    assert [each.text for each in best] == [several[0], several[2]]
+    assert asked(translator) == ["der Bus kommt um 12"]
+
+
+def test_a_result_does_not_depend_on_the_other_sentences() -> None:
+    table = {
+        **ALTERED,
+        "der Hund ist 3": ["the dog is 3"],
+        "er hat 5": ["he has 6"],
+        f"er hat {S}": [f"he {S} has 6"],
+    }
+    sources = ["er hat 5", "der Bus kommt um 12", "der Hund ist 3"]
+    alone = [saying(table).translate([source])[0] for source in sources]
+    assert alone == ["er hat 5", "the bus comes at 12", "the dog is 3"]
+    assert saying(table).translate(sources) == alone
+    assert saying(table).translate([*sources[::-1], *sources]) == [*alone[::-1], *alone]
+
+
+def test_a_word_that_was_written_as_code_is_searched_again() -> None:
+    translator = saying(
+        {"der Hund ist alt": ["the dog is {name}"]},
+    )
+    ((best,),) = translator.stream(["der Hund ist alt"])
+    assert (best.text, best.copied) == ("der Hund ist alt", True)
+    assert len(asked(translator)) == 2
