@@ -11,3 +11,8 @@ THOROUGH = os.environ.get("YAKUSU_TESTS") == "thorough"
 def some(cases: Sequence[T]) -> Sequence[T]:
     """Every third case, or all of them if the tests are thorough."""
     return cases if THOROUGH else cases[::3]
+
+
+def examples(n: int) -> int:
+    """A third of the examples of a random test, or all of them if the tests are thorough."""
+    return n if THOROUGH else n // 3

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 from filelock import FileLock
+from hypothesis import settings
 from safetensors.torch import load_file, save_file
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
-from tests.cases import THOROUGH
+from tests.cases import THOROUGH, examples
 from yakusu.data.batches import BatchConfig
 from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.vocabulary import EOS
@@ -26,6 +27,9 @@ from yakusu.native.compile import system_compiler
 from yakusu.progress import Silent
 from yakusu.training.config import TrainingConfig
 from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
+
+settings.register_profile("yakusu", max_examples=examples(100))
+settings.load_profile("yakusu")
 
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]

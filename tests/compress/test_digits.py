@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from yakusu.compress import digits as digits_module
 from yakusu.compress.digits import Codes, DigitCodes, radix
 
@@ -41,7 +42,7 @@ def test_the_first_digit_is_the_least_significant() -> None:
     n_codes=st.one_of(st.integers(2, 20), st.sampled_from([100, 255, 256, 257, 1000, 65536])),
     data=st.data(),
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_codes_of_any_size_are_restored(
     n_rows: int, n_components: int, n_codes: int, data: st.DataObject
 ) -> None:

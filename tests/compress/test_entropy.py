@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from yakusu.arrays import Shorts
 from yakusu.compress import entropy as entropy_module
 from yakusu.compress import kernels
@@ -36,7 +37,7 @@ def test_any_number_of_rows_is_restored(n_rows: int) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_any_16_bit_integers_are_restored(data: st.DataObject) -> None:
     rows = data.draw(
         st.lists(st.tuples(*[st.integers(-32767, 32767)] * 2), min_size=1, max_size=20)
@@ -150,7 +151,7 @@ def test_too_many_distinct_integers_are_rejected() -> None:
 
 @pytest.mark.parametrize("compiled", [True, False])
 @given(data=st.data())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_a_damaged_stream_is_rejected_or_yields_integers(
     compiled: bool, data: st.DataObject
 ) -> None:

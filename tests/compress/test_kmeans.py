@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from yakusu.compress.kmeans import kmeans1d
 from yakusu.errors import DataError
 
@@ -123,7 +124,7 @@ SUMS = st.builds(
 
 
 @given(st.lists(FINITE | DYADIC | SUMS, min_size=1, max_size=25), st.integers(1, 8))
-@settings(deadline=None, max_examples=400, derandomize=True)
+@settings(deadline=None, max_examples=examples(400), derandomize=True)
 def test_no_split_of_any_finite_values_has_a_smaller_error(values: list[float], k: int) -> None:
     assert_best(np.array(values), k)
 
@@ -147,7 +148,7 @@ def test_an_outlier_does_not_change_the_clusters_of_the_others() -> None:
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=30), st.integers(1, 12))
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(deadline=None, max_examples=examples(200), derandomize=True)
 def test_codes_follow_the_order_of_the_values(integers: list[int], k: int) -> None:
     x = np.array(integers, dtype=float)
     found = kmeans1d(x, k)

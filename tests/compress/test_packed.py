@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from yakusu.compress.digits import Codes
 from yakusu.compress.packed import PackedCodes, bits_of, row_bytes
 
@@ -34,7 +35,7 @@ def test_codes_take_the_fewest_bits_that_distinguish_them(n_codes: int, n_bits: 
     n_components=st.integers(1, 19),
     n_codes=st.one_of(st.integers(2, 20), st.sampled_from([255, 256, 257, 1000, 65536, 65537])),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_codes_of_any_size_are_restored(n_rows: int, n_components: int, n_codes: int) -> None:
     codes = random_codes(n_rows, n_components, n_codes)
     packed = PackedCodes.of(codes, n_codes)

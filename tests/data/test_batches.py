@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from yakusu.data.batches import (
     Batch,
     BatchConfig,
@@ -289,7 +290,7 @@ def test_the_pairs_of_an_epoch_are_a_function_of_seed_and_epoch() -> None:
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(1, 400))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_joined_batches_have_the_same_pairs_within_the_limit(lengths: list[int], most: int) -> None:
     pairs = corpus([(n, max(1, n - 3)) for n in lengths])
     batches = cut_by_length(np.arange(len(pairs)), pairs, 60)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from tests.engine.probes import activation, attention, linear, norm
 from yakusu.native.library import instruction_sets
 
@@ -30,7 +31,7 @@ def quantised(x: Any) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("isa", ALL)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(SEEDS, st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 40]), WIDTHS, WIDTHS)
 def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
@@ -76,7 +77,7 @@ def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: 
 
 
 @pytest.mark.parametrize("isa", ALL)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(SEEDS, st.sampled_from([1, 2, 4, 5, 8, 11, 33]), WIDTHS, WIDTHS)
 def test_products_of_floats(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
@@ -85,7 +86,7 @@ def test_products_of_floats(isa: str, seed: int, n: int, n_out: int, n_in: int) 
 
 
 @pytest.mark.parametrize("isa", ALL)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     SEEDS,
     st.integers(1, 9),
@@ -135,7 +136,7 @@ def test_layer_norm(isa: str, n: int) -> None:
     assert not y[n:].any()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(SEEDS, st.integers(1, 20), WIDTHS, WIDTHS, st.sampled_from([1, 2, 4, 8, 16]))
 def test_all_instruction_sets_give_the_same_bits(
     seed: int, n: int, n_out: int, n_in: int, h: int

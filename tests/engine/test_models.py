@@ -11,6 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from tests.engine.probes import Pair, log_probs, translations
 from yakusu.data.batches import pad
 from yakusu.engine.model import NativeModel
@@ -196,7 +197,9 @@ CONFIGS = st.fixed_dictionaries(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(CONFIGS, st.integers(0, 2**31))
 def test_any_sizes_and_options_give_the_log_probabilities_of_torch(

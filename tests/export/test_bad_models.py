@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
+from tests.cases import examples
 from tests.export.marians import Marian, write_json, write_npz
 from yakusu.errors import ModelError
 from yakusu.pipeline.import_model import import_model
@@ -263,7 +264,9 @@ KEYS = [
     *("share_encoder_decoder_embeddings", "tie_word_embeddings", "_name_or_path"),
 ]
 fuzz = settings(
-    max_examples=100, deadline=5000, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(100),
+    deadline=5000,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from tests.export.ctranslate2_models import (
     model_bin,
     opennmt_vocabulary,
@@ -116,7 +117,7 @@ _VALID = model_bin(random_variables(len(opennmt_vocabulary()), pre_norm=True))
 _HEADERS = 4000  # bytes in which most headers begin
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_any_change_of_a_file_gives_an_error_or_a_model_in_bounded_memory(
     folder: Path, data: Any
@@ -129,7 +130,7 @@ def test_any_change_of_a_file_gives_an_error_or_a_model_in_bounded_memory(
     _check(folder, bytes(changed[: data.draw(st.sampled_from([None, 300, 5000]))]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.binary(max_size=400))
 def test_any_bytes_give_an_error_in_bounded_memory(folder: Path, data: bytes) -> None:
     _check(folder, b"\x06\0\0\0\x10\0TransformerSpec\0\x07\0\0\0" + data)

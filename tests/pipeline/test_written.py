@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from tests.cases import examples
 from yakusu.cli.show import as_json, as_text
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.formats import read_file
@@ -147,7 +148,7 @@ def test_comments_of_subtitles(note: str) -> None:
 
 
 @given(HOSTILE)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_recipes(text: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "recipe.toml"

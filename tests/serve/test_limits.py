@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from tests.serve.conftest import Client, Running, StartClient, running
 from yakusu.engine.session import Session
 from yakusu.errors import RecipeError
@@ -364,7 +365,7 @@ def test_slow_and_silent_connections_are_closed(folders: dict[str, Path]) -> Non
             assert status_of(connection.recv(4096)) == 408
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.binary(max_size=300) | st.text(max_size=100).map(str.encode))
 def test_any_bytes_leave_the_service_running(socket_service: Running, data: bytes) -> None:
     for head in (b"", b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import examples
 from tests.translators import ENGINES, Engine, untrained
 from yakusu.data.lines.private_use import closing, empty, opening
 from yakusu.data.lines.spans import SpanFinder
@@ -65,7 +66,7 @@ def pairs(text: str) -> Counter[tuple[str, str]]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(texts=st.lists(LINES, min_size=1, max_size=4))
 def test_nothing_is_lost(engine: Engine, kind: str, texts: list[str]) -> None:
     translations = untrained(kind, engine=engine).translate(texts)
@@ -94,7 +95,7 @@ def test_pairs_of_several_lines_stay_pairs(engine: Engine, kind: str, source: st
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(text=LINES)
 def test_nothing_is_lost_in_samples(engine: Engine, kind: str, text: str) -> None:
     check(text, untrained(kind, 1, sampling=True, engine=engine).translate([text])[0])
@@ -102,7 +103,7 @@ def test_nothing_is_lost_in_samples(engine: Engine, kind: str, text: str) -> Non
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(texts=st.lists(LINES, min_size=2, max_size=5))
 def test_the_result_does_not_depend_on_the_batch(
     engine: Engine, kind: str, texts: list[str]
@@ -118,7 +119,7 @@ def test_the_result_does_not_depend_on_the_batch(
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(text=LINES)
 def test_each_translated_word_has_one_link_to_a_word_as_given(
     engine: Engine, kind: str, text: str
@@ -136,7 +137,7 @@ def test_each_translated_word_has_one_link_to_a_word_as_given(
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     words=st.lists(st.sampled_from(LETTERS), min_size=4, max_size=4),
     spans=st.permutations(["{name}", "%s", "{% if x %}", "猫です"]),
@@ -156,7 +157,7 @@ def test_spans_are_linked_to_themselves(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(words=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8))
 def test_text_without_spans_has_the_links_and_tokens_of_the_model(
     engine: Engine, words: list[str]
@@ -176,7 +177,7 @@ def test_text_without_spans_has_the_links_and_tokens_of_the_model(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     begin=st.sampled_from(["", "- ", "> (a) ", "❤️ "]),
     source=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=3).map(" ".join),

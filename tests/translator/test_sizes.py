@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
+from tests.cases import examples
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import ModelError, YakusuError
 from yakusu.folder import FileEntry, Manifest, sha256, write_json
@@ -172,7 +173,9 @@ VALUES = st.one_of(
 
 
 @settings(
-    max_examples=60, deadline=5000, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=5000,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(name=st.sampled_from(FOLDERS), data=st.data())
 def test_any_configuration_opens_or_is_an_error_of_yakusu(

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from tests.cases import examples
 from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.errors import DataError, ModelError
@@ -112,7 +113,7 @@ class Rows:
         return len(self.vectors)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     arrays.arrays(
         np.float32,

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.numpy import save_file
 
+from tests.cases import examples
 from yakusu.errors import DataError
 from yakusu.vectors.formats import WordVectors, read_vectors
 
@@ -125,7 +126,7 @@ def test_files_saved_by_gensim_are_restored(tmp_path: Path, size: int, binary: b
 word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \n"), min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_any_words_and_numbers_are_restored_from_text(data: st.DataObject) -> None:
     words = data.draw(st.lists(word, min_size=1, max_size=6, unique=True))
