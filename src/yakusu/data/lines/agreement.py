@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from yakusu.data.lines.numbers import HAS_DIGIT, DigitNumber, Symbols, read_numbers
+from yakusu.data.lines.number_match import NumberMatch
+from yakusu.data.lines.numbers import HAS_DIGIT
 from yakusu.data.lines.spans import Span, SpanFinder
 
 
@@ -46,7 +47,7 @@ class Agreement:
     """
 
     def __init__(self, languages: tuple[str, str], finder: SpanFinder) -> None:
-        self._languages, self._finder = languages, finder
+        self._finder, self._match = finder, NumberMatch(languages)
 
     def compare(self, source: str, target: str) -> Disagreement:
         """What is on one side only."""
@@ -61,9 +62,8 @@ class Agreement:
         added = [*_without(spans[1], spans[0], source)]
         if has_digit:
             rest = [_blank(side, each) for side, each in zip(sides, spans, strict=True)]
-            src, tgt = (read_numbers(side, Symbols()) for side in rest)
-            missing += _numbers_without(src, tgt)
-            added += _numbers_without(tgt, src)
+            for found, numbers in zip((missing, added), self._match.unmatched(*rest), strict=True):
+                found += [Span(each.start, each.end, each.text) for each in numbers]
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
@@ -93,14 +93,3 @@ def _blank(text: str, spans: Sequence[Span]) -> str:
         pieces += [text[end : span.start], "\0" * (span.end - span.start)]
         end = span.end
     return "".join([*pieces, text[end:]])
-
-
-def _numbers_without(numbers: Sequence[DigitNumber], others: Sequence[DigitNumber]) -> list[Span]:
-    left = Counter(number.values[:1] or number.text for number in others)
-    found = list[Span]()
-    for number in numbers:
-        key = number.values[:1] or number.text
-        left[key] -= 1
-        if left[key] < 0:
-            found.append(Span(number.start, number.end, number.text))
-    return found
