@@ -35,6 +35,7 @@ class Disagreement:
         return bool(self.missing or self.added)
 
 
+_SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
 _NONE = Disagreement()
 
 
@@ -62,8 +63,9 @@ class Agreement:
         added = [*_without(spans[1], spans[0], source)]
         if has_digit:
             rest = [_blank(side, each) for side, each in zip(sides, spans, strict=True)]
-            for found, numbers in zip((missing, added), self._match.unmatched(*rest), strict=True):
-                found += [Span(each.start, each.end, each.text) for each in numbers]
+            unmatched = self._match.unmatched(*rest)
+            for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
+                found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
@@ -81,9 +83,12 @@ def _without(spans: Sequence[Span], others: Sequence[Span], text: str) -> list[S
         left[span.text] -= 1
         if left[span.text] < 0:
             found.append(span)
-    counts = {text_: text.count(text_) for text_ in {span.text for span in found}}
-    n = Counter(span.text for span in spans)
-    return [span for span in found if counts[span.text] < n[span.text]]
+    if len(found) > _SEARCHED:
+        return found
+    written, n = Counter[str](), Counter(span.text for span in spans)
+    for each in {span.text for span in found}:
+        written[each] = text.count(each)
+    return [span for span in found if written[span.text] < n[span.text]]
 
 
 def _blank(text: str, spans: Sequence[Span]) -> str:

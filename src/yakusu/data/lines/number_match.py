@@ -6,7 +6,7 @@
 
 Each number of one text is paired with one of the other. What is left is looked for among the words
 of the other text that are not translations of the same words; then dates and times are compared by
-their parts. The packages of CLDR's data are imported when digits alone do not match.
+their parts. Data of CLDR is read only when digits alone do not match. Everything takes linear time.
 """
 
 from collections import Counter, defaultdict, deque
@@ -16,54 +16,20 @@ from dataclasses import dataclass
 import regex
 
 from yakusu.data.lines.cldr import symbols_of
+from yakusu.data.lines.moments import hours, years
 from yakusu.data.lines.number_words import number_words
-from yakusu.data.lines.numbers import DigitNumber, Symbols, Value, read_numbers
+from yakusu.data.lines.numbers import DigitNumber, Symbols, Value, read_numbers, roman_numerals
 
-_Keys = Callable[["_Part"], Iterable[Hashable]]
-
-# A word after digits that may be a scale: digits alone do not decide then.
+# A scale may follow digits, so that these alone do not decide.
 _SCALE_HINT = regex.compile(
-    r"\d\s?(?:[十百千万萬億亿兆百천만억조]|\p{L}{0,2}(?:il|io|rd|ld|ou|aus|uiz|us|ys|иль|ыс|лн|лрд|ह|ल|क|अ))",
+    r"\d\s?(?:[十百千万萬億亿兆백천만억조]|mil|mio|mln|ml[dr]|mia|mrd|m[jn]|bil|bn|tr?il|tn|thou|ta?us|dui|"
+    r"tys|tis|hil|ezer|bin\b|lakh|crore|тыс|тис|мил|мільй|млн|млрд|хил|हज|लाख|करो|अरब|ألف|آلاف|ملي|אלף|"
+    r"מילי|ngh|tri|tỷ|ribu|juta|พัน|หมื่น|แสน|ล้าน|dozen|dutz|douz|doc|doz)",
     regex.IGNORECASE,
 )
-_ROMAN = regex.compile(
-    r"(?<![\w.])(?=[MDCLXVI]{2}|[IVX](?![\w'’]))(M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})"
-    r"(?:IX|IV|V?I{0,3}))(?:e[rs]?|ème|è|th|st|nd|rd|º|ª)?(?!\w)"
-)
-_ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_ROMAN_SIGNS = regex.compile("[Ⅰ-ↈ]")
-
-_MERIDIEM_AFTER = regex.compile(
-    r"(?:\s?[:.h時时点點시]\s?\d\d\s?[分분]?)?\s?(?:([ap])\.?\s?m\b)", regex.IGNORECASE
-)
-_MERIDIEM_BEFORE = regex.compile(r"(?:(午前|오전|上午|早上)|(午後|오후|下午|晚上))\s?$")
-_HOUR_AFTER = regex.compile(
-    r"\s?(?:h\b|h\s?\d\d\b|uhr|heures?\b|o['’]clock|[ap]\.?\s?m\b|[時时](?!間|间)|[点點]|시(?!간)|ч\b|час|"
-    r"saat|godz|horas?\b|timer\b|[:.]\d\d(?![\d.,/]))",
-    regex.IGNORECASE,
-)
-_HOUR_BEFORE = regex.compile(
-    r"(?:午前|午後|오전|오후|上午|下午|\b(?:klo|kl\.?|klokken|um|at|à|gegen|ore|às|alle|las|saat|om|в|о))\s?$",
-    regex.IGNORECASE,
-)
-_DECADE_AFTER = regex.compile(r"['’]?s\b|er(?:n|s|jahren?)?\b|년대|年代|대|代|-?тых|-х\b|-те\b|-tals?\b")
-_DECADE_BEFORE = regex.compile(
-    r"\b(?:années|ans|anni|años|anos|década de|jaren|lata|léta|lat|anii)\s(?:19|20)?$", regex.IGNORECASE
-)
-_ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911}
-_ERA_BEFORE = regex.compile("(?:" + "|".join(_ERAS) + r")\s?$")
-_BUDDHIST = 543
 _PHONE = 7  # digits
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A number, or a part of one, and the text around it."""
-
-    number: DigitNumber
-    owner: int  # index of the whole number
-    text: str
-    language: str
+_SOUGHT = {"decade": "round", "round": "decade", "year": "short", "short": "year"}
+_Keyed = Sequence[tuple[int, Sequence[Hashable]]]  # indices of items, and their keys
 
 
 @dataclass
@@ -74,7 +40,18 @@ class _Side:
     language: str
     numbers: list[DigitNumber]
     words: Counter[Value]
+    certain: Counter[Value]
     others: set[Value]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A number, or a part of one."""
+
+    number: DigitNumber
+    owner: int  # index of the whole number
+    hours: frozenset[int]
+    years: tuple[tuple[str, int], ...]
 
 
 class NumberMatch:
@@ -88,38 +65,45 @@ class NumberMatch:
         self._languages = languages
 
     def unmatched(self, source: str, target: str) -> tuple[list[DigitNumber], list[DigitNumber]]:
-        """The numbers in digits of each text that the other lacks."""
+        """The numbers in digits of the source that the target lacks, and those that it adds.
+
+        A number that occurs once more than in the source is not an addition, nor is 1, which an
+        article gives.
+        """
         numbers = [read_numbers(text, Symbols()) for text in (source, target)]
         written = [sorted(number.text for number in side) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, (source, target))):
             return [], []
-        a, b = self._read(source, 0), self._read(target, 1)
-        if bool(number_words(a.language)) != bool(number_words(b.language)):
-            a.numbers, b.numbers = (read_numbers(s.text, symbols_of(s.language)) for s in (a, b))
+        a, b = self._sides(source, target)
+        again = {1, *a.words, *(value for number in a.numbers for value in number.values)}
         _pair(a, b)
         _explain(a, b)
         _pair_joined(a, b)
-        _pair_parts(a, b)
-        _pair_joined(a, b)
-        b.numbers = [number for number in b.numbers if 1 not in number.values]  # a dog
-        return a.numbers, b.numbers
+        if a.numbers or b.numbers:
+            _pair_parts(a, b)
+        return a.numbers, _without_repetitions(b.numbers, again)
 
-    def _read(self, text: str, side: int) -> _Side:
-        language = self._languages[side]
+    def _sides(self, source: str, target: str) -> tuple[_Side, _Side]:
+        a, b = (
+            self._read(text, language)
+            for text, language in zip((source, target), self._languages, strict=True)
+        )
+        if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
+            for side in (a, b):
+                side.numbers = read_numbers(side.text, symbols_of(side.language))
+        return a, b
+
+    @staticmethod
+    def _read(text: str, language: str) -> _Side:
         found = number_words(language).read(text, read_numbers(text, symbols_of(language)))
-        others = {*found.others, *_roman(text)}
-        return _Side(text, language, list(found.numbers), Counter(found.words), others)
-
-
-def _roman(text: str) -> Iterator[int]:
-    for match in _ROMAN.finditer(text):
-        values = [_ROMAN_DIGITS[each] for each in match[1]]
-        pairs = zip(values, [*values[1:], 0], strict=True)
-        yield sum(-value if value < after else value for value, after in pairs)
-    import unicodedata
-
-    for match in _ROMAN_SIGNS.finditer(text):
-        yield int(unicodedata.numeric(match[0]))
+        return _Side(
+            text,
+            language,
+            list(found.numbers),
+            Counter(found.words),
+            Counter(found.certain),
+            {*found.others, *roman_numerals(text)},
+        )
 
 
 def _pair(a: _Side, b: _Side) -> None:
@@ -130,31 +114,22 @@ def _pair(a: _Side, b: _Side) -> None:
         lambda number: number.values,
     )
     for keys in readings:
-        left = _matched(list(enumerate(map(keys, a.numbers))), list(enumerate(map(keys, b.numbers))))
-        a.numbers = [a.numbers[i] for i in left[0]]
-        b.numbers = [b.numbers[i] for i in left[1]]
+        keyed = [list(enumerate(map(keys, side.numbers))) for side in (a, b)]
+        left = _matched(keyed[0], keyed[1])
+        for side, indices in zip((a, b), left, strict=True):
+            side.numbers = [side.numbers[i] for i in indices]
 
 
-_Keyed = Sequence[tuple[int, Sequence[Hashable]]]
-
-
-def _matched(a: _Keyed, b: _Keyed, sought: _Keyed | None = None) -> tuple[list[int], list[int]]:
-    """Pair items that have a key in common; the indices of those that are left.
-
-    Args:
-        a: Indices and keys.
-        b: Indices and keys of the other side.
-        sought: The keys for which the items of `a` look; None: their own.
-    """
+def _matched(sought: _Keyed, offered: _Keyed) -> tuple[list[int], list[int]]:
+    """Pair items that have a key in common; the indices of those that are left."""
     waiting = defaultdict[Hashable, deque[int]](deque)
-    for i, keys in b:
+    for i, keys in offered:
         for key in keys:
             waiting[key].append(i)
-    used = set[int]()
-    left = list[int]()
-    for i, keys in sought or a:
+    used, left = set[int](), list[int]()
+    for i, keys in sought:
         for key in keys:
-            queue = waiting.get(key, ())
+            queue = waiting.get(key) or deque()
             while queue and queue[0] in used:
                 queue.popleft()
             if queue:
@@ -162,135 +137,109 @@ def _matched(a: _Keyed, b: _Keyed, sought: _Keyed | None = None) -> tuple[list[i
                 break
         else:
             left.append(i)
-    return left, [i for i, _ in b if i not in used]
+    return left, [i for i, _ in offered if i not in used]
 
 
 def _explain(a: _Side, b: _Side) -> None:
     """Remove the numbers that words of the other side explain."""
-    words = a.words - b.words, b.words - a.words
-    others = a.others - b.others, b.others - a.others
-    for side, i in ((a, 1), (b, 0)):
-        side.numbers = [n for n in side.numbers if not _explained(n.values, words[i], others[i])]
-    a.words, b.words = words
-    a.others, b.others = others
+    a.words, b.words = a.words - b.certain, b.words - a.certain
+    a.others, b.others = a.others - b.others, b.others - a.others
+    for side, other in ((a, b), (b, a)):
+        side.numbers = [n for n in side.numbers if not _explained(n.values, other)]
 
 
-def _explained(values: Iterable[Value], words: Counter[Value], others: set[Value]) -> bool:
+def _explained(values: Iterable[Value], other: _Side) -> bool:
+    """Whether a word of the other side has one of the values; a number word explains one number."""
+    values = list(values)
     for value in values:
-        if words[value] > 0:
-            words[value] -= 1
+        if other.words[value] > 0:
+            other.words[value] -= 1
             return True
-    return any(value in others for value in values)
-
-
-def _pair_parts(a: _Side, b: _Side) -> None:
-    """Remove the numbers whose parts match numbers and words of the other side."""
-    parts = [
-        [
-            _Part(part, i, side.text, side.language)
-            for i, number in enumerate(side.numbers)
-            for part in number.parts or (number,)
-            if not (number.parts and part.values[:1] == (0,))  # 10:00
-        ]
-        for side in (a, b)
-    ]
-    indices = [list(range(len(each))) for each in parts]
-    for keys in (_values_of, _offered):
-        offered = [[(i, tuple(keys(parts[1][i]))) for i in indices[1]]]
-        sought = [(i, tuple(_sought(parts[0][i]) if keys is _offered else keys(parts[0][i]))) for i in indices[0]]
-        indices = list(_matched(sought, offered[0]))
-    for side, i, other in ((a, 0, b), (b, 1, a)):
-        left = set[int]()
-        for index in indices[i]:
-            part = parts[i][index]
-            values = [*part.number.values, *_clock_words(part)]
-            if not _explained(values, other.words, other.others):
-                left.add(part.owner)
-        side.numbers = [number for i_, number in enumerate(side.numbers) if i_ in left]
-
-
-def _values_of(part: _Part) -> Iterator[Hashable]:
-    yield from part.number.values
-
-
-def _clock_words(part: _Part) -> Iterator[int]:
-    """The hours that words may give: half past six is halb sieben, 22h is ten."""
-    hours = _hours(part)
-    if not hours:
-        return
-    for hour in hours:
-        yield from (hour % 12, (hour + 1) % 12, 12 if hour % 12 in (0, 11) else hour % 12)
-
-
-def _offered(part: _Part) -> Iterator[Hashable]:
-    """The keys by which the other side finds a part."""
-    if hours := _hours(part):
-        yield from (("hour", hour) for hour in hours)
-    for value in part.number.values:
-        yield ("value", value)
-        if isinstance(value, int):
-            yield from _years(part, value)
-            if value < 13:
-                yield from (("bare", value % 12), ("bare", value % 12 + 12))
-            elif value < 25:
-                yield ("bare", value)
-
-
-def _sought(part: _Part) -> Iterator[Hashable]:
-    """The keys by which a part is looked for on the other side."""
-    if hours := _hours(part):
-        yield from (("hour", hour) for hour in hours)
-        yield from (("bare", hour) for hour in hours)
-    elif part.number.values and (value := part.number.values[0]) < 25:
-        yield ("hour", value)
-        if value < 13:
-            yield ("hour", value % 12 + 12)
-    for value in part.number.values:
-        yield ("value", value)
-        if isinstance(value, int):
-            opposite = {"decade": "bare decade", "bare decade": "decade", "year": "short", "short": "year"}
-            for kind, key in _years(part, value):
-                if kind in opposite:
-                    yield (opposite[kind], key)
-                yield (kind, key) if kind in ("decade", "value") else ("", 0)
-
-
-def _years(part: _Part, value: int) -> Iterator[tuple[str, int]]:
-    """The forms of years: 1990s and 90, 2024 and 24, 2567 of the Buddhist and 6 of the Reiwa era."""
-    before = part.text[max(0, part.number.start - 12) : part.number.start]
-    is_decade = _DECADE_AFTER.match(part.text, part.number.end) or _DECADE_BEFORE.search(before)
-    if value % 10 == 0 and (is_decade or value < 100):
-        yield ("decade" if is_decade else "bare decade", value % 100)
-    if 1900 <= value < 2100:
-        yield ("year", value % 100)
-    elif value < 100:
-        yield ("short", value)
-    if part.language == "th" and 2400 < value < 2650:
-        yield ("value", value - _BUDDHIST)
-    if era := _ERA_BEFORE.search(before):
-        yield ("value", value + _ERAS[era[0].strip()])
-
-
-def _hours(part: _Part) -> set[int]:
-    """The hours of the day that a part may be; empty: it is no hour."""
-    value = part.number.values[0] if part.number.values else -1
-    if not isinstance(value, int) or not 0 <= value < 25:
-        return set()
-    text, start, end = part.text, part.number.start, part.number.end
-    before = text[max(0, start - 10) : start]
-    if not (_HOUR_AFTER.match(text, end) or _HOUR_BEFORE.search(before)):
-        return set()
-    if value > 12:
-        return {value % 24}
-    after, prefix = _MERIDIEM_AFTER.match(text, end), _MERIDIEM_BEFORE.search(before)
-    morning = bool((after and after[1].lower() == "a") or (prefix and prefix[1]))
-    evening = bool((after and after[1].lower() == "p") or (prefix and prefix[2]))
-    both = {value % 12, value % 12 + 12}
-    return {value % 12} if morning else {value % 12 + 12} if evening else both
+    return any(value in other.others for value in values)
 
 
 def _pair_joined(a: _Side, b: _Side) -> None:
     """Remove what is left if it has the same digits, as telephone numbers in other groups."""
-    digits = ["".join(filter(str.isdecimal, "".join(n.text for n in side.numbers))) for side in (a, b)]
+    written = ("".join(number.text for number in side.numbers) for side in (a, b))
+    digits = ["".join(filter(str.isdecimal, text)) for text in written]
     if digits[0] == digits[1] and len(digits[0]) >= _PHONE:
         a.numbers, b.numbers = [], []
+
+
+def _pair_parts(a: _Side, b: _Side) -> None:
+    """Remove the numbers whose parts match numbers and words of the other side."""
+    parts = [list(_parts(side)) for side in (a, b)]
+    plain = [[(i, part.number.values) for i, part in enumerate(each)] for each in parts]
+    left = _matched(plain[0], plain[1])
+    left = _matched(
+        [(i, tuple(_sought(parts[0][i]))) for i in left[0]],
+        [(i, tuple(_offered(parts[1][i]))) for i in left[1]],
+    )
+    for side, found, indices, other in ((a, parts[0], left[0], b), (b, parts[1], left[1], a)):
+        owners = {
+            found[i].owner
+            for i in indices
+            if not _explained((*found[i].number.values, *_spoken_hours(found[i])), other)
+        }
+        side.numbers = [number for i, number in enumerate(side.numbers) if i in owners]
+
+
+def _parts(side: _Side) -> Iterator[_Part]:
+    for owner, number in enumerate(side.numbers):
+        for part in number.parts or (number,):
+            value = part.values[0] if part.values else -1
+            place = side.text, part.start, part.end
+            if part.text == "00":  # 10:00
+                continue
+            if isinstance(value, int) and value >= 0:
+                of_day = frozenset(hours(value, *place))
+                of_time = tuple(years(value, side.language, *place))
+                yield _Part(part, owner, of_day, of_time)
+            else:
+                yield _Part(part, owner, frozenset(), ())
+
+
+def _offered(part: _Part) -> Iterator[Hashable]:
+    """The keys by which a part of the source finds this one."""
+    yield from (("value", value) for value in part.number.values)
+    yield from (("hour", hour) for hour in part.hours)
+    yield from part.years
+    if not part.hours:
+        yield from (("any", hour) for hour in _any_hours(part))
+
+
+def _sought(part: _Part) -> Iterator[Hashable]:
+    """The keys by which a part of the source is looked for."""
+    yield from (("value", value) for value in part.number.values)
+    for hour in part.hours or _any_hours(part):
+        yield "hour", hour
+    yield from (("any", hour) for hour in part.hours)
+    for kind, year in part.years:
+        yield from (("value", year), ("decade", year)) if kind in ("value", "decade") else ()
+        yield _SOUGHT.get(kind, kind), year
+
+
+def _any_hours(part: _Part) -> Iterator[int]:
+    """The hours that a number may be if the other side has one."""
+    value = part.number.values[0] if part.number.values else -1
+    if isinstance(value, int) and 0 <= value <= 24:
+        yield value % 24
+        if value <= 12:
+            yield (value + 12) % 24
+
+
+def _spoken_hours(part: _Part) -> Iterator[int]:
+    """The numbers that name an hour in words: 22h is ten, 6:30 is halb sieben."""
+    for hour in part.hours:
+        yield from (hour % 12 or 12, hour % 12 + 1)
+
+
+def _without_repetitions(numbers: Iterable[DigitNumber], again: set[Value]) -> list[DigitNumber]:
+    """The numbers whose value is not in a set; each value of the set stands for one number."""
+    left = list[DigitNumber]()
+    for number in numbers:
+        if known := again.intersection(number.values):
+            again -= known
+        else:
+            left.append(number)
+    return left
