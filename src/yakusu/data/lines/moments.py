@@ -43,6 +43,8 @@ _BEFORE_DECADE = regex.compile(
     regex.IGNORECASE,
 )
 _BEFORE_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?$")
+_BEFORE_HALF = regex.compile(r"\b(?:halb|half|halv|puoli|pół do)\s$", regex.IGNORECASE)
+_HALF_TO = frozenset(["da", "de", "fi", "nb", "nl", "nn", "no", "pl", "sv"])  # halb 9 is 8:30
 
 
 def hours(value: int, text: str, start: int, end: int) -> set[int]:
@@ -83,7 +85,7 @@ def years(value: int, language: str, text: str, start: int, end: int) -> Iterato
     Yields:
         "decade" or "round", and the year of the century in which it begins, if the number is one or
         may be; "year" or "short", and the year of a century, for 2024 or 24; "value", and the year
-        of the common era.
+        of the common era, or the hour before half an hour.
     """
     before = text[max(0, start - _BEFORE) : start]
     decade = _AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)
@@ -93,7 +95,10 @@ def years(value: int, language: str, text: str, start: int, end: int) -> Iterato
         yield "year", value % 100
     elif value < 100:
         yield "short", value
-    if language.partition("-")[0] == "th" and 2400 < value < 2650:
+    base = language.partition("-")[0]
+    if base == "th" and 2400 < value < 2650:
         yield "value", value - _BUDDHIST
+    if base in _HALF_TO and 0 < value < 25 and _BEFORE_HALF.search(before):
+        yield "value", value - 1
     if era := _BEFORE_ERA.search(before):
         yield "value", value + _ERAS[era["era"]]

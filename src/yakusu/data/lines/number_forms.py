@@ -84,7 +84,13 @@ _VALUES: Mapping[str, Mapping[Value, str]] = {
         **{30: "meia", 50: "metade", _HALF: "meio meia", _QUARTER: "quarto"},
     },
     "nl": {
-        **{0: "geen middernacht", 2: "beide paar dubbel", 3: "paar", 12: "middag middernacht"},
+        **{
+            0: "geen middernacht",
+            1: "één",
+            2: "beide paar dubbel",
+            3: "paar",
+            12: "middag middernacht",
+        },
         **{15: "kwart kwartier", 25: "kwart", 45: "kwart", 30: "half halve", 50: "helft"},
         **{_HALF: "half halve", Fraction(3, 2): "anderhalf"},
     },

@@ -60,6 +60,7 @@ _COUNTER = regex.compile(
     r"\s?[개건권그기년대도돈동등달리마매명모무미박발배번벌병분살석세센송시씩여연월위원인일자장"
     r"점조주줄지차채천척초층칸통퍼편평포학호회킬톤쪽만백억]"
 )
+_EAST_ASIAN_SCALE = regex.compile("[십백천만百千万萬]")
 _HAN_DIGITS = regex.compile(r"[〇零一二三四五六七八九]{2,40}")  # 二〇二四
 _HAN = str.maketrans("〇零一二三四五六七八九", "00123456789")
 _LETTER = regex.compile(r"\p{L}|\p{M}")
@@ -228,8 +229,9 @@ def _continues(group: Sequence[_Atom], atom: _Atom, text: str) -> bool:
         return between in ("", " ")
     if atom.kind == "scale":
         return True
-    if atom.kind == "":  # 1만8500
-        return last.kind == "scale" and group[0].kind == "" and not between
+    if atom.kind == "":  # 1만8500, 2만 5천
+        is_next = not between or bool(_EAST_ASIAN_SCALE.match(text, atom.end))
+        return last.kind == "scale" and group[0].kind == "" and is_next
     if last.kind == "":
         return False
     return last.value > atom.value and last.value % 10 ** len(str(int(atom.value))) == 0
