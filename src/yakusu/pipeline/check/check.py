@@ -9,6 +9,7 @@ from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
 from yakusu.data.identification import EvenSample
+from yakusu.data.lines.number_match import NumberMatch
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.vocabulary import left_out
@@ -154,7 +155,9 @@ class _Reading:
         self._sides = [SideCounts(unit) for unit in self._units]
         self._ratios = RatioCounts()
         self._suspicious = FindingCounts([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
-        self._decisions = Decisions(recipe.filters, languages.identified, folder, stack)
+        self._decisions = Decisions(
+            recipe.filters, languages.identified, NumberMatch(recipe.languages), folder, stack
+        )
 
     def add(self, line: int, pair: Pair) -> None:
         """Count the next pair."""
