@@ -83,14 +83,15 @@ def years(value: int, language: str, text: str, start: int, end: int) -> Iterato
         end: Where it ends.
 
     Yields:
-        "decade" or "round", and the year of the century in which it begins, if the number is one or
-        may be; "year" or "short", and the year of a century, for 2024 or 24; "value", and the year
+        "decade" or "round", and the year of the century in which it begins, for the 1990s or the
+        number 90; "year" or "short", and the year of a century, for 2024 or 24; "value", and the year
         of the common era, or the hour before half an hour.
     """
     before = text[max(0, start - _BEFORE) : start]
-    decade = _AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)
-    if value % 10 == 0 and (decade or value < 100):
-        yield "decade" if decade else "round", value % 100
+    if value % 10 == 0 and value < 100:
+        yield "round", value
+    elif value % 10 == 0 and (_AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)):
+        yield "decade", value % 100
     if 1900 <= value < 2100:
         yield "year", value % 100
     elif value < 100:

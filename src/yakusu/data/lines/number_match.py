@@ -67,20 +67,22 @@ class NumberMatch:
     def unmatched(self, source: str, target: str) -> tuple[list[DigitNumber], list[DigitNumber]]:
         """The numbers in digits of the source that the target lacks, and those that it adds.
 
-        A number that occurs once more than in the source is not an addition, nor is 1, which an
-        article gives.
+        A number that occurs once more than in the source is not an addition, nor is 1 if no number
+        word of the source is left: a dog is 1 dog.
         """
         numbers = [read_numbers(text, Symbols()) for text in (source, target)]
         written = [sorted(number.text for number in side) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, (source, target))):
             return [], []
         a, b = self._sides(source, target)
-        again = {1, *a.words, *(value for number in a.numbers for value in number.values)}
+        again = {*a.words, *(value for number in a.numbers for value in number.values)}
         _pair(a, b)
         _explain(a, b)
         _pair_joined(a, b)
         if a.numbers or b.numbers:
             _pair_parts(a, b)
+        if not any(a.certain[value] and a.words[value] > 0 for value in a.words):
+            again.add(1)
         return a.numbers, _without_repetitions(b.numbers, again)
 
     def _sides(self, source: str, target: str) -> tuple[_Side, _Side]:
@@ -215,7 +217,6 @@ def _sought(part: _Part) -> Iterator[Hashable]:
         yield "hour", hour
     yield from (("any", hour) for hour in part.hours)
     for kind, year in part.years:
-        yield from (("value", year), ("decade", year)) if kind in ("value", "decade") else ()
         yield _SOUGHT.get(kind, kind), year
 
 
