@@ -83,9 +83,8 @@ def years(value: int, language: str, text: str, start: int, end: int) -> Iterato
         end: Where it ends.
 
     Yields:
-        "decade" or "round", and the year of the century in which it begins, for the 1990s or the
-        number 90; "year" or "short", and the year of a century, for 2024 or 24; "value", and the year
-        of the common era, or the hour before half an hour.
+        "decade" or "round", and 90, for the 1990s or the number 90; "year" or "short", and 24, for
+        2024 or 24; "value", and the year of the common era, or the hour before half an hour.
     """
     before = text[max(0, start - _BEFORE) : start]
     if value % 10 == 0 and value < 100:

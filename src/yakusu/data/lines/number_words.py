@@ -50,7 +50,10 @@ _HALVES = {  # after a number: two and a half
     },
     **{"zh": "半", "sv": "halvt?", "da": "halvt?", "pl": "pół", "cs": "půl", "tr": "buçuk"},
 }
-_BEFORE_HALF = r"\s?(?:(?:and a|and one|and|ein|und ein|et une?|et|y|e|en een|een|с|と|个|og en|och en|i|a) ?)?"
+_BEFORE_HALF = (
+    r"\s?(?:(?:and a|and one|and|ein|und ein|et une?|et|y|e|en een|een|с|と|个|og en|och en|i|a)"
+    r" ?)?"
+)
 _HALF = Fraction(1, 2)
 _LETTER_SCALES = {"k": 1000, "m": 10**6, "b": 10**9, "t": 10**12}  # $5m
 _LETTER_SCALE = regex.compile(r"[kmbt](?![\p{L}\d])")
