@@ -18,7 +18,15 @@ import regex
 from yakusu.data.lines.cldr import symbols_of
 from yakusu.data.lines.moments import hours, years
 from yakusu.data.lines.number_words import number_words
-from yakusu.data.lines.numbers import DigitNumber, Symbols, Value, read_numbers, roman_numerals
+from yakusu.data.lines.numbers import (
+    DigitNumber,
+    Symbols,
+    Value,
+    count_digits,
+    more_digits,
+    read_numbers,
+    roman_numerals,
+)
 
 # A scale may follow digits, so that these alone do not decide.
 _SCALE_HINT = regex.compile(
@@ -28,6 +36,7 @@ _SCALE_HINT = regex.compile(
     regex.IGNORECASE,
 )
 _PHONE = 7  # digits
+_LONG, _MANY = 4_000, 1_000  # characters; numbers: of texts with more, only digits are compared
 _SOUGHT = {"decade": "round", "round": "decade", "year": "short", "short": "year"}
 _Keyed = Sequence[tuple[int, Sequence[Hashable]]]  # indices of items, and their keys
 
@@ -70,6 +79,10 @@ class NumberMatch:
         A number that occurs once more than in the source is not an addition, nor is 1 if no number
         word of the source is left: a dog is 1 dog.
         """
+        if max(len(source), len(target)) > _LONG:
+            counts = count_digits(source), count_digits(target)
+            if max(each.total() for each in counts) > _MANY:
+                return more_digits(source, counts[1]), more_digits(target, counts[0])
         numbers = [read_numbers(text, Symbols()) for text in (source, target)]
         written = [sorted(number.text for number in side) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, (source, target))):

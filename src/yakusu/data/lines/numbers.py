@@ -12,6 +12,7 @@ consists of parts. Everything takes linear time.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -30,6 +31,7 @@ _OF_CLOCK = re.compile(r"\s?(?:h\b|hrs|hours\b|GMT|UTC|Uhr|[A-Z]{1,2}T\b)")
 _WIDE = re.compile(r"(?<=\d)[，．：／](?=\d)")
 _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
+_SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
 _FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
 HAS_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 _ROMAN = re.compile(
@@ -79,6 +81,21 @@ def read_numbers(text: str, symbols: Symbols) -> list[DigitNumber]:
     if _FRACTIONS.search(text):
         found = _with_fractions(found, text)
     return _with_rates(found, plain) if "割" in text or "할" in text else found
+
+
+def count_digits(text: str) -> Counter[str]:
+    """The runs of digits and the fractions of a text, as often as each occurs."""
+    return Counter(_SIMPLE.findall(ascii_digits(text)))
+
+
+def more_digits(text: str, than: Counter[str]) -> list[DigitNumber]:
+    """The runs of digits and the fractions that a text has more often than counted."""
+    more, found = count_digits(text) - than, list[DigitNumber]()
+    for run in _SIMPLE.finditer(ascii_digits(text)) if more else ():
+        if more[run[0]] > 0:
+            more[run[0]] -= 1
+            found.append(DigitNumber(run.start(), run.end(), run[0], ()))
+    return found
 
 
 def ascii_digits(text: str) -> str:
