@@ -49,6 +49,12 @@ def test_code_like_tokens_are_compared_as_often_as_they_occur(
     assert compared("en-de", source, target) == (missing, added)
 
 
+def test_of_a_plural_only_its_kind_is_compared() -> None:
+    source = "{n, plural, one {# boat} other {# boats}}"
+    assert compared("en-de", source, "{n, plural, one {# Boot} other {# Boote}}") == ([], [])
+    assert compared("en-de", source, "{m, plural, one {# Boot} other {# Boote}}")[0] == [source]
+
+
 def test_numbers_inside_of_code_like_tokens_are_not_compared_again() -> None:
     assert compared("en-de", "Press {0} 5 times", "Drücken Sie 5-mal {0}") == ([], [])
 
@@ -110,7 +116,9 @@ SAME = [
     ("en-fr", "the 1990s", "les années 90"),
     ("ja-en", "令和6年", "2024"),
     ("en-th", "in 2024", "ในปี 2567"),
+    ("en-de", "from 9:30-10:15", "von 9.30-10.15 Uhr"),
     # others
+    ("en-de", "1.5-2 kg", "1,5 bis 2 kg"),
     ("en-de", "Louis XIV", "Ludwig der 14."),
     ("de-en", "Ludwig der 14.", "Louis XIV"),
     ("en-de", "3½ cups", "3,5 Tassen"),

@@ -8,6 +8,7 @@ What a side has in digits must be on the other in any form; a number that is a w
 may be absent from the translation.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ class Disagreement:
 
 
 _SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
+_PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _NONE = Disagreement()
 
 
@@ -77,11 +79,11 @@ def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 def _without(spans: Sequence[Span], others: Sequence[Span], text: str) -> list[Span]:
     """The spans that are not among the others, nor elsewhere in the text."""
-    left = Counter(span.text for span in others)
+    left = Counter(_compared(span) for span in others)
     found = list[Span]()
     for span in spans:
-        left[span.text] -= 1
-        if left[span.text] < 0:
+        left[_compared(span)] -= 1
+        if left[_compared(span)] < 0:
             found.append(span)
     if len(found) > _SEARCHED:
         return found
@@ -89,6 +91,12 @@ def _without(spans: Sequence[Span], others: Sequence[Span], text: str) -> list[S
     for each in {span.text for span in found}:
         written[each] = text.count(each)
     return [span for span in found if written[span.text] < n[span.text]]
+
+
+def _compared(span: Span) -> str:
+    """The text of a span; of a plural, what precedes its branches, which are translated."""
+    kind = _PLURAL.match(span.text)
+    return "".join(kind[0].split()) if kind else span.text
 
 
 def _blank(text: str, spans: Sequence[Span]) -> str:

@@ -91,6 +91,8 @@ def years(value: int, language: str, text: str, start: int, end: int) -> Iterato
         yield "round", value
     elif value % 10 == 0 and (_AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)):
         yield "decade", value % 100
+        if value % 100 == 0:  # the 1800s are the 19th century
+            yield "value", value // 100 + 1
     if 1900 <= value < 2100:
         yield "year", value % 100
     elif value < 100:

@@ -9,10 +9,13 @@
 A form has a space for each hyphen and is in lower case.
 """
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from yakusu.data.lines.cldr import cldr_locale
@@ -27,6 +30,7 @@ _ORDINARY = str.maketrans(
     {**dict.fromkeys("‐‑–−-\u00a0\u202f\u2009", " "), "ё": "е", **dict.fromkeys("أإآ", "ا")}
 )
 _POWERS = (100, 1000, *(10**n for n in (4, 5, 6, 7, 8, 9, 12)))
+_SAME = {"nb": "no", "tl": "fil"}  # other names
 _REGIONS = {  # with spellings of their own
     "en": ("en_IN",),
     "fr": ("fr_BE", "fr_CH"),
@@ -36,121 +40,6 @@ _REGIONS = {  # with spellings of their own
     "yue": ("yue_Hans",),
     "zh": ("zh_Hant",),
 }
-_HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
-
-# Values of words that CLDR does not list: halves are also 30 minutes and 50 percent.
-_VALUES: Mapping[str, Mapping[Value, str]] = {
-    "en": {
-        0: "no none nil midnight",
-        1: "a an once single",
-        2: "both couple pair pairs twice double doubled doubles twin twins few fortnight twofold",
-        3: "thrice triple tripled couple few quarter threefold trio",
-        **{4: "quadruple fourfold", 5: "fivefold", 6: "sixpence", 10: "tenfold", 12: "noon midday"},
-        **{14: "fortnight", 15: "quarter quarters", 24: "midnight", 25: "quarter", 45: "quarter"},
-        **{30: "half", 50: "half halves halved", _HALF: "half halves", _QUARTER: "quarter"},
-    },
-    "de": {
-        0: "kein keine keinen keiner mitternacht",
-        2: "beide beiden beides paar zweimal doppelt doppelte doppelten doppelter zwillinge",
-        3: "dreifach paar viertel",
-        **{
-            12: "mittag mitternacht",
-            24: "mitternacht",
-            15: "viertel",
-            25: "viertel",
-            45: "viertel",
-        },
-        **{30: "halb halbe halben", 50: "hälfte halbe", _HALF: "halb halbe halben halber"},
-        **{_QUARTER: "viertel", Fraction(3, 2): "anderthalb eineinhalb"},
-    },
-    "fr": {
-        **{0: "aucun aucune minuit", 2: "paire double doublé doubler jumeaux", 10: "dizaine"},
-        **{12: "midi minuit", 24: "minuit", 15: "quinzaine quart", 25: "quart", 45: "quart"},
-        **{20: "vingtaine", 30: "trentaine demi demie", 40: "quarantaine", 60: "soixantaine"},
-        **{50: "cinquantaine moitié", 100: "centaine", _HALF: "demi demie", _QUARTER: "quart"},
-    },
-    "es": {
-        **{0: "ningún medianoche", 2: "ambos ambas par doble", 10: "decena", 12: "mediodía"},
-        **{15: "quincena cuarto", 25: "cuarto", 45: "cuarto", 20: "veintena", 24: "medianoche"},
-        **{30: "media treintena", 50: "mitad", _HALF: "medio media", _QUARTER: "cuarto"},
-    },
-    "it": {
-        **{0: "mezzanotte", 2: "entrambi entrambe paio doppio", 10: "decina", 12: "mezzogiorno"},
-        **{15: "quarto quindicina", 20: "ventina", 24: "mezzanotte", 30: "mezza mezzo trentina"},
-        **{50: "metà", 100: "centinaio", _HALF: "mezzo mezza", _QUARTER: "quarto"},
-    },
-    "pt": {
-        **{0: "nenhum", 2: "ambos ambas par dobro duplo", 15: "quarto quinzena", 25: "quarto"},
-        **{30: "meia", 50: "metade", _HALF: "meio meia", _QUARTER: "quarto"},
-    },
-    "nl": {
-        **{
-            0: "geen middernacht",
-            1: "één",
-            2: "beide paar dubbel",
-            3: "paar",
-            12: "middag middernacht",
-        },
-        **{15: "kwart kwartier", 25: "kwart", 45: "kwart", 30: "half halve", 50: "helft"},
-        **{_HALF: "half halve", Fraction(3, 2): "anderhalf"},
-    },
-    "ru": {
-        **{0: "полночь", 2: "оба обе пара дважды двое", 3: "трое", 12: "полдень полночь"},
-        **{15: "четверть", 25: "четверть", 30: "половина половине пол", 50: "половина половины"},
-        **{Fraction(3, 2): "полтора полутора", _HALF: "половина половины пол"},
-    },
-    "ja": {**{2: "両方 双方 倍", 12: "正午", 30: "半", 50: "半分 半数", _HALF: "半 半分"}},
-    "ko": {
-        **{
-            2: "양 두배 갑절 이틀",
-            12: "정오 자정",
-            0: "자정",
-            30: "반",
-            50: "절반",
-            _HALF: "반 절반",
-        },
-        **{
-            1: "하루",
-            3: "사흘",
-            4: "나흘",
-            5: "닷새",
-            6: "엿새",
-            7: "이레",
-            10: "열흘",
-            15: "보름",
-        },
-    },
-    "zh": {2: "双 倍", 12: "正午 中午", 0: "午夜", 15: "刻", 30: "半", 50: "一半", _HALF: "半"},
-}
-
-# Words that multiply the number before them, and that may also be translated by themselves.
-_MULTIPLIERS: Mapping[str, Mapping[int, str]] = {
-    "en": {12: "dozen dozens", 10: "decade decades", 100: "century centuries", 20: "score"},
-    "de": {
-        12: "dutzend",
-        10: "jahrzehnt jahrzehnte jahrzehnten jahrzehnts",
-        100: "jahrhundert jahrhunderte jahrhunderten",
-    },
-    "fr": {12: "douzaine douzaines", 10: "décennie décennies", 100: "siècle siècles"},
-    "es": {12: "docena docenas", 10: "década décadas", 100: "siglo siglos"},
-    "it": {12: "dozzina dozzine", 10: "decennio decenni", 100: "secolo secoli"},
-    "pt": {12: "dúzia dúzias", 10: "década décadas", 100: "século séculos"},
-    "nl": {12: "dozijn", 10: "decennium decennia", 100: "eeuw eeuwen"},
-    "ru": {10: "десятилетий десятилетие десятилетия", 100: "век века веков"},
-    "ja": {12: "ダース"},
-    "ko": {12: "다스"},
-    "zh": {12: "打"},
-}
-
-# Scales that CLDR does not list.
-_MORE_SCALES: Mapping[str, Mapping[int, str]] = {
-    "en": {10**6: "mn mln mio", 10**9: "bn", 10**12: "tn"},
-    "de": {1000: "tsd", 10**6: "mill", 10**9: "mia mrd"},
-    "fr": {1000: "millier milliers", 10**6: "mio", 10**9: "mrd"},
-    "es": {1000: "millar millares", 10**9: "millardo millardos"},
-    "it": {1000: "migliaio migliaia", 10**6: "mln", 10**9: "mld"},
-    "vi": {1000: "ngàn", 10**9: "tỉ"},
-}
 
 
 class NumberForm(NamedTuple):
@@ -158,6 +47,11 @@ class NumberForm(NamedTuple):
 
     kind: FormKind
     value: Value
+
+
+def _base(language: str) -> str:
+    base = language.partition("-")[0]
+    return _SAME.get(base, base)
 
 
 def plain_words(text: str) -> str:
@@ -182,23 +76,26 @@ def number_forms(language: str) -> dict[str, tuple[NumberForm, ...]]:
 
 
 def _all_forms(language: str) -> Iterator[tuple[str, FormKind, Value]]:
-    base = language.partition("-")[0]
+    base = _base(language)
     yield from ((form, "scale", value) for form, value in _scales(language))
     for form, value in _spelled(language):
         yield form, "unit", value
         if base == "en" and "-" in form:
             yield form.replace("-", ""), "unit", value
     yield from ((form, "month", value) for form, value in _months(language))
-    for kind, table in _TABLES:
-        for value, words in table.get(base, {}).items():
-            yield from ((word, kind, value) for word in words.split())
+    for kind, table in _listed().get(base, {}).items():
+        for written, words in table.items():
+            exact = Fraction(written)
+            listed = int(exact) if exact.denominator == 1 else exact
+            yield from ((word, kind, listed) for word in words.split())
 
 
-_TABLES: tuple[tuple[FormKind, Mapping[str, Mapping[Value, str]]], ...] = (
-    ("scale", _MORE_SCALES),  # type: ignore[assignment]
-    ("multiplier", _MULTIPLIERS),  # type: ignore[assignment]
-    ("value", _VALUES),
-)
+@cache
+def _listed() -> Mapping[str, Mapping[FormKind, Mapping[str, str]]]:
+    """What CLDR does not list: language -> kind -> value -> words."""
+    text = Path(__file__).with_name("number_words.toml").read_text(encoding="utf-8")
+    listed: Mapping[str, Mapping[FormKind, Mapping[str, str]]] = tomllib.loads(text)
+    return listed
 
 
 def _spelled(language: str) -> Iterator[tuple[str, int]]:
@@ -260,7 +157,7 @@ def _engines(language: str) -> "Iterator[RbnfEngine]":
     """CLDR's rules for the numbers of a language, of all regions."""
     from unicode_rbnf import RbnfEngine  # 0.05 s
 
-    base = language.partition("-")[0]
+    base = _base(language)
     for name in (base, *_REGIONS.get(base, ())):
         with suppress(ValueError):  # CLDR does not have the language
             yield RbnfEngine.for_language(name)

@@ -194,7 +194,7 @@ def _pair_parts(a: _Side, b: _Side) -> None:
         owners = {
             found[i].owner
             for i in indices
-            if not _explained((*found[i].number.values, *_spoken_hours(found[i])), other)
+            if not _explained((*found[i].number.values, *_spoken(found[i])), other)
         }
         side.numbers = [number for i, number in enumerate(side.numbers) if i in owners]
 
@@ -242,8 +242,9 @@ def _any_hours(part: _Part) -> Iterator[int]:
             yield (value + 12) % 24
 
 
-def _spoken_hours(part: _Part) -> Iterator[int]:
-    """The numbers that name an hour in words: 22h is ten, 6:30 is halb sieben."""
+def _spoken(part: _Part) -> Iterator[int]:
+    """The numbers in words for hours and decades: 22h is ten, 6:30 halb sieben, 1990s nineties."""
+    yield from (year for kind, year in part.years if kind in ("decade", "value"))
     for hour in part.hours:
         yield from (hour % 12 or 12, hour % 12 + 1)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import regex
@@ -58,7 +58,9 @@ _HALF = Fraction(1, 2)
 _LETTER_SCALES = {"k": 1000, "m": 10**6, "b": 10**9, "t": 10**12}  # $5m
 _LETTER_SCALE = regex.compile(r"[kmbt](?![\p{L}\d])")
 
-# One syllable of Korean numbers is often part of another word, so a counter has to follow.
+# One syllable of Korean numbers is often part of another word, so a counter has to follow, or it is
+# a word of its own that means nothing else.
+_ATTRIBUTIVE = "한두세네석넉둘셋넷열"
 _COUNTER = regex.compile(
     r"\s?[개건권그기년대도돈동등달리마매명모무미박발배번벌병분살석세센송시씩여연월위원인일자장"
     r"점조주줄지차채천척초층칸통퍼편평포학호회킬톤쪽만백억]"
@@ -111,13 +113,15 @@ class NumberWords:
             rf"{_BEFORE_HALF}(?:{half})(?!\p{{Latin}}|\p{{Cyrillic}})"
         )
         self._forms = number_forms(language)
+        forms = chain.from_iterable(self._forms.values())
+        self._has_units = any(form.kind == "unit" for form in forms)
         lengths = defaultdict[str, set[int]](set)
         for form in self._forms:
             lengths[form[:2]].add(len(form))
         self._lengths = {start: sorted(each, reverse=True) for start, each in lengths.items()}
 
     def __bool__(self) -> bool:
-        return bool(self._forms)
+        return self._has_units
 
     def read(self, text: str, numbers: Sequence[DigitNumber]) -> NumbersOfText:
         """Read the words of a text, and the scales of its numbers.
@@ -201,7 +205,8 @@ class NumberWords:
     def _ends(self, text: str, place: int, stop: int) -> bool:
         """Whether a form may end where it does."""
         if self._korean and stop - place == 1:
-            return bool(_COUNTER.match(text, stop))
+            is_word = text[place] in _ATTRIBUTIVE and not _LETTER.match(text, stop)
+            return is_word or bool(_COUNTER.match(text, stop))
         if self._unspaced or not _LETTER.match(text, stop):
             return True
         return self._joining and (self._korean or stop - place > 2)

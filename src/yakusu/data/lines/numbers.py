@@ -24,7 +24,7 @@ LONGEST = 40  # digits of a value; longer numbers are compared as texts
 _SPACES = "\u00a0\u2009\u202f "
 _GROUPS = f"{_SPACES}'’٬"
 _NUMBER = re.compile(
-    rf"(?<![\w.,])\.\d+|\d+(?:(?:[.,:/'’٫٬·‐‑–−-]|\s?/\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
+    rf"(?<![\w.,])\.\d+|\d+(?:(?:[.,:/'’٫٬·]|\s?/\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
 )
 _RATE = re.compile(r"(?<![\d.,])(\d)\s?[割할](?:\s?(\d)\s?[分푼])?(?:\s?(\d)\s?[厘리])?")
 _OF_CLOCK = re.compile(r"\s?(?:h\b|hrs|hours\b|GMT|UTC|Uhr|[A-Z]{1,2}T\b)")
