@@ -91,6 +91,8 @@ SAME = [
     ("en-de", "nineteen eighty-four", "1984"),
     ("en-he", "7 days", "שבעה ימים"),
     ("en-de", "Five decades", "50 Jahre"),
+    ("en-ja", "half a million", "50万"),
+    ("en-ja", "two thirds", "2/3"),
     # scales
     ("en-de", "2 million boats", "2.000.000 Boote"),
     ("en-ja", "2 million boats", "200万隻の船"),
@@ -115,6 +117,7 @@ SAME = [
     ("en-de", "the 1990s", "die 1990er Jahre"),
     ("en-fr", "the 1990s", "les années 90"),
     ("ja-en", "令和6年", "2024"),
+    ("en-vi", "on Monday", "vào thứ 2"),
     ("en-th", "in 2024", "ในปี 2567"),
     ("en-de", "from 9:30-10:15", "von 9.30-10.15 Uhr"),
     # others

@@ -4,7 +4,7 @@
     hundred, Millionen, 万, млн           100, 10**6    scale
     dozen, Jahrzehnte, siècle             12, 10, 100   multiplier
     both, half, Mitternacht, quinzaine    2, 30, 0, 15  value
-    March, mars                           3             month
+    March, mars, mercredi                 3             calendar
 
 A form has a space for each hyphen and is in lower case.
 """
@@ -24,7 +24,7 @@ from yakusu.data.lines.numbers import Value
 if TYPE_CHECKING:
     from unicode_rbnf import RbnfEngine
 
-FormKind = Literal["unit", "scale", "multiplier", "value", "month"]
+FormKind = Literal["unit", "scale", "multiplier", "value", "calendar"]
 _INVISIBLE = str.maketrans("", "", "\u200b\xad\u200e\u200f")
 _ORDINARY = str.maketrans(
     {**dict.fromkeys("‐‑–−-\u00a0\u202f\u2009", " "), "ё": "е", **dict.fromkeys("أإآ", "ا")}
@@ -80,9 +80,10 @@ def _all_forms(language: str) -> Iterator[tuple[str, FormKind, Value]]:
     yield from ((form, "scale", value) for form, value in _scales(language))
     for form, value in _spelled(language):
         yield form, "unit", value
-        if base == "en" and "-" in form:
+        if base == "en":  # thirtyeight, two thirds
             yield form.replace("-", ""), "unit", value
-    yield from ((form, "month", value) for form, value in _months(language))
+            yield f"{form}s" if form.endswith(("rd", "th")) else form, "unit", value
+    yield from ((form, "calendar", value) for form, value in _calendar(language))
     for kind, table in _listed().get(base, {}).items():
         for written, words in table.items():
             exact = Fraction(written)
@@ -142,8 +143,8 @@ def _compact_scales(language: str) -> Iterator[tuple[str, int]]:
                     yield form, int(size) // 10 ** (written.count("0") - 1)
 
 
-def _months(language: str) -> Iterator[tuple[str, int]]:
-    """The names of the months."""
+def _calendar(language: str) -> Iterator[tuple[str, int]]:
+    """The names of months and of the days of the week; Monday is the first or the second."""
     if not (locale := cldr_locale(language)):
         return
     for context in ("format", "stand-alone"):
@@ -151,6 +152,8 @@ def _months(language: str) -> Iterator[tuple[str, int]]:
             for month, name in locale.months[context][width].items():
                 if len(name.strip(".")) > 2 and name[0].isalpha():
                     yield name.strip("."), month
+        for day, name in locale.days[context]["wide"].items():
+            yield from ((name, day + 1), (name, day + 2))
 
 
 def _engines(language: str) -> "Iterator[RbnfEngine]":

@@ -113,6 +113,7 @@ class NumberWords:
             rf"{_BEFORE_HALF}(?:{half})(?!\p{{Latin}}|\p{{Cyrillic}})"
         )
         self._forms = number_forms(language)
+        self._half_a = half and regex.compile(rf"(?<!\p{{L}})(?:{half})\s(?:of )?(?:a )?$")
         forms = chain.from_iterable(self._forms.values())
         self._has_units = any(form.kind == "unit" for form in forms)
         lengths = defaultdict[str, set[int]](set)
@@ -142,6 +143,9 @@ class NumberWords:
                 continue
             values = _word_values(group)
             words += [*values, values[0] + _HALF] if half else values
+            if group[0].kind != "unit" and self._half_a:  # half a million
+                before = plain[max(0, group[0].start - 16) : group[0].start]
+                words += [values[0] * _HALF] * bool(self._half_a.search(before))
             certain += values[: group[-1].end - group[0].start > 1]
         words += [int(match[0].translate(_HAN)) for match in _HAN_DIGITS.finditer(plain)]
         words += list(_years(words))
@@ -167,7 +171,7 @@ class NumberWords:
                 forms, stop = self._longest(text, place, end, follows=follows)
                 follows = self._joining and bool(forms)
                 for form in forms:
-                    if form.kind in ("value", "month"):
+                    if form.kind in ("value", "calendar"):
                         others.add(form.value)
                     else:
                         yield _Atom(place, stop, form.kind, form.value)
