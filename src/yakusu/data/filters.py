@@ -33,8 +33,12 @@ from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.identification import SAMPLE, CorpusLanguages, EvenSample, can_identify
-from yakusu.data.lines.number_match import NumberMatch
-from yakusu.data.noise import nearly_identical, placeholders_differ, share_of_letters
+from yakusu.data.noise import (
+    nearly_identical,
+    numbers_differ,
+    placeholders_differ,
+    share_of_letters,
+)
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
 
@@ -64,14 +68,13 @@ NO_FILTERS = FilterConfig(  # rejects only empty pairs
     drop_identical=False,
     drop_different_placeholders=False,
 )
-_BY_DIGITS = NumberMatch(("", ""))
 
 
 def text_filter(
     pair: Pair,
     config: FilterConfig,
     languages: CorpusLanguages | None = None,
-    numbers: NumberMatch = _BY_DIGITS,
+    codes: tuple[str, str] = ("", ""),
 ) -> str | None:
     """Return the name of the filter that rejects the text of a pair, or None if it passes.
 
@@ -79,7 +82,7 @@ def text_filter(
         pair: Source and target.
         config: The thresholds.
         languages: Languages of both sides, with which `check_language` compares them.
-        numbers: Compares the numbers of both sides.
+        codes: Codes of the languages, in whose forms numbers are compared; "" if unknown.
     """
     src, tgt = pair
     if not src or not tgt:
@@ -92,7 +95,7 @@ def text_filter(
         return "few letters"
     if config.drop_different_placeholders and placeholders_differ(pair):
         return "placeholders"
-    if config.drop_different_numbers and any(numbers.unmatched(src, tgt)):
+    if config.drop_different_numbers and numbers_differ(pair, codes):
         return "numbers"
     foreign = config.check_language and languages and any(languages.foreign(pair))
     return "language" if foreign else None
@@ -236,7 +239,6 @@ def filter_corpus(
     sample: EvenSample[Pair] = EvenSample(SAMPLE)
     accepted = bytearray()
     report.expect(config)
-    numbers = NumberMatch(languages)
     if corpus.trees:  # a tree has no placeholders
         config = config.model_copy(update={"drop_different_placeholders": False})
     with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
@@ -245,7 +247,7 @@ def filter_corpus(
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:
                     sample.add(pair)
-                    rejected_by = text_filter(pair, config, identified, numbers)
+                    rejected_by = text_filter(pair, config, identified, languages)
                     accepted.append(rejected_by is None)
                     if rejected_by:
                         report.dropped[rejected_by] += 1

@@ -12,10 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from yakusu.data.lines.number_match import NumberMatch
-from yakusu.data.lines.numbers import HAS_DIGIT
 from yakusu.data.lines.spans import Span, SpanFinder
+
+if TYPE_CHECKING:
+    from yakusu.data.lines.number_match import NumberMatch
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Disagreement:
 
 
 _SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
+_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _NONE = Disagreement()
 
@@ -50,7 +54,7 @@ class Agreement:
     """
 
     def __init__(self, languages: tuple[str, str], finder: SpanFinder) -> None:
-        self._finder, self._match = finder, NumberMatch(languages)
+        self._finder, self._languages = finder, languages
 
     def compare(self, source: str, target: str) -> Disagreement:
         """What is on one side only."""
@@ -58,19 +62,25 @@ class Agreement:
             return _NONE
         sides = (source, target)
         spans = [self._finder.find(side) for side in sides]
-        has_digit = any(map(HAS_DIGIT.search, sides))
+        has_digit = any(map(_DIGIT.search, sides))
         if not has_digit and not any(spans):
             return _NONE
         missing = [*_without(spans[0], spans[1], target)]
         added = [*_without(spans[1], spans[0], source)]
         if has_digit:
             rest = [_blank(side, each) for side, each in zip(sides, spans, strict=True)]
-            unmatched = self._match.unmatched(*rest)
+            unmatched = self._numbers.unmatched(*rest)
             for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
                 found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
+
+    @cached_property
+    def _numbers(self) -> "NumberMatch":
+        from yakusu.data.lines.number_match import NumberMatch  # 0.02 s
+
+        return NumberMatch(self._languages)
 
 
 def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:

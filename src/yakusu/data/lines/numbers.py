@@ -33,7 +33,6 @@ _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
 _SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
 _FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
-HAS_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 _ROMAN = re.compile(
     r"(?<![\w.])(?=[MDCLXVI]{2}|[IVX](?![\w'’]))(M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})"
     r"(?:IX|IV|V?I{0,3}))(?:e[rs]?|ème|è|th|st|nd|rd|º|ª)?(?!\w)"

@@ -9,7 +9,6 @@ from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
 from yakusu.data.identification import EvenSample
-from yakusu.data.lines.number_match import NumberMatch
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.vocabulary import left_out
@@ -156,7 +155,7 @@ class _Reading:
         self._ratios = RatioCounts()
         self._suspicious = FindingCounts([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
         self._decisions = Decisions(
-            recipe.filters, languages.identified, NumberMatch(recipe.languages), folder, stack
+            recipe.filters, languages.identified, recipe.languages, folder, stack
         )
 
     def add(self, line: int, pair: Pair) -> None:

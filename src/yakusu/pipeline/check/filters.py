@@ -16,7 +16,6 @@ from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
 from yakusu.data.identification import CorpusLanguages
-from yakusu.data.lines.number_match import NumberMatch
 from yakusu.data.noise import words_only
 from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example, Finding, shorten
@@ -81,7 +80,7 @@ class Decisions:
     Args:
         filters: The filters of the recipe.
         languages: Languages of both sides, if these are to be identified.
-        numbers: Compares the numbers of both sides.
+        codes: Their codes; "" if unknown.
         folder: An empty folder for temporary files.
         stack: Closes these files.
     """
@@ -90,11 +89,11 @@ class Decisions:
         self,
         filters: FilterConfig,
         languages: CorpusLanguages | None,
-        numbers: NumberMatch,
+        codes: tuple[str, str],
         folder: Path,
         stack: ExitStack,
     ) -> None:
-        self._filters, self._languages, self._numbers = filters, languages, numbers
+        self._filters, self._languages, self._codes = filters, languages, codes
         self._off = {name: value for name, value in _TRIED.items() if not self._is_on(name)}
         self._tried = [
             NO_FILTERS.model_copy(update={_KEYS[name]: value}) for name, value in self._off.items()
@@ -123,7 +122,7 @@ class Decisions:
         self._tries.append(tries)
 
     def _text_filter(self, pair: Pair, config: FilterConfig) -> str | None:
-        return text_filter(pair, config, self._languages, self._numbers)
+        return text_filter(pair, config, self._languages, self._codes)
 
     def finish(self, corpus: Corpus, first: int) -> Decided:
         """Find the repetitions and read the examples of all findings from the corpus.
