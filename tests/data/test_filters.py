@@ -85,6 +85,7 @@ def test_report_counts_read_dropped_and_kept_pairs() -> None:
         "read": 10,
         "empty": 1,
         "identical": 0,
+        "placeholders": 0,
         "duplicate": 0,
         "too long": 0,
         "ratio": 2,
@@ -194,7 +195,7 @@ def test_a_side_with_few_letters_is_dropped(pair: Pair, rejected: bool) -> None:
         (("12 cups", "12 Tassen"), False),
         (("12 cups", "Tassen"), True),
         (("12 cups", "21 Tassen"), True),
-        (("ten cups", "10 Tassen"), True),  # documented: numbers in words are not read
+        (("ten cups", "10 Tassen"), True),  # of unknown languages, whose words are not read
         (("1,000.50 euros", "1.000,50 Euro"), False),
         (("1,000 euros", "1 000 euros"), False),
         (("at 10:30", "à 10h30"), False),
@@ -208,6 +209,50 @@ def test_a_side_with_few_letters_is_dropped(pair: Pair, rejected: bool) -> None:
 def test_numbers_on_one_side_only_are_dropped(pair: Pair, rejected: bool) -> None:
     filters = FilterConfig(drop_different_numbers=True)
     assert text_filter(pair, filters) == ("numbers" if rejected else None)
+
+
+@pytest.mark.parametrize(
+    ("pair", "rejected"),
+    [
+        (("ten cups", "10 Tassen"), False),
+        (("on 5 March", "am 05.03."), False),
+        (("2 million", "2.000.000"), False),
+        (("2 million", "2 Milliarden"), True),
+    ],
+)
+def test_numbers_are_compared_in_the_forms_of_the_languages(
+    tmp_path: Path, pair: Pair, rejected: bool
+) -> None:
+    filters, report = FilterConfig(drop_different_numbers=True), FilterReport()
+    filter_corpus(corpus(tmp_path, [pair]), filters, report, Silent(), languages=("en", "de"))
+    assert report.as_dict()["numbers"] == rejected
+
+
+@pytest.mark.parametrize(
+    ("pair", "rejected"),
+    [
+        (("Delete {name}?", "Löschen?"), True),
+        (("Delete it?", "{name} löschen?"), True),
+        (("Delete {name}?", "{name} löschen?"), False),
+        (("{0} of {1}", "{1}, {0} davon"), False),  # in any order
+        (("%s of %s", "%2$s, davon %1$s"), False),
+        (("%d files", "%s Dateien"), True),
+        (("<b>Open</b> it", "Öffnen"), True),
+        (("<b><i>Open</i></b> it", "<i><b>Öffnen</b></i>"), False),  # nested otherwise
+        (('<a href="/en">Open</a>', '<a href="/de">Öffnen</a>'), False),
+        (("one<br>two", "eins<br/>zwei"), False),
+        (("[b]Open[/b] it", "Öffnen"), True),
+        (("{ n }", "{n}"), False),
+        (("{n, plural, one {# day} other {# days}}", "{n, plural, other {# 日}}"), False),
+        (("<BT> Open {file}", "{file} öffnen"), False),  # a symbol, as of back-translations
+        (("50 % off", "um 50 % billiger"), False),
+        (("$5 at example.org", "5 $ auf example.de"), False),
+        (("AT&amp;T", "AT&T"), False),
+    ],
+)
+def test_pairs_whose_placeholders_or_tags_differ_are_dropped(pair: Pair, rejected: bool) -> None:
+    assert text_filter(pair, FilterConfig()) == ("placeholders" if rejected else None)
+    assert text_filter(pair, FilterConfig(drop_different_placeholders=False)) is None
 
 
 def test_every_filter_that_is_on_is_counted(tmp_path: Path) -> None:

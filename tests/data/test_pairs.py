@@ -174,6 +174,7 @@ def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) ->
         "read": 12,
         "empty": 3,
         "identical": 1,
+        "placeholders": 0,
         "duplicate": 2,
         "too long": 1,
         "ratio": 1,

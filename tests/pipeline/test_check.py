@@ -74,6 +74,7 @@ def test_the_filters_drop_what_prepare_drops(tmp_path: Path) -> None:
         PLAIN[7],
         ("window", " ".join(["Scheibe"] * 30)),
         ("ferry " * 60, "Fähre " * 60),
+        ("the {name} ferry", "die Fähre"),
     ]
     corpus = write(tmp_path, [*PLAIN, *faults])
     recipe = load_recipe(
@@ -87,11 +88,12 @@ def test_the_filters_drop_what_prepare_drops(tmp_path: Path) -> None:
     dropped = {name: n for name, n in prepared.report.items() if name not in ("read", "kept")}
     assert {finding.name: finding.n for finding in report.filters} == dropped
     assert set(dropped.values()) == {1}
-    assert (report.n_pairs, report.n_kept) == (305, 300)
+    assert (report.n_pairs, report.n_kept) == (306, 300)
     lines = {finding.name: [each.line for each in finding.examples] for finding in report.filters}
     assert lines == {
         "empty": [301],
         "identical": [302],
+        "placeholders": [306],
         "duplicate": [303],
         "too long": [305],
         "ratio": [304],

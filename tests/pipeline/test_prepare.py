@@ -119,6 +119,7 @@ def test_a_pair_dropped_by_a_text_filter_is_not_held_out(tmp_path: Path) -> None
         "read": 460,
         "empty": 20,
         "identical": 20,
+        "placeholders": 0,
         "duplicate": 20,
         "too long": 0,
         "ratio": 0,
@@ -190,7 +191,8 @@ def test_the_report_counts_what_the_filters_dropped(tmp_path: Path) -> None:
     files = write(tmp_path, pairs)
     made = yakusu.prepare(recipe_for(files, tmp_path / "run", "filters.max_tokens=90"))
     assert str(made).splitlines()[:2] == [
-        "405 pairs read; dropped: 1 empty, 1 identical, 2 duplicate, 1 too long, 0 ratio",
+        "405 pairs read; dropped: 1 empty, 1 identical, 0 placeholders, 2 duplicate, "
+        "1 too long, 0 ratio",
         f"380 training pairs, 20 dev pairs; padding is {1 - made.fullness:.1%} of a batch",
     ]
     assert made.n_train + made.n_dev == made.report["kept"] == 400

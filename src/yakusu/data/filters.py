@@ -6,7 +6,8 @@ A pair is rejected by the first of these filters that applies:
     identical         source and target are equal
     nearly identical  they are equal without case, punctuation and digits
     few letters       less than `min_letters` of a side are letters
-    numbers           a number in digits occurs on one side only
+    placeholders      a placeholder or a tag occurs on one side only
+    numbers           a number in digits occurs on one side only, in any form
     language          a side is in another language
     duplicate         the same pair occurred before
     too long          a side has more than `max_tokens` tokens
@@ -32,7 +33,12 @@ from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.identification import SAMPLE, CorpusLanguages, EvenSample, can_identify
-from yakusu.data.noise import nearly_identical, numbers_differ, share_of_letters
+from yakusu.data.noise import (
+    nearly_identical,
+    numbers_differ,
+    placeholders_differ,
+    share_of_letters,
+)
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
 
@@ -50,17 +56,25 @@ class FilterConfig(Config):
     drop_identical: bool = True
     drop_nearly_identical: bool = False  # equal without case, punctuation and digits
     min_letters: float = Field(0.0, ge=0, le=1)  # share of the characters of each side
-    drop_different_numbers: bool = False  # numbers in digits; "ten" is not the number 10
+    drop_different_placeholders: bool = True  # and tags
+    drop_different_numbers: bool = False  # a number in digits may be a word on the other side
     check_language: bool = False  # needs py3langid, of the extra 'corpora'
 
 
 NO_FILTERS = FilterConfig(  # rejects only empty pairs
-    max_tokens=2**31, max_ratio=2**31, drop_duplicates=False, drop_identical=False
+    max_tokens=2**31,
+    max_ratio=2**31,
+    drop_duplicates=False,
+    drop_identical=False,
+    drop_different_placeholders=False,
 )
 
 
 def text_filter(
-    pair: Pair, config: FilterConfig, languages: CorpusLanguages | None = None
+    pair: Pair,
+    config: FilterConfig,
+    languages: CorpusLanguages | None = None,
+    codes: tuple[str, str] = ("", ""),
 ) -> str | None:
     """Return the name of the filter that rejects the text of a pair, or None if it passes.
 
@@ -68,6 +82,7 @@ def text_filter(
         pair: Source and target.
         config: The thresholds.
         languages: Languages of both sides, with which `check_language` compares them.
+        codes: Codes of the languages, in whose forms numbers are compared; "" if unknown.
     """
     src, tgt = pair
     if not src or not tgt:
@@ -78,7 +93,9 @@ def text_filter(
         return "nearly identical"
     if config.min_letters and min(map(share_of_letters, pair)) < config.min_letters:
         return "few letters"
-    if config.drop_different_numbers and numbers_differ(pair):
+    if config.drop_different_placeholders and placeholders_differ(pair):
+        return "placeholders"
+    if config.drop_different_numbers and numbers_differ(pair, codes):
         return "numbers"
     foreign = config.check_language and languages and any(languages.foreign(pair))
     return "language" if foreign else None
@@ -106,7 +123,9 @@ class FilterReport:
     def __init__(self) -> None:
         self.read = 0
         self.dropped: Counter[str] = Counter(
-            dict.fromkeys(("empty", "identical", "duplicate", "too long", "ratio"), 0)
+            dict.fromkeys(
+                ("empty", "identical", "placeholders", "duplicate", "too long", "ratio"), 0
+            )
         )
 
     @classmethod
@@ -220,13 +239,15 @@ def filter_corpus(
     sample: EvenSample[Pair] = EvenSample(SAMPLE)
     accepted = bytearray()
     report.expect(config)
+    if corpus.trees:  # a tree has no placeholders
+        config = config.model_copy(update={"drop_different_placeholders": False})
     with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
         total = count_pairs(corpus)
         with progress.track("reading", "pairs", total) as tracker:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:
                     sample.add(pair)
-                    rejected_by = text_filter(pair, config, identified)
+                    rejected_by = text_filter(pair, config, identified, languages)
                     accepted.append(rejected_by is None)
                     if rejected_by:
                         report.dropped[rejected_by] += 1

@@ -5,19 +5,24 @@ The filters use the comparisons of two sides; `yakusu check` also reports the pa
 
 import html
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.code import code_pattern
 from yakusu.data.lines.private_use import PRIVATE_USE
 
 LONG_LINE = 1_000  # characters
 _NOT_WORDS = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
-_DIGITS = regex.compile(r"\d+")
-_NUMBER = regex.compile(r"\d+(?:[.,'’\u00a0\u202f ]\d+)*")  # 1,000.50 or 1 000
+_PLACEHOLDERS = frozenset(("template", "field", "variable", "link", "percent"))  # of CODE_RULES
+_PLACEHOLDER_HINT = regex.compile(r"[<{%$\[\#@]|__")
+_TAG_NAME = regex.compile(r"[<\[]/?[\w:.-]+")
+_ARGUMENT = regex.compile(r"(?<=%)[0-9]+\$")
+_SYMBOL = regex.compile(r"<(\w+)> ")
 _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});")
 
 # Characters of Latin-1 and Windows-1252 for the bytes 0x80 to 0xBF, which continue a character
@@ -90,35 +95,43 @@ def nearly_identical(pair: Pair) -> bool:
     return bool(src_letters == tgt_letters)
 
 
-def numbers_differ(pair: Pair) -> bool:
-    """Whether a number occurs on one side only.
+def numbers_differ(pair: Pair, languages: tuple[str, str] = ("", "")) -> bool:
+    """Whether a number in digits occurs on one side only, in any form of the languages.
 
-    Numbers in digits are compared, of any script, without separators: "1,000.5" equals "1 000,5",
-    and "10:30" equals "10h30". "ten" has no digits.
+    "1,000.5" equals "1 000,5", and "10:30" equals "10h30". If the languages are known, "ten" is the
+    number 10.
     """
-    src, tgt = map(_with_ascii_digits, pair)
-    if (runs := [_DIGITS.findall(side) for side in (src, tgt)])[0] == runs[1]:
+    from yakusu.data.lines.number_match import NumberMatch  # 0.02 s
+
+    return any(NumberMatch(languages).unmatched(*pair))
+
+
+def placeholders_differ(pair: Pair) -> bool:
+    """Whether a placeholder or a tag occurs more often on one side.
+
+    Their order does not matter, nor do the attributes of tags, the branches of plurals and the
+    numbers of printf's arguments: "%2$s" equals "%s". A symbol such as "<BT>" before a source is
+    not part of it.
+    """
+    if not any(map(_PLACEHOLDER_HINT.search, pair)):
         return False
-    whole = [
-        [_NOT_WORDS.sub("", number) for number in _NUMBER.findall(side)] for side in (src, tgt)
-    ]
-    return not (
-        _as_bag(runs[0]) == _as_bag(runs[1])
-        or _as_bag(whole[0]) == _as_bag(whole[1])
-        or "".join(runs[0]) == "".join(runs[1])
-    )
+    source, target = pair
+    symbol = _SYMBOL.match(source)
+    if symbol and f"</{symbol[1]}" not in source and not target.startswith(symbol[0]):
+        source = source[symbol.end() :]
+    return Counter(_placeholders(source)) != Counter(_placeholders(target))
 
 
-def _with_ascii_digits(line: str) -> str:
-    if line.isascii():
-        return line
-
-    def digits(run: "regex.Match[str]") -> str:
-        return "".join(str(unicodedata.decimal(each)) for each in run[0])
-
-    ascii_digits: str = _DIGITS.sub(digits, line)
-    return ascii_digits
-
-
-def _as_bag(numbers: list[str]) -> list[str]:
-    return sorted(number.lstrip("0") for number in numbers)
+def _placeholders(text: str) -> Iterator[str]:
+    """The placeholders and tags of a text, without what may differ in a translation."""
+    for match in code_pattern().finditer(text):
+        found = match[0]
+        if match.lastgroup in ("tag", "bbcode"):
+            name = _TAG_NAME.match(found)
+            yield name[0].lower() if name else found
+        elif match.lastgroup == "icu":
+            yield ",".join(part.strip() for part in found.split(",", 2)[:2])
+        elif match.lastgroup == "printf":
+            yield _ARGUMENT.sub("", found)
+        elif match.lastgroup in _PLACEHOLDERS:
+            yield "".join(found.split())

@@ -8,12 +8,17 @@ What a side has in digits must be on the other in any form; a number that is a w
 may be absent from the translation.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from yakusu.data.lines.numbers import HAS_DIGIT, DigitNumber, Symbols, read_numbers
 from yakusu.data.lines.spans import Span, SpanFinder
+
+if TYPE_CHECKING:
+    from yakusu.data.lines.number_match import NumberMatch
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,9 @@ class Disagreement:
         return bool(self.missing or self.added)
 
 
+_SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
+_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
+_PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _NONE = Disagreement()
 
 
@@ -46,7 +54,7 @@ class Agreement:
     """
 
     def __init__(self, languages: tuple[str, str], finder: SpanFinder) -> None:
-        self._languages, self._finder = languages, finder
+        self._finder, self._languages = finder, languages
 
     def compare(self, source: str, target: str) -> Disagreement:
         """What is on one side only."""
@@ -54,19 +62,25 @@ class Agreement:
             return _NONE
         sides = (source, target)
         spans = [self._finder.find(side) for side in sides]
-        has_digit = any(map(HAS_DIGIT.search, sides))
+        has_digit = any(map(_DIGIT.search, sides))
         if not has_digit and not any(spans):
             return _NONE
         missing = [*_without(spans[0], spans[1], target)]
         added = [*_without(spans[1], spans[0], source)]
         if has_digit:
             rest = [_blank(side, each) for side, each in zip(sides, spans, strict=True)]
-            src, tgt = (read_numbers(side, Symbols()) for side in rest)
-            missing += _numbers_without(src, tgt)
-            added += _numbers_without(tgt, src)
+            unmatched = self._numbers.unmatched(*rest)
+            for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
+                found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
+
+    @cached_property
+    def _numbers(self) -> "NumberMatch":
+        from yakusu.data.lines.number_match import NumberMatch  # 0.02 s
+
+        return NumberMatch(self._languages)
 
 
 def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -75,15 +89,24 @@ def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 def _without(spans: Sequence[Span], others: Sequence[Span], text: str) -> list[Span]:
     """The spans that are not among the others, nor elsewhere in the text."""
-    left = Counter(span.text for span in others)
+    left = Counter(_compared(span) for span in others)
     found = list[Span]()
     for span in spans:
-        left[span.text] -= 1
-        if left[span.text] < 0:
+        left[_compared(span)] -= 1
+        if left[_compared(span)] < 0:
             found.append(span)
-    counts = {text_: text.count(text_) for text_ in {span.text for span in found}}
-    n = Counter(span.text for span in spans)
-    return [span for span in found if counts[span.text] < n[span.text]]
+    if len(found) > _SEARCHED:
+        return found
+    written, n = Counter[str](), Counter(span.text for span in spans)
+    for each in {span.text for span in found}:
+        written[each] = text.count(each)
+    return [span for span in found if written[span.text] < n[span.text]]
+
+
+def _compared(span: Span) -> str:
+    """The text of a span; of a plural, what precedes its branches, which are translated."""
+    kind = _PLURAL.match(span.text)
+    return "".join(kind[0].split()) if kind else span.text
 
 
 def _blank(text: str, spans: Sequence[Span]) -> str:
@@ -93,14 +116,3 @@ def _blank(text: str, spans: Sequence[Span]) -> str:
         pieces += [text[end : span.start], "\0" * (span.end - span.start)]
         end = span.end
     return "".join([*pieces, text[end:]])
-
-
-def _numbers_without(numbers: Sequence[DigitNumber], others: Sequence[DigitNumber]) -> list[Span]:
-    left = Counter(number.values[:1] or number.text for number in others)
-    found = list[Span]()
-    for number in numbers:
-        key = number.values[:1] or number.text
-        left[key] -= 1
-        if left[key] < 0:
-            found.append(Span(number.start, number.end, number.text))
-    return found

@@ -12,22 +12,33 @@ consists of parts. Everything takes linear time.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 
 Value = int | Fraction
 LONGEST = 40  # digits of a value; longer numbers are compared as texts
 
 _SPACES = "\u00a0\u2009\u202f "
 _GROUPS = f"{_SPACES}'’٬"
-_NUMBER = re.compile(rf"\d+(?:(?:[.,:/'’٫٬·‐‑–−-]|\s?[：/]\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*")
-_RUN = re.compile(r"\d+")
-_FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
-HAS_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
-_DECADE = re.compile(
-    r"(?:['’]?s\b|er(?:n|s|jahren?)?\b|-?(?:å|a)r|年代|년대|'lar|-х\b|-ті)", re.IGNORECASE
+_NUMBER = re.compile(
+    rf"(?<![\w.,])\.\d+|\d+(?:(?:[.,:/'’٫٬·]|\s?/\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
 )
+_RATE = re.compile(r"(?<![\d.,])(\d)\s?[割할](?:\s?(\d)\s?[分푼])?(?:\s?(\d)\s?[厘리])?")
+_OF_CLOCK = re.compile(r"\s?(?:h\b|hrs|hours\b|GMT|UTC|Uhr|[A-Z]{1,2}T\b)")
+_WIDE = re.compile(r"(?<=\d)[，．：／](?=\d)")
+_NARROW = str.maketrans("，．：／", ",.:/")
+_RUN = re.compile(r"\d+")
+_SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
+_FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
+_ROMAN = re.compile(
+    r"(?<![\w.])(?=[MDCLXVI]{2}|[IVX](?![\w'’]))(M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})"
+    r"(?:IX|IV|V?I{0,3}))(?:e[rs]?|ème|è|th|st|nd|rd|º|ª)?(?!\w)"
+)
+_ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
+_ROMAN_SIGNS = re.compile("[Ⅰ-ↈ]")
 
 
 @dataclass(frozen=True)
@@ -66,24 +77,41 @@ def read_numbers(text: str, symbols: Symbols) -> list[DigitNumber]:
     """
     plain = ascii_digits(text)
     found = [_read(match, plain, symbols) for match in _NUMBER.finditer(plain)]
-    if not _FRACTIONS.search(text):
-        return found
-    return _with_fractions(found, text)
+    if _FRACTIONS.search(text):
+        found = _with_fractions(found, text)
+    return _with_rates(found, plain) if "割" in text or "할" in text else found
+
+
+def count_digits(text: str) -> Counter[str]:
+    """The runs of digits and the fractions of a text, as often as each occurs."""
+    return Counter(_SIMPLE.findall(ascii_digits(text)))
+
+
+def more_digits(text: str, than: Counter[str]) -> list[DigitNumber]:
+    """The runs of digits and the fractions that a text has more often than counted."""
+    more, found = count_digits(text) - than, list[DigitNumber]()
+    for run in _SIMPLE.finditer(ascii_digits(text)) if more else ():
+        if more[run[0]] > 0:
+            more[run[0]] -= 1
+            found.append(DigitNumber(run.start(), run.end(), run[0], ()))
+    return found
 
 
 def ascii_digits(text: str) -> str:
-    """Replace the digits of other scripts."""
+    """Replace the digits of other scripts, and the full-width signs between them."""
     if text.isascii():
         return text
-    return _RUN.sub(lambda run: "".join(str(unicodedata.decimal(each)) for each in run[0]), text)
+    text = _RUN.sub(lambda run: "".join(str(unicodedata.decimal(each)) for each in run[0]), text)
+    return _WIDE.sub(lambda sign: sign[0].translate(_NARROW), text)
 
 
 def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
     written = match[0]
-    if len(written) <= LONGEST and written.isdecimal():
-        return DigitNumber(match.start(), match.end(), written, (int(written),))
+    if len(written) <= LONGEST and (written.isdecimal() or written[0] == "."):
+        value = Fraction(f"0{written}") if written[0] == "." else int(written)
+        return DigitNumber(match.start(), match.end(), written, (value,), tuple(_clock(match)))
     runs = list(_RUN.finditer(text, match.start(), match.end()))
-    signs = [text[a.end() : b.start()] for a, b in zip(runs, runs[1:], strict=False)]
+    signs = [text[a.end() : b.start()] for a, b in pairwise(runs)]
     digits = [run[0] for run in runs]
     number = DigitNumber(
         match.start(), match.end(), written, tuple(_values(digits, signs, symbols))
@@ -94,6 +122,17 @@ def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
         )
         return replace(number, parts=tuple(parts))
     return number
+
+
+def _clock(match: "re.Match[str]") -> Iterator[DigitNumber]:
+    """The hour and the minute of a time such as 0715 and 1930 GMT."""
+    start, middle, end = match.start(), match.start() + 2, match.end()
+    hour, minute = match[0][:2], match[0][2:]
+    if len(match[0]) != 4 or not match[0].isdecimal() or int(hour) > 24 or int(minute) > 59:
+        return
+    if hour[0] == "0" or _OF_CLOCK.match(match.string, end):
+        yield DigitNumber(start, middle, hour, (int(hour),))
+        yield DigitNumber(middle, end, minute, (int(minute),))
 
 
 def _values(digits: Sequence[str], signs: Sequence[str], symbols: Symbols) -> Iterator[Value]:
@@ -152,3 +191,27 @@ def _with_fractions(found: Sequence[DigitNumber], text: str) -> list[DigitNumber
             start, match.end(), text[start : match.end()], (base + value,)
         )
     return sorted(ends.values(), key=lambda number: number.start)
+
+
+def _with_rates(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
+    """Join the digits of East Asian rates: 4할 6리 is .406, and 3割 is 30 percent."""
+    kept = {number.start: number for number in found}
+    for match in _RATE.finditer(text):
+        tenths, hundredths, thousandths = (int(digit or 0) for digit in match.groups())
+        rate = tenths * 100 + hundredths * 10 + thousandths
+        values: list[Value] = [Fraction(rate, 10), Fraction(rate, 1000)]
+        for group in (1, 2, 3):
+            kept.pop(match.start(group), None)
+        values += [tenths] * (match[2] is match[3])
+        kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], tuple(values))
+    return sorted(kept.values(), key=lambda number: number.start)
+
+
+def roman_numerals(text: str) -> Iterator[int]:
+    """The values of the Roman numerals of a text; one letter is a numeral only if I, V or X."""
+    for match in _ROMAN.finditer(text):
+        values = [_ROMAN_DIGITS[each] for each in match[1]]
+        pairs = zip(values, [*values[1:], 0], strict=True)
+        yield sum(-value if value < after else value for value, after in pairs)
+    for match in _ROMAN_SIGNS.finditer(text):
+        yield int(unicodedata.numeric(match[0]))

@@ -154,7 +154,9 @@ class _Reading:
         self._sides = [SideCounts(unit) for unit in self._units]
         self._ratios = RatioCounts()
         self._suspicious = FindingCounts([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
-        self._decisions = Decisions(recipe.filters, languages.identified, folder, stack)
+        self._decisions = Decisions(
+            recipe.filters, languages.identified, recipe.languages, folder, stack
+        )
 
     def add(self, line: int, pair: Pair) -> None:
         """Count the next pair."""

@@ -25,6 +25,7 @@ _KEYS = {  # name of a filter -> key of `FilterConfig`, in the order in which th
     "identical": "drop_identical",
     "nearly identical": "drop_nearly_identical",
     "few letters": "min_letters",
+    "placeholders": "drop_different_placeholders",
     "numbers": "drop_different_numbers",
     "language": "check_language",
     "duplicate": "drop_duplicates",
@@ -35,7 +36,13 @@ _HELD = 1_000  # candidates for examples
 _CODES = {name: code for code, name in enumerate(_KEYS, start=1)}  # 0: kept
 _TEXT_PASSED = (0, _CODES["too long"], _CODES["ratio"])
 # Tried for filters that are off. Languages take long to identify: see `Side.foreign`.
-_TRIED = {"identical": True, "nearly identical": True, "few letters": 0.3, "numbers": True}
+_TRIED = {
+    "identical": True,
+    "nearly identical": True,
+    "few letters": 0.3,
+    "placeholders": True,
+    "numbers": True,
+}
 _GROUPED = ("pair", "words", "source", "target")  # what is compared to find repetitions
 
 
@@ -72,7 +79,8 @@ class Decisions:
 
     Args:
         filters: The filters of the recipe.
-        languages: Languages of both sides; None: unknown.
+        languages: Languages of both sides, if these are to be identified.
+        codes: Their codes; "" if unknown.
         folder: An empty folder for temporary files.
         stack: Closes these files.
     """
@@ -81,10 +89,11 @@ class Decisions:
         self,
         filters: FilterConfig,
         languages: CorpusLanguages | None,
+        codes: tuple[str, str],
         folder: Path,
         stack: ExitStack,
     ) -> None:
-        self._filters, self._languages = filters, languages
+        self._filters, self._languages, self._codes = filters, languages, codes
         self._off = {name: value for name, value in _TRIED.items() if not self._is_on(name)}
         self._tried = [
             NO_FILTERS.model_copy(update={_KEYS[name]: value}) for name, value in self._off.items()
@@ -101,16 +110,19 @@ class Decisions:
 
     def add(self, pair: Pair, n_tokens: tuple[int, int]) -> None:
         """Decide on the next pair, whose sides have these numbers of tokens."""
-        rejected_by, tries = text_filter(pair, self._filters, self._languages), 0
+        rejected_by, tries = self._text_filter(pair, self._filters), 0
         if rejected_by is None:
             grouped = (pair, tuple(map(words_only, pair)), pair[:1], pair[1:])
             for finder, lines in zip(self._finders.values(), grouped, strict=True):
                 finder.add(lines)
             for bit, config in enumerate(self._tried):
-                tries |= (text_filter(pair, config) is not None) << bit
+                tries |= (self._text_filter(pair, config) is not None) << bit
             rejected_by = length_filter(*n_tokens, self._filters)
         self._rejected_by.append(_CODES[rejected_by] if rejected_by else 0)
         self._tries.append(tries)
+
+    def _text_filter(self, pair: Pair, config: FilterConfig) -> str | None:
+        return text_filter(pair, config, self._languages, self._codes)
 
     def finish(self, corpus: Corpus, first: int) -> Decided:
         """Find the repetitions and read the examples of all findings from the corpus.

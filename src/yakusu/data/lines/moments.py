@@ -1,0 +1,106 @@
+"""Hours and years: what a number is as a part of a time or a date, by the text around it.
+
+3:30 pm   午後3時30分   15.30 Uhr      hour 15
+the 1990s   1990er   années 90         decade 90
+3/6/24   2024   令和6年   ปี 2567       year 24 of a century, or 2024
+"""
+
+from collections.abc import Iterator
+
+import regex
+
+_DAY = 24  # hours
+_BUDDHIST = 543  # years
+_ERAS = {
+    "明治": 1867,
+    "大正": 1911,
+    "昭和": 1925,
+    "平成": 1988,
+    "令和": 2018,
+    "民國": 1911,
+    "民国": 1911,
+}
+_BEFORE = 12  # characters that are read before a number
+
+_MERIDIEM = regex.compile(
+    r"(?:\s?[:.h時时点點시]\s?\d\d\s?[分분]?)?\s?(?P<sign>[ap])\.?\s?m\b", regex.IGNORECASE
+)
+_ASIAN_MERIDIEM = regex.compile(r"(?:(?P<a>午前|오전|上午|早上)|(?P<p>午後|오후|下午|晚上))\s?$")
+_AFTER_HOUR = regex.compile(
+    r"\s?(?:h\b|h\s?\d\d\b|uhr|heures?\b|o['’]clock|[ap]\.?\s?m\b|[時时](?!間|间)|[点點]|시(?!간)|ч\b|час|"
+    r"saat|godz|horas?\b|timer\b|[:.]\d\d(?![\d.,/]))",
+    regex.IGNORECASE,
+)
+_BEFORE_HOUR = regex.compile(
+    r"(?:午前|午後|오전|오후|上午|下午|\b(?:klo|kl\.?|klokken|um|at|à|gegen|ore|às|alle|las|saat|om|в|о))\s?$",
+    regex.IGNORECASE,
+)
+_AFTER_DECADE = regex.compile(
+    r"['’]?s\b|er(?:n|s|jahren?)?\b|년대|年代|대|代|-?тых|-х\b|-те\b|-tals?\b"
+)
+_BEFORE_DECADE = regex.compile(
+    r"\b(?:années|ans|anni|años|anos|década de|jaren|lata|léta|lat|anii)\s(?:19|20)?$",
+    regex.IGNORECASE,
+)
+_BEFORE_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?$")
+_BEFORE_HALF = regex.compile(r"\b(?:halb|half|halv|puoli|pół do)\s$", regex.IGNORECASE)
+_HALF_TO = frozenset(["da", "de", "fi", "nb", "nl", "nn", "no", "pl", "sv"])  # halb 9 is 8:30
+
+
+def hours(value: int, text: str, start: int, end: int) -> set[int]:
+    """The hours of the day that a number may be, 0 to 23; empty: it does not look like an hour.
+
+    Args:
+        value: The number.
+        text: The text.
+        start: Where the number begins in the text.
+        end: Where it ends.
+    """
+    before = text[max(0, start - _BEFORE) : start]
+    if not 0 <= value <= _DAY:
+        return set()
+    if not (_AFTER_HOUR.match(text, end) or _BEFORE_HOUR.search(before)):
+        return set()
+    if value > _DAY // 2:
+        return {value % _DAY}
+    after, prefix = _MERIDIEM.match(text, end), _ASIAN_MERIDIEM.search(before)
+    morning = value % (_DAY // 2)
+    if (after and after["sign"] in "aA") or (prefix and prefix["a"]):
+        return {morning}
+    if after or prefix:
+        return {morning + _DAY // 2}
+    return {morning, morning + _DAY // 2}
+
+
+def years(value: int, language: str, text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+    """What a number is as a year.
+
+    Args:
+        value: The number.
+        language: The code of the language; Thai has years of its own.
+        text: The text.
+        start: Where the number begins in the text.
+        end: Where it ends.
+
+    Yields:
+        "decade" or "round", and 90, for the 1990s or the number 90; "year" or "short", and 24, for
+        2024 or 24; "value", and the year of the common era, or the hour before half an hour.
+    """
+    before = text[max(0, start - _BEFORE) : start]
+    if value % 10 == 0 and value < 100:
+        yield "round", value
+    elif value % 10 == 0 and (_AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)):
+        yield "decade", value % 100
+        if value % 100 == 0:  # the 1800s are the 19th century
+            yield "value", value // 100 + 1
+    if 1900 <= value < 2100:
+        yield "year", value % 100
+    elif value < 100:
+        yield "short", value
+    base = language.partition("-")[0]
+    if base == "th" and 2400 < value < 2650:
+        yield "value", value - _BUDDHIST
+    if base in _HALF_TO and 0 < value < 25 and _BEFORE_HALF.search(before):
+        yield "value", value - 1
+    if era := _BEFORE_ERA.search(before):
+        yield "value", value + _ERAS[era["era"]]
