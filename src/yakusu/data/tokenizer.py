@@ -9,7 +9,7 @@ of `private_use.SLOTS` are separate pieces.
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -78,6 +78,7 @@ class Tokenizer:
         *,
         seed: int,
         languages: Sequence[str] = (),
+        warn: Callable[[str], object] | None = None,
     ) -> "Tokenizer":
         """Learn the vocabularies from sentences of both sides.
 
@@ -87,20 +88,21 @@ class Tokenizer:
             config: How to learn.
             seed: Seed of the random numbers.
             languages: Codes of the target languages, each of which gets a token; (): none.
+            warn: Gets a sentence for each vocabulary that is too small for all characters.
 
         Raises:
             DataError: The corpus is too small for `vocab_size`, or has too many characters.
         """
         if config.joint:
             both = chain(src, tgt)
-            model = Pieces(learn(both, config, seed, side="joint", languages=languages))
+            model = Pieces(learn(both, config, seed, side="joint", languages=languages, warn=warn))
             return cls(model, model)
         if config.target == "tokens":
             words = config.model_copy(update={"placeholder_share": 0.0})
-            source = Pieces(learn(src, words, seed, side="source"))
+            source = Pieces(learn(src, words, seed, side="source", warn=warn))
             return cls(source, Pieces(collect(tgt, config)))
-        source = Pieces(learn(src, config, seed, side="source", languages=languages))
-        return cls(source, Pieces(learn(tgt, config, seed, side="target")))
+        source = Pieces(learn(src, config, seed, side="source", languages=languages, warn=warn))
+        return cls(source, Pieces(learn(tgt, config, seed, side="target", warn=warn)))
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
