@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from yakusu.data.lines.code import CODE_HINT, CODE_RULES, code_pattern
 from yakusu.data.lines.config import TextConfig
@@ -22,6 +24,19 @@ def test_a_rule_finds_its_examples(name: str, example: str) -> None:
     text = f"Open {example} now, 今は{example}。" if name == "address" else f"Open {example} now"
     hits = [(match.lastgroup, match[0]) for match in code_pattern().finditer(text)]
     assert hits == [(name, example)] * text.count(example)
+
+
+@given(
+    st.sampled_from([example for _, example in EXAMPLES]),
+    st.integers(0, 12),
+    st.integers(0, 6),
+    st.text("aBx09é猫 .,:;/\\-+_~*#$%&@<>{}()[]'\"", max_size=3),
+)
+def test_the_hint_never_hides_a_token_like_an_example(
+    example: str, place: int, n_deleted: int, inserted: str
+) -> None:
+    text = example[:place] + inserted + example[place + n_deleted :]
+    assert CODE_HINT.search(text) or not code_pattern().search(text)
 
 
 # Tokens are written between ‹ and ›; each group is a syntax of a framework.
@@ -60,6 +75,7 @@ WITH_TOKENS = [
     "‹v2.0›, ‹3.1.0-beta.2›, ‹1.0b2›, ‹10.0.0.1:80›, ‹2024-05-01T09:30Z›",
     "‹max_len›, ‹_private_x›, ‹rowCount›, ‹userID›, ‹IllegalStateException›, ‹a::b()›, ‹obj.run()›",
     "‹LM317-T3X9›, ‹i7-9700K›, ‹PO-88213›, ‹KB4023057›, ‹9f86d081884c7d65›, ‹0xDEADBEEF›",
+    "‹12345678-1234-1234-1234-123456789012›, ‹1.4.x›, ‹localhost›, ‹+-x.h›",
     "‹@mia.k›, ‹#release›, ‹#1a2b3c›, ‹--no-color›, ‹--out=x›",
     "‹:attribute›, '‹:max›' and at ‹~/.config/x›, ‹C:\\My Files\\x y\\a.ini›, ‹/a1/{id}/b?n=1›",
     "‹@web/core@1.2.0›, ‹java.util.List›, order ‹#B-204›, use ‹--help› or ‹--top-k›",

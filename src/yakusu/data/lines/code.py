@@ -369,7 +369,24 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
     return regex.compile(rf"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\w.+-])(?:{words or '(?!)'})")
 
 
-# Every text with a match of `code_pattern` has a match of this one, which is faster.
+# Every text with a match of `code_pattern` has a match of this one, which is faster: it reads further
+# only at characters that are rare in prose.
 CODE_HINT = re.compile(
-    rf"[<&`{{$%@:\\\#\[_/{MARK_RANGE}]|--[a-z]|\.\w|(?i:www\.)|\(\)|[a-z][A-Z]|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]"
+    r"""[<`{@\\\[_&$%\#:./()A-Z0-9l-](?:
+        (?<=[<`{@\\\[_])
+        | (?<=&)[A-Za-z\#]
+        | (?<=\$)[A-Za-z_(]
+        | (?<=%)(?:%|(?!\W?(?:\s|$)))
+        | (?<=\#)[\w\#]
+        | (?<=:)(?:[^\s\d]|(?<=[A-Za-z]:)\d)
+        | (?<=\.)(?:[^\W\d]\w|(?<=[^\W\d][^\W\d]\.)\w|[0-9]+\.[0-9])
+        | (?<=[0-9]\.)x|(?<=[\w+-][\w+-][\w+-]\.)[ch]|(?<=[wW]\.)\S
+        | (?<=/)(?<!\w/)[\w.+@%$}-]
+        | (?<=\()\)
+        | (?<=[a-z][A-Z])
+        | (?<=[A-Za-z][0-9])|(?<=[A-Za-z]-[0-9])|(?<=[0-9])-?[A-Za-z]
+        | (?<=-)(?:-[a-z]|[0-9]{4}-[0-9]{4}-)
+        | (?<=l)ocalhost
+    )""",
+    re.VERBOSE,
 )
