@@ -138,6 +138,14 @@ def test_other_rules_still_apply() -> None:
     assert [span.text for span in spans] == ["{n}", "ZZ"]
 
 
+def test_version_1_lacks_the_rules_that_are_new_in_version_2() -> None:
+    text = "{n} %s <b> :smile: #news user_name a.txt v1.2.3 [b] %hours% --help X7B-2203"
+    assert [span.text for span in TextConfig(version=1).span_finder().find(text)] == [
+        *("{n}", "%s", "<b>", ":smile:")
+    ]
+    assert len(TextConfig().span_finder().find(text)) == 12
+
+
 def test_an_unknown_rule_is_refused_with_a_near_one() -> None:
     with pytest.raises(DataError, match=r"'hashtags': did you mean 'hashtag'\?"):
         TextConfig(unprotect=("hashtags",))

@@ -226,6 +226,20 @@ class Tokenizer:
             return UNK not in self.src.encode(text)
         return seen.issuperset(self.src.spelled(text))
 
+    def covers_normalized(self, text: str) -> bool:
+        """Whether training has seen what the characters of a source text become.
+
+        This is `covers` of version 1 of the text rules. A character that becomes nothing is not
+        covered, unless training has seen it.
+        """
+        seen = self.coverage.source_characters if self.coverage else ""
+        others = {c for c in text if c not in seen and not c.isspace()}
+        if not all(map(self.src.spelled, others)):
+            return False
+        if self.coverage is None:
+            return UNK not in self.src.encode(text)
+        return self._seen_characters.issuperset(self.src.spelled(text))
+
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
         raw = self.coverage.source_characters if self.coverage else ""

@@ -85,6 +85,7 @@ class CodeRule:
         words: One whose matches begin where a word may begin.
         about: What it finds, for the documentation.
         examples: Tokens that it finds.
+        since: The first version of the text rules that has it.
     """
 
     name: str
@@ -92,11 +93,15 @@ class CodeRule:
     words: str
     about: str
     examples: tuple[str, ...]
+    since: int = 1
 
 
-def _rule(name: str, about: str, examples: str, *signs: str, words: Sequence[str] = ()) -> CodeRule:
+def _rule(
+    name: str, about: str, examples: str, *signs: str, words: Sequence[str] = (), since: int = 1
+) -> CodeRule:
     """A rule with several patterns, and examples with two spaces between them."""
-    return CodeRule(name, "|".join(signs), "|".join(words), about, tuple(examples.split("  ")))
+    given = tuple(examples.split("  "))
+    return CodeRule(name, "|".join(signs), "|".join(words), about, given, since)
 
 
 CODE_RULES = (
@@ -219,6 +224,7 @@ CODE_RULES = (
         "%hours%  %site-name%  %name  %ds",
         rf"{_NO_AMOUNT}%{_IDENTIFIER}(?:[.:-]\w++)*+%(?!\w)",
         rf"{_NO_AMOUNT}%[A-Za-z][A-Za-z0-9_]*+(?:-[a-z0-9_]++)*+{_END}",
+        since=2,
     ),
     _rule(
         "emoji",
@@ -231,12 +237,14 @@ CODE_RULES = (
         "names after a colon that nothing precedes: Laravel",
         ":attribute  :max_size",
         r"(?<![^\s(\"'“„«])(?<![:;,.!?]\s):[a-z][a-z_]{2,}+(?![\w:=])",
+        since=2,
     ),
     _rule(
         "square",
         "references in square brackets",
         "[[x]]  [%key:a::b%]",
         r"\[\[[^\[\]\n]++\]\]|\[%[^\[\]\n]+%\]",
+        since=2,
     ),
     _rule(
         "bbcode",
@@ -252,6 +260,7 @@ CODE_RULES = (
         # [s]he: one letter that continues a word is a tag only if the pair is closed.
         r"\[(?i:[bius])\](?!\p{Ll})",
         r"(?i:\[(?<opened>[A-Za-z][\w-]{0,20})\](?=(?:(?!\[(?P=opened)\])[^\n]){0,500}?\[/(?P=opened)\]))",
+        since=2,
     ),
     _rule(
         "handle",
@@ -259,6 +268,7 @@ CODE_RULES = (
         "@anna  @anna_m  @scope/package  @Override",
         rf"(?<![\w.@/+$%-])@(?![0-9]){_LETTER}++(?:[./-]{_LETTER}++)*+"
         r"(?:@[0-9][\w.-]*+(?<!\.))?+(?!@)",
+        since=2,
     ),
     _rule(
         "hashtag",
@@ -266,6 +276,7 @@ CODE_RULES = (
         "#opensource  #東京  #ff8800",
         r"(?<![\w&/\#])\#(?=[0-9]*+[A-Fa-f])(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})(?!\w)",
         r"(?<![\w&/\#])\#\p{L}\w*+(?:-[0-9]++)*+",
+        since=2,
     ),
     _rule(
         "file",
@@ -284,6 +295,7 @@ CODE_RULES = (
             rf"(?:(?:\.(?:{_LETTER}|[+-])++)*?\.(?i:{_EXTENSIONS})|(?<=[\w+-]{{3}})\.[ch]))"
             rf"(?!{_LETTER}|-|[./]\w)",
         ),
+        since=2,
     ),
     _rule(
         "identifier",
@@ -303,6 +315,7 @@ CODE_RULES = (
             rf"(?<![.@-])[a-z][a-z0-9]++(?:(?:\.[a-z][a-z0-9]++){{2,}}+|(?:\.[a-z][a-z0-9]++)++"
             rf"\.[A-Z][A-Za-z0-9]++){_END}",
         ),
+        since=2,
     ),
     _rule(
         "version",
@@ -320,6 +333,7 @@ CODE_RULES = (
             rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?"
             rf"(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?{_END}",
         ),
+        since=2,
     ),
     _rule(
         "part_number",
@@ -341,12 +355,14 @@ CODE_RULES = (
             rf"|(?!(?:{_CURRENCIES})[0-9]|[A-Z]++-?(?:1[5-9]|20)[0-9]{{2}}{_END})"
             rf"(?:[A-Z]{{2,}}+-?[0-9]{{3,}}+|[A-Z]-?[0-9]{{4,}}+)){_END}(?!-\w)",
         ),
+        since=2,
     ),
     _rule(
         "option",
         "options of commands",
         "--help  --dry-run  --beam=4",
         r"(?<!\S)--[a-z]{3,}+(?!\w|[-=]\w)|(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
+        since=2,
     ),
 )
 
@@ -369,8 +385,8 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
     return regex.compile(rf"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\w.+-])(?:{words or '(?!)'})")
 
 
-# Every text with a match of `code_pattern` has a match of this one, which is faster: it reads further
-# only at characters that are rare in prose.
+# Every text with a match of `code_pattern` has a match of this one, which is faster: it reads
+# further only at characters that are rare in prose.
 CODE_HINT = re.compile(
     r"""[<`{@\\\[_&$%\#:./()A-Z0-9l-](?:
         (?<=[<`{@\\\[_])
