@@ -60,7 +60,7 @@ _EXTENSIONS = (
 )
 _PLAIN_NAMES = "|".join(  # of BBCode
     (
-        *("url", "img", "colou?r", "size", "font", "bgcolor", "fgcolor", "quote", "list", "li"),
+        *("url", "img", "quote", "list", "li"),
         *("ul", "ol", "table", "tr", "td", "th", "cell", "center", "left", "right", "fill"),
         *("indent", "justify", "email", "spoiler", "sub", "sup", "strike", "del", "ins", "pre"),
         *("hr", "br", "lb", "rb", "wave", "shake", "rainbow", "tornado", "pulse", "fade"),
@@ -143,7 +143,9 @@ CODE_RULES = (
         "code",
         "code between backticks",
         "`make test`",
-        r"(?<!`)(?<ticks>`{1,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
+        # Not `a quotation' and `another one'.
+        r"(?<!`)`(?!`)(?:[^`\n]++|``++)*+(?!(?<=[\s(])`\w)`(?!`)",
+        r"(?<!`)(?<ticks>`{2,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
     ),
     _rule(
         "escape",
@@ -209,7 +211,7 @@ CODE_RULES = (
         r"(?:[-+\#0]*+[0-9.]*+[A-Za-z](?!\w))?",
         rf"%(?:\([^()\s]+\)|[0-9]+\$)(?:[ (]|{_FLAGS})*?{_ANY_WIDTH}"
         rf"(?:[tT][A-Za-z]{_END}|{_SIZE}[diouxXeEfFgGaAcsSpn]{_END}|[A-Za-z@])",
-        rf"%[-+\#0]*+{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@]{_END}",
+        rf"%[-+\#0]*+{_WIDTH}[diouxXeEfFgGcrsaSpn@]{_END}",
         rf"{_NO_AMOUNT}{_DIRECTIVE}(?:(?:[A-Za-z]{{1,4}}|_){_DIRECTIVE})++(?:[A-Za-z]{{1,4}}{_END})?+",
         r"(?<![0-9])%[1-9][0-9]?%(?!\w)",
         rf"{_NO_AMOUNT}%(?:{_FLAGS}{_ANY_WIDTH}|[-+\#0]*+{_GO_INDEX}){_SIZE}?[A-Za-z@]{_END}",
@@ -345,9 +347,9 @@ CODE_RULES = (
             rf"[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}{_END}",
             rf"(?=[0-9]*+[a-f]++[0-9]++[a-f]++[0-9])[0-9a-f]{{7,64}}{_END}",
             rf"(?<![&.-])(?=[0-9-]*+[A-Za-z])(?![0-9A-Za-z-]*?[a-z]{{3}}|[0-9]{{1,2}}[Hh][0-9]{{2}}{_END})"
-            # no ranges, such as U17-U21 and 60W-100W
-            rf"(?!(?:[A-Z][0-9]{{1,3}}-[A-Z]?[0-9]{{1,3}}|[0-9]++[A-Za-z]{{1,3}}-[0-9]++[A-Za-z]{{1,3}})"
-            rf"{_END})"
+            # no ranges and plurals, such as U17-U21, 60W-100W and A-320s
+            rf"(?!(?:[A-Z][0-9]{{1,3}}-[A-Z]?[0-9]{{1,3}}|[0-9]++[A-Za-z]{{1,3}}-[0-9]++[A-Za-z]{{1,3}}"
+            rf"|[A-Z]++-?[0-9]++[A-Z]?s){_END})"
             # three digits and two changes, or capitals and three digits that are no price or year
             rf"(?:(?=(?:[A-Za-z-]*+[0-9]){{3}})"
             rf"(?=[A-Za-z]++-?[0-9]++-?[A-Za-z]|[0-9]++-?[A-Z]++-?[0-9]|[A-Za-z]++[0-9]++-[0-9])"
