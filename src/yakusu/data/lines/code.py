@@ -29,7 +29,8 @@ _IN_PATH = rf"[^\s<>\"`()\[\]{{}}{_FOREIGN}]"
 _LAST = rf"[^\s<>\"`'.,;:!?()\[\]{{}}{_FOREIGN}]"  # punctuation after it belongs to the sentence
 _BRACKETS = rf"\({_IN_PATH}*\)|\[(?!/){_IN_PATH}*\]|\$?\{{{_IN_PATH}*\}}|\{{\{{{_IN_PATH}*\}}\}}"
 _PATH = rf"(?:{_IN_PATH}|{_BRACKETS})*(?:{_LAST}|{_BRACKETS})"
-_DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu"
+# Of sites without www; no others, which are words: de, in, it, my, no
+_DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu|biz|xyz|cn|cz|fm|fr|jp|kr|nl|pl|ru|tv|tw|uk"
 _NAME = r"[\p{L}_][\p{L}\p{N}_]*"
 _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 _FIELD = rf"(?:{_NAME}|[0-9]+)?(?:\.{_NAME}|\[[^\[\]{{}}\s]*\])*+"  # of str.format
@@ -158,11 +159,13 @@ CODE_RULES = (
     _rule(
         "template",
         "placeholders of templates: Jinja, Django, Twig, Handlebars, Angular, Vue, Hugo, Ruby, "
-        "JavaScript",
-        '{{x}}  {{{html}}}  {{ x | upper }}  {{< ref "a.md" >}}  ${x}  #{x}  %{x}  {% if x %}',
+        "JavaScript, Mailchimp",
+        '{{x}}  {{{html}}}  {{ x | upper }}  {{< ref "a.md" >}}  ${x}  #{x}  %{x}  {% if x %}  '
+        "*|NAME|*",
         rf"%%{_IDENTIFIER}%%{_END}",
         r"%%|\$?\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
         r"\{\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}\}|\{\#[^{}\#\n]*+\#\}|[@~]\{[^{}\s<>]++\}",
+        r"\*\|[^|\s*][^|\n*]*+\|\*",
     ),
     _rule(
         "field",
@@ -322,13 +325,16 @@ CODE_RULES = (
     _rule(
         "version",
         "versions, network addresses and points in time",
-        "v1.2.3  2.0.0-rc1  1.4.x  0.9.1  192.168.0.1  2024-05-01T09:30:00Z",
+        "v1.2.3  2.0.0-rc1  1.4.x  0.9.1  192.168.0.1  00:1A:2B:3C:4D:5E  2001:db8::1  "
+        "2024-05-01T09:30:00Z",
         words=(
             rf"[vV][0-9]++(?:\.[0-9]++)++(?:[-+][0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?{_END}",
             rf"(?<!\.)[0-9]++(?:\.[0-9]++)++(?:-?(?:alpha|beta|rc|dev|pre|post|snapshot|SNAPSHOT)"
             rf"[.-]?[0-9]*+|[ab][0-9]++|\.x){_END}",
-            rf"(?<!\.)[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?::[0-9]{{1,5}}|/[0-9]{{1,2}})?"
+            rf"(?<!\.)[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?::[0-9]{{1,5}})?(?:/(?:{_PATH})?)?"
             rf"(?!{_LETTER}|\.[0-9])",
+            rf"[0-9A-Fa-f]{{2}}(?:[:-][0-9A-Fa-f]{{2}}){{5}}{_END}",
+            rf"(?=[a-fA-F:]{{0,39}}+[0-9])(?:[0-9A-Fa-f]{{1,4}}:){{1,7}}(?::[0-9A-Fa-f]{{1,4}}){{1,7}}{_END}",
             # No date has a part 0.
             rf"(?<![.,])(?:0\.[0-9]{{1,3}}\.[0-9]{{1,3}}|[0-9]{{1,3}}\.(?:0\.[0-9]{{1,3}}|"
             rf"[0-9]{{1,3}}\.0))(?!{_LETTER}|[.,][0-9])",
@@ -355,7 +361,8 @@ CODE_RULES = (
             rf"(?=[A-Za-z]++-?[0-9]++-?[A-Za-z]|[0-9]++-?[A-Z]++-?[0-9]|[A-Za-z]++[0-9]++-[0-9])"
             rf"[0-9A-Za-z]++(?:-[0-9A-Za-z]++)*+"
             rf"|(?!(?:{_CURRENCIES})[0-9]|[A-Z]++-?(?:1[5-9]|20)[0-9]{{2}}{_END})"
-            rf"(?:[A-Z]{{2,}}+-?[0-9]{{3,}}+|[A-Z]-?[0-9]{{4,}}+)){_END}(?!-\w)",
+            rf"(?:[A-Z]{{2,}}+-?[0-9]{{3,}}+|[A-Z]-?[0-9]{{4,}}+)"
+            rf"|[A-Z]{{2,}}+(?:-[0-9]++){{2,}}+(?<=[0-9]{{3}})){_END}(?!-\w)",
         ),
         since=2,
     ),
@@ -390,13 +397,13 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
 # Every text with a match of `code_pattern` has a match of this one, which is faster: it reads
 # further only at characters that are rare in prose.
 CODE_HINT = re.compile(
-    r"""[<`{@\\\[_&$%\#:./()A-Z0-9l-](?:
+    r"""[<`{@\\\[_&$%\#:./()A-Z0-9l|-](?:
         (?<=[<`{@\\\[_])
         | (?<=&)[A-Za-z\#]
         | (?<=\$)[A-Za-z_(]
         | (?<=%)(?:%|(?!\W?(?:\s|$)))
         | (?<=\#)[\w\#]
-        | (?<=:)(?:[^\s\d]|(?<=[A-Za-z]:)\d)
+        | (?<=:)(?:[^\s\d]|(?<=[A-Za-z]:)\d)|(?<=\*\|)
         | (?<=\.)(?:[^\W\d]\w|(?<=[^\W\d][^\W\d]\.)\w|[0-9]+\.[0-9])
         | (?<=[0-9]\.)x|(?<=[\w+-][\w+-][\w+-]\.)[ch]|(?<=[wW]\.)\S
         | (?<=/)(?<!\w/)[\w.+@%$}-]
