@@ -42,11 +42,13 @@ class Scorer:
 
     lowercase: Ignore case.
     language: Target language; None if unknown.
+    tokenize: sacreBLEU's tokenizer; None: that of the language.
     """
 
     ref: list[str]
     lowercase: bool
     language: str | None
+    tokenize: str | None = None
 
     def score(self, texts: list[str]) -> Score:
         """Return the BLEU of translations."""
@@ -56,6 +58,7 @@ class Scorer:
             metrics=("bleu",),
             lowercase=self.lowercase,
             target_language=self.language,
+            tokenize=self.tokenize,
         )[0]
 
     def difference(self, before: list[str], after: list[str]) -> tuple[float, float, float]:
@@ -68,7 +71,7 @@ class Scorer:
 
     def _counts(self, texts: list[str]) -> np.ndarray:
         """Return what BLEU counts in each sentence, (n, 2 + 8)."""
-        options = MetricOptions(lowercase=self.lowercase, target_language=self.language)
+        options = MetricOptions(self.tokenize, self.lowercase, self.language)
         metric = METRICS["bleu"](options)
         found = [
             metric.corpus_score([text], [[ref]]) for text, ref in zip(texts, self.ref, strict=True)

@@ -1,14 +1,16 @@
 """How often the rules of code-like tokens fire on ordinary text, by language and rule.
 
-The lines are drawn with a seed from each file of text of the corpora. A line counts once for each
-rule that finds something in it. Corpora of news, talks and user interfaces contain addresses, names
-of files and entities, so a line in which a rule fires need not be a mistake. All tokens of the
-sample except addresses and entities were read (--show prints them), and PROSE lists those that are
-prose: mostly words without the space between them.
+All lines of the corpora are read. A line counts once for each rule that finds something in it.
+Corpora of news, talks and user interfaces contain addresses, names of files and entities, so a line
+in which a rule fires need not be a mistake. code_tokens_judged.json says which are: for each
+language it lists every token of up to 300 lines in which a rule fires, judged by reading the line,
+as [line, position, rule, verdict]. These are all lines in which a rule other than "entity" fires,
+and then lines drawn with a seed. It also lists 2,000 drawn lines in which no rule fires, and the
+tokens that are missed there. --show prints the tokens that have no verdict.
 """
 
 import argparse
-import random
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,88 +22,90 @@ from benchmarks.tables import Table
 from yakusu.data.lines.code import CODE_HINT, code_pattern
 
 LANGUAGES = ("en", "de", "fr", "ja", "ko")
-PROSE = frozenset(
-    [
-        "avecWillard",
-        "denMittelpunkt",
-        "dieForces",
-        "dieLeitmeritz",
-        "dieWerkstatt",
-        "einemAbschluss",
-        "seinMandat",
-        "theForces",
-        "--wie",
-        "[S]",
-    ]
-)
+JUDGED = Path(__file__).with_name("code_tokens_judged.json")
+Hit = tuple[int, int, str]  # line, position, rule
 
 benchmark = Benchmark(
     "code_tokens",
     __doc__,
     example="python -m benchmarks.reliability.code_tokens",
     needs=["data"],
-    quick={"lines": 100},
 )
-benchmark.option("--lines", type=int, default=5000, help="of each file (%(default)s)")
-benchmark.option("--seed", type=int, default=1, help="of the sample (%(default)s)")
-benchmark.option("--show", action="store_true", help="print each token and its surroundings")
+benchmark.option("--show", action="store_true", help="print the tokens that have no verdict")
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:
-    """The lines of every language, and those in which each rule fires."""
+    """What was counted and judged in every language, and the lines in which each rule fires."""
     languages = record["languages"]
-    for name, key in (("all lines", "lines"), ("of these, with a token", "with_token")):
+    for name, key in (
+        ("all lines", "lines"),
+        ("of these, with a token", "with_token"),
+        ("of these, judged", "judged"),
+        ("of these, with a token that is prose", "prose"),
+        ("read lines without a token", "read"),
+        ("of these, with a missed token", "missed"),
+    ):
         yield {"rule": name, **{language: each[key] for language, each in languages.items()}}
-    yield {"rule": "of these, prose", **{name: each["prose"] for name, each in languages.items()}}
     rules = {rule for each in languages.values() for rule in each["rules"]}
     for rule in sorted(rules):
         yield {
-            "rule": rule,
+            "rule": f"`{rule}`",
             **{name: each["rules"].get(rule, 0) for name, each in languages.items()},
         }
 
 
 tables = Table(
-    (("Rule", "{rule}"), *((language, f"{{{language}:,}}") for language in LANGUAGES)),
+    (("", "{rule}"), *((language, f"{{{language}:,}}") for language in LANGUAGES)),
     rows=_rows,
 )
 
 
-def sample(path: Path, n: int, seed: int) -> list[str]:
-    """Draw lines of a file."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return random.Random(seed).sample(lines, min(n, len(lines)))
+def corpora(data: Path, language: str) -> Iterator[tuple[str, list[str]]]:
+    """The files with text in a language, and their lines, the first of which is line 1."""
+    for path in sorted(data.rglob(f"*.{language}")):
+        yield path.relative_to(data).as_posix(), path.read_text(encoding="utf-8").split("\n")[:-1]
+    for path in sorted((data / "bible").glob("*.tsv")):
+        rows = [row.split("\t") for row in path.read_text(encoding="utf-8").split("\n") if row]
+        column = rows[0].index(language)
+        yield path.relative_to(data).as_posix(), [row[column] for row in rows]
 
 
-def counted(lines: list[str], *, show: bool = False) -> dict[str, Any]:
-    """Count the lines in which each rule fires."""
-    rules, with_token, prose = Counter[str](), 0, 0
-    for line in lines:
-        found = list(code_pattern().finditer(line)) if CODE_HINT.search(line) else []
-        rules.update({match.lastgroup or "" for match in found})
-        with_token += bool(found)
-        # No text of the sample has code between backticks: they are quotation marks.
-        prose += any(match[0] in PROSE or match.lastgroup == "code" for match in found)
-        for match in found if show else ():
-            around = line[max(0, match.start() - 30) : match.end() + 30]
-            print(f"{match.lastgroup}\t{match[0]}\t{around}")
+def hits(lines: list[str]) -> Iterator[Hit]:
+    """The tokens that the rules find."""
+    for number, line in enumerate(lines, start=1):
+        for match in code_pattern().finditer(line) if CODE_HINT.search(line) else ():
+            yield number, match.start(), match.lastgroup or ""
+
+
+def counted(data: Path, language: str, judged: dict[str, Any], *, show: bool) -> dict[str, Any]:
+    """Count the lines of a language, those in which each rule fires, and those with a verdict."""
+    totals, rules = Counter[str](), Counter[str]()
+    for name, lines in corpora(data, language):
+        verdicts = {tuple(own): verdict for *own, verdict in judged["fires"].get(name, ())}
+        found = list(hits(lines))
+        rules.update(rule for _, rule in {(line, rule) for line, _, rule in found})
+        totals["lines"] += len(lines)
+        totals["with_token"] += len({line for line, *_ in found})
+        totals["judged"] += len({hit[0] for hit in found if hit in verdicts})
+        totals["prose"] += len({hit[0] for hit in found if verdicts.get(hit) == "prose"})
+        for line, start, rule in found if show else ():
+            if rule != "entity" and (line, start, rule) not in verdicts:
+                print(f"{name}:{line}\t{rule}\t{lines[line - 1][max(0, start - 20) : start + 60]}")
     return {
-        "lines": len(lines),
-        "with_token": with_token,
-        "prose": prose,
+        **totals,
+        "read": sum(map(len, judged["silent"].values())),
+        "missed": len({(name, line) for name, line, _ in judged["missed"]}),
         "rules": dict(sorted(rules.items())),
     }
 
 
 def main(args: argparse.Namespace) -> None:
     """Count for each language."""
-    found = {}
+    judged, found = json.loads(JUDGED.read_text(encoding="utf-8")), {}
     for language in LANGUAGES:
-        paths = sorted(args.data.rglob(f"*.{language}"))
-        lines = [line for path in paths for line in sample(path, args.lines, args.seed)]
-        found[language] = counted(lines, show=args.show)
-        print(language, found[language])
-    benchmark.record({"languages": found, "lines_per_file": args.lines}, seed=args.seed)
+        found[language] = counted(args.data, language, judged[language], show=args.show)
+        print(language, found[language], flush=True)
+    benchmark.record({"languages": found})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from yakusu.data.lines.code import CODE_HINT, CODE_RULES, code_pattern
 from yakusu.data.lines.config import TextConfig
@@ -22,6 +24,19 @@ def test_a_rule_finds_its_examples(name: str, example: str) -> None:
     text = f"Open {example} now, 今は{example}。" if name == "address" else f"Open {example} now"
     hits = [(match.lastgroup, match[0]) for match in code_pattern().finditer(text)]
     assert hits == [(name, example)] * text.count(example)
+
+
+@given(
+    st.sampled_from([example for _, example in EXAMPLES]),
+    st.integers(0, 12),
+    st.integers(0, 6),
+    st.text("aBx09é猫 .,:;/\\-+_~*#$%&@<>{}()[]'\"", max_size=3),
+)
+def test_the_hint_never_hides_a_token_like_an_example(
+    example: str, place: int, n_deleted: int, inserted: str
+) -> None:
+    text = example[:place] + inserted + example[place + n_deleted :]
+    assert CODE_HINT.search(text) or not code_pattern().search(text)
 
 
 # Tokens are written between ‹ and ›; each group is a syntax of a framework.
@@ -60,6 +75,8 @@ WITH_TOKENS = [
     "‹v2.0›, ‹3.1.0-beta.2›, ‹1.0b2›, ‹10.0.0.1:80›, ‹2024-05-01T09:30Z›",
     "‹max_len›, ‹_private_x›, ‹rowCount›, ‹userID›, ‹IllegalStateException›, ‹a::b()›, ‹obj.run()›",
     "‹LM317-T3X9›, ‹i7-9700K›, ‹PO-88213›, ‹KB4023057›, ‹9f86d081884c7d65›, ‹0xDEADBEEF›",
+    "‹12345678-1234-1234-1234-123456789012›, ‹1.4.x›, ‹localhost›, ‹+-x.h›, ‹INV-2024-001›",
+    "Hi ‹*|FNAME|*›, ‹radio.fm›, ‹127.0.0.1:80/x›, ‹10.0.0.0/8›, ‹fe80::1›, ‹00-1A-2B-3C-4D-5E›.",
     "‹@mia.k›, ‹#release›, ‹#1a2b3c›, ‹--no-color›, ‹--out=x›",
     "‹:attribute›, '‹:max›' and at ‹~/.config/x›, ‹C:\\My Files\\x y\\a.ini›, ‹/a1/{id}/b?n=1›",
     "‹@web/core@1.2.0›, ‹java.util.List›, order ‹#B-204›, use ‹--help› or ‹--top-k›",
@@ -70,9 +87,11 @@ PROSE = [
     "10:30, #1, w/o, 5-jährig, aujourd'hui, 100% de, 5% off, [sic], [1], A/B, C++, F-16?, Wi-Fi",
     "LaTeX, eBay, PhD, km/h, 24/7, MP3, H2O, G8, R2D2, YouTube, JavaScript, mRNA, GmbH, kWh, pH",
     "B2B-Kunden, G20-Gipfel, U17-U21, 60W-100W, 10AM-11PM, 4x100m, A4, USB-C, B1-B12, EXPO-2005",
+    "10:30:00, at 10:30::, EXPO-2005-Gelände, * | a | *",
     "20h45, 1.2.2024, 12.03.04, 1.000.000, 3.5, 1/2, 3:0, 2024-05-01, DM5000, USD2000, 5pm, 90er",
     "20 %ige Lösung, 100 %de réduction, %5'i, %50, 20%ig, Lehrer_innen, Lehrer_in, _so_, ___, a_",
     "[s]he, [i]t was, [he said], [Applause], he/she/it, word--and --so, amig@s, J.R.R., e.g.this",
+    "A-320s, F-111As, comme [font] aussi, um 6 %zu verringern, `Abenteuer' und aus `Freude daran'",
     "O'Brien, DeWitt, (s), c(2), x = y, a -> b, :-) :p :D <3 §5 & co., $5, US$ 10, rock'n'roll",
 ]  # fmt: skip
 
@@ -122,6 +141,14 @@ def test_other_rules_still_apply() -> None:
     assert [span.text for span in spans] == ["{n}", "ZZ"]
 
 
+def test_version_1_lacks_the_rules_that_are_new_in_version_2() -> None:
+    text = "{n} %s <b> :smile: #news user_name a.txt v1.2.3 [b] %hours% --help X7B-2203"
+    assert [span.text for span in TextConfig(version=1).span_finder().find(text)] == [
+        *("{n}", "%s", "<b>", ":smile:")
+    ]
+    assert len(TextConfig().span_finder().find(text)) == 12
+
+
 def test_an_unknown_rule_is_refused_with_a_near_one() -> None:
     with pytest.raises(DataError, match=r"'hashtags': did you mean 'hashtag'\?"):
         TextConfig(unprotect=("hashtags",))
@@ -134,7 +161,7 @@ def test_an_unknown_rule_is_refused_with_a_near_one() -> None:
         *("[", "[b]a", "[[", "[%", "[a=", "[a b=c ", "[code]", "[aa]", "<%", "<%=", "$t(", "$a.a"),
         *("%d_", "%dx", "%a-", "%[1", "a_", "a.", "a::", "a-1", "aB", "AbCd", "a/", "a+b", "あ"),
         *("/a", "~/", "../", "--a-", "1.", "A1-", "{|", "{a|", "#a-", "@a/", "\\\\a", "C:\\"),
-        "a.b/",
+        *("a.b/", "*|", "*|a", "a:", "1:", "a::", "`a", "` `a", "``a`", "1.2.3.4/", "A-1-"),
     ],
 )  # fmt: skip
 def test_long_lines_take_linear_time(unit: str) -> None:

@@ -92,6 +92,9 @@ def test_a_vocabulary_without_room_for_characters_is_named_with_a_size_that_has_
         "which are spelled in bytes: set tokenizer.vocab_size=24 or more"
     )
     assert not [*left_out(RARE, [], config_of(24))]
+    warned = list[str]()
+    learn(RARE, config_of(20), 1, side="joint", warn=warned.append)
+    assert warned == [said]
     separate = config_of(20, joint=False)
     assert [said.split()[1] for said in left_out(RARE, RARE, separate)] == ["source", "target"]
 

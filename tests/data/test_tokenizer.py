@@ -351,6 +351,19 @@ def test_a_text_is_covered_if_training_has_seen_its_characters(
     assert with_bytes.covers(text) == seen
 
 
+def test_in_version_1_a_character_is_covered_if_training_has_seen_what_it_becomes() -> None:
+    old = trained(normalization="nmt_nfkc")
+    seen = "".join(sorted(set("".join(SRC))))
+    old.coverage = Coverage(source_characters=seen, target_characters="", longest_source=20)
+    for text, covered, in_version_1 in (
+        ("ﬁ", False, True),
+        ("ferry 猫", False, False),
+        ("fer\u00adry", True, False),
+        ("the\u3000ferry", True, True),
+    ):
+        assert (old.covers(text), old.covers_normalized(text)) == (covered, in_version_1)
+
+
 def test_without_coverage_a_text_is_covered_if_it_has_no_unknown_token() -> None:
     bare = trained()
     assert bare.coverage is None

@@ -26,5 +26,11 @@ def test_the_page_lists_the_rules_with_their_examples() -> None:
     assert table() in PAGE.read_text(encoding="utf-8")
 
 
+def test_the_page_names_the_rules_that_are_new_in_version_2() -> None:
+    *others, last = (f"`{rule.name}`" for rule in CODE_RULES if rule.since == 2)
+    section = PAGE.read_text(encoding="utf-8").partition("\n## Versions\n")[2]
+    assert f"The rules {', '.join(others)} and {last} are off." in " ".join(section.split())
+
+
 if __name__ == "__main__":
     sys.stdout.write(f"{table()}\n")

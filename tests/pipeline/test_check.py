@@ -12,6 +12,7 @@ from yakusu.data.corpus import Corpus
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check.check import check
 from yakusu.pipeline.check.report import CheckReport, Finding, shorten
+from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.recipe import load_recipe
 
 WORDS = {
@@ -311,12 +312,13 @@ def test_any_spelling_of_a_code_is_accepted(spelling: str, code: str, tmp_path: 
 
 
 def test_unknown_languages_cause_a_warning_that_says_how_to_state_them(tmp_path: Path) -> None:
-    corpus = write(tmp_path, PLAIN)
+    few = PLAIN[:30]  # too few to detect a language
+    corpus = write(tmp_path, few)
     src, target, table = tmp_path / "source", tmp_path / "target", tmp_path / "a.tsv"
     messages = tmp_path / "a.po"
     src.write_bytes(Path(corpus.src).read_bytes())
     target.write_bytes(Path(corpus.tgt).read_bytes())
-    table.write_text("".join(f"{one}\t{other}\n" for one, other in PLAIN), encoding="utf-8")
+    table.write_text("".join(f"{one}\t{other}\n" for one, other in few), encoding="utf-8")
     so = "so lines in other languages and swapped files are not found"
     src_option, tgt_option = (f"--set data.{side}_language=CODE" for side in ("source", "target"))
     assert check(load_recipe("tiny", src=src, tgt=target)).warnings == (
@@ -331,12 +333,28 @@ def test_unknown_languages_cause_a_warning_that_says_how_to_state_them(tmp_path:
         f"the language of the source and the target is not known, {so}: add {src_option} "
         f"{tgt_option}",
     )
-    messages.write_text("".join(f'msgid "{one}"\nmsgstr "{other}"\n\n' for one, other in PLAIN))
+    messages.write_text("".join(f'msgid "{one}"\nmsgstr "{other}"\n\n' for one, other in few))
     assert check(load_recipe("tiny", pairs=messages)).warnings == (
         f"the language of the source and the target is not known, {so}: add {src_option} "
         f"{tgt_option}, or use --columns en,de",
     )
     assert check(load_recipe("tiny", pairs=messages, columns="en,de")).warnings == ()
+
+
+def test_languages_that_nothing_states_are_detected(tmp_path: Path) -> None:
+    pairs = list(phrasebook("ja", n_pairs=1000).train[:200])
+    pairs[50] = (pairs[50][1], pairs[50][1] + "。")
+    for side, name in enumerate(("source.txt", "target.txt")):
+        text = "".join(f"{pair[side]}\n" for pair in pairs)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    report = check(load_recipe("tiny", src=tmp_path / "source.txt", tgt=tmp_path / "target.txt"))
+    assert [side.language for side in report.sides] == ["en", "ja"]
+    assert report.warnings == ()
+    assert (
+        "languages: en to ja, detected in the corpus (set data.source_language and "
+        "data.target_language if they are wrong)"
+    ) in report.notes
+    assert report.sides[0].foreign == {"ja": 1 / 200}
 
 
 # ---- statistics

@@ -47,6 +47,22 @@ def test_the_setting_turns_capitals_off_and_changes_no_other_sentence(
     assert as_given.translate([text]) == [text] != english_german.translate([text])
 
 
+def test_version_1_reads_capitals_as_they_are(english_german: Translator) -> None:
+    before = english_german.with_settings(text=TextConfig(version=1))
+    assert before.translate(sources()) == english_german.translate(sources())
+    text = sources()[0].upper()
+    assert before.translate([text]) == [text] != english_german.translate([text])
+
+
+def test_version_1_copies_words_with_invisible_characters(english_german: Translator) -> None:
+    before = english_german.with_settings(text=TextConfig(version=1))
+    (plain,), text = english_german.translate(sources()[:1]), sources()[0]
+    first, _, rest = text.partition(" ")
+    hidden = f"{first[0]}\u00ad{first[1:]} {rest}"
+    assert english_german.translate([hidden]) == [plain]
+    assert hidden.split()[0] in before.translate([hidden])[0]
+
+
 def test_spans_and_tags_of_a_text_in_capitals_keep_their_case(english_german: Translator) -> None:
     source = "THE <b>SMALL</b> DOG SEES {name} AND <i>https://a.org/B</i>."
     (text,) = english_german.translate([source])

@@ -252,6 +252,11 @@ def test_typographic_marks_stay_ascii_if_the_translation_has_another_number_of_t
     assert as_typed("Anna' - now", passage) == "Anna' — now"
 
 
+def test_quotation_marks_and_dashes_stay_ascii_in_version_1() -> None:
+    (passage,) = reader(version=1).read("‘Anna’ — now")
+    assert as_typed("'Anna' - now", passage) == "'Anna' - now"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("An\u00adna calls\u200b.", "Anna calls."), ("Call.\u200bGo.", "Call. Go.")],

@@ -28,10 +28,16 @@ def _no_check(panel: str | None) -> dict[str, Any]:
     return {"no_check": flag("--no-check", shown)}
 
 
+def _text_version(panel: str | None) -> dict[str, Any]:
+    shown = Shown("Version of the text rules; 1: those of older versions.", panel=panel)
+    return {"text_version": options_of(TextConfig, {"version": shown})["version"]}
+
+
 def _text_config(values: dict[str, Any]) -> TextConfig:
     builtin_spans = not values.pop("no_protect")
     capitals = not values.pop("no_capitals", False)
     check = not values.pop("no_check", False)
+    values["version"] = values.pop("text_version")
     given = {name: value for name, value in values.items() if value is not None}
     return TextConfig(**given, builtin_spans=builtin_spans, capitals=capitals, check=check)
 
@@ -44,6 +50,7 @@ takes_text_options = grouped(
         **_no_capitals("Text processing"),
         **_no_check("Text processing"),
         **options_of(TextConfig, _ONE_SENTENCE),
+        **_text_version("Text processing"),
     },
     _text_config,
 )
@@ -54,6 +61,7 @@ takes_reading_options = grouped(
         **options_of(TextConfig, _TO | _PROTECT),
         **_less_protected(None),
         **options_of(TextConfig, _ONE_SENTENCE),
+        **_text_version(None),
     },
     _text_config,
 )

@@ -9,7 +9,7 @@ of `private_use.SLOTS` are separate pieces.
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -78,6 +78,7 @@ class Tokenizer:
         *,
         seed: int,
         languages: Sequence[str] = (),
+        warn: Callable[[str], object] | None = None,
     ) -> "Tokenizer":
         """Learn the vocabularies from sentences of both sides.
 
@@ -87,20 +88,21 @@ class Tokenizer:
             config: How to learn.
             seed: Seed of the random numbers.
             languages: Codes of the target languages, each of which gets a token; (): none.
+            warn: Gets a sentence for each vocabulary that is too small for all characters.
 
         Raises:
             DataError: The corpus is too small for `vocab_size`, or has too many characters.
         """
         if config.joint:
             both = chain(src, tgt)
-            model = Pieces(learn(both, config, seed, side="joint", languages=languages))
+            model = Pieces(learn(both, config, seed, side="joint", languages=languages, warn=warn))
             return cls(model, model)
         if config.target == "tokens":
             words = config.model_copy(update={"placeholder_share": 0.0})
-            source = Pieces(learn(src, words, seed, side="source"))
+            source = Pieces(learn(src, words, seed, side="source", warn=warn))
             return cls(source, Pieces(collect(tgt, config)))
-        source = Pieces(learn(src, config, seed, side="source", languages=languages))
-        return cls(source, Pieces(learn(tgt, config, seed, side="target")))
+        source = Pieces(learn(src, config, seed, side="source", languages=languages, warn=warn))
+        return cls(source, Pieces(learn(tgt, config, seed, side="target", warn=warn)))
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
@@ -223,6 +225,20 @@ class Tokenizer:
         if self.coverage is None:
             return UNK not in self.src.encode(text)
         return seen.issuperset(self.src.spelled(text))
+
+    def covers_normalized(self, text: str) -> bool:
+        """Whether training has seen what the characters of a source text become.
+
+        This is `covers` of version 1 of the text rules. A character that becomes nothing is not
+        covered, unless training has seen it.
+        """
+        seen = self.coverage.source_characters if self.coverage else ""
+        others = {c for c in text if c not in seen and not c.isspace()}
+        if not all(map(self.src.spelled, others)):
+            return False
+        if self.coverage is None:
+            return UNK not in self.src.encode(text)
+        return self._seen_characters.issuperset(self.src.spelled(text))
 
     @cached_property
     def _seen_characters(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
@@ -98,10 +98,16 @@ def learn(
     *,
     side: str,
     languages: Sequence[str] = (),
+    warn: Callable[[str], object] | None = None,
 ) -> spm.SentencePieceProcessor:
-    """Learn the pieces of a vocabulary, with a token for each of `languages`."""
+    """Learn the pieces of a vocabulary, with a token for each of `languages`.
+
+    `warn` gets a sentence about the characters for which the vocabulary is too small.
+    """
     model, given = io.BytesIO(), list(sentences)
-    required, _ = required_characters(given, config, n_languages=len(languages))
+    required, rest = required_characters(given, config, n_languages=len(languages))
+    if rest and warn:
+        warn(_left_out(rest, side, config))
     spm.set_random_generator_seed(seed)
     try:
         spm.SentencePieceTrainer.train(
@@ -173,29 +179,30 @@ def required_characters(
     return "".join([*frequent, *rare[:room]]), "".join(rare[room:])
 
 
-def left_out(
-    src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig, *, n_languages: int = 0
-) -> Iterator[str]:
+def left_out(src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig) -> Iterator[str]:
     """Yield a sentence for each vocabulary that is too small for `required_characters`.
 
     Args:
         src: The source sentences that it is learned from.
         tgt: The target sentences.
         config: How it is learned.
-        n_languages: Number of tokens of target languages.
     """
     sides = {"joint": chain(src, tgt)} if config.joint else {"source": src, "target": tgt}
     if config.target == "tokens":
         sides.pop("target")
     for side, sentences in sides.items():
-        _, rest = required_characters(sentences, config, n_languages=n_languages)
+        _, rest = required_characters(sentences, config)
         if rest:
-            shown = " ".join(rest[:_SHOWN]) + (" ..." if len(rest) > _SHOWN else "")
-            yield (
-                f"the {side} vocabulary has no room for {len(rest):,} characters that occur at "
-                f"least twice ({shown}), which are spelled in bytes: set tokenizer.vocab_size="
-                f"{config.vocab_size + len(rest)} or more"
-            )
+            yield _left_out(rest, side, config)
+
+
+def _left_out(characters: str, side: str, config: TokenizerConfig) -> str:
+    shown = " ".join(characters[:_SHOWN]) + (" ..." if len(characters) > _SHOWN else "")
+    return (
+        f"the {side} vocabulary has no room for {len(characters):,} characters that occur at least "
+        f"twice ({shown}), which are spelled in bytes: set tokenizer.vocab_size="
+        f"{config.vocab_size + len(characters)} or more"
+    )
 
 
 def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:

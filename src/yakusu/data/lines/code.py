@@ -29,7 +29,8 @@ _IN_PATH = rf"[^\s<>\"`()\[\]{{}}{_FOREIGN}]"
 _LAST = rf"[^\s<>\"`'.,;:!?()\[\]{{}}{_FOREIGN}]"  # punctuation after it belongs to the sentence
 _BRACKETS = rf"\({_IN_PATH}*\)|\[(?!/){_IN_PATH}*\]|\$?\{{{_IN_PATH}*\}}|\{{\{{{_IN_PATH}*\}}\}}"
 _PATH = rf"(?:{_IN_PATH}|{_BRACKETS})*(?:{_LAST}|{_BRACKETS})"
-_DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu"
+# Of sites without www; no others, which are words: de, in, it, my, no
+_DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu|biz|xyz|cn|cz|fm|fr|jp|kr|nl|pl|ru|tv|tw|uk"
 _NAME = r"[\p{L}_][\p{L}\p{N}_]*"
 _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 _FIELD = rf"(?:{_NAME}|[0-9]+)?(?:\.{_NAME}|\[[^\[\]{{}}\s]*\])*+"  # of str.format
@@ -60,7 +61,7 @@ _EXTENSIONS = (
 )
 _PLAIN_NAMES = "|".join(  # of BBCode
     (
-        *("url", "img", "colou?r", "size", "font", "bgcolor", "fgcolor", "quote", "list", "li"),
+        *("url", "img", "quote", "list", "li"),
         *("ul", "ol", "table", "tr", "td", "th", "cell", "center", "left", "right", "fill"),
         *("indent", "justify", "email", "spoiler", "sub", "sup", "strike", "del", "ins", "pre"),
         *("hr", "br", "lb", "rb", "wave", "shake", "rainbow", "tornado", "pulse", "fade"),
@@ -85,6 +86,7 @@ class CodeRule:
         words: One whose matches begin where a word may begin.
         about: What it finds, for the documentation.
         examples: Tokens that it finds.
+        since: The first version of the text rules that has it.
     """
 
     name: str
@@ -92,11 +94,15 @@ class CodeRule:
     words: str
     about: str
     examples: tuple[str, ...]
+    since: int = 1
 
 
-def _rule(name: str, about: str, examples: str, *signs: str, words: Sequence[str] = ()) -> CodeRule:
+def _rule(
+    name: str, about: str, examples: str, *signs: str, words: Sequence[str] = (), since: int = 1
+) -> CodeRule:
     """A rule with several patterns, and examples with two spaces between them."""
-    return CodeRule(name, "|".join(signs), "|".join(words), about, tuple(examples.split("  ")))
+    given = tuple(examples.split("  "))
+    return CodeRule(name, "|".join(signs), "|".join(words), about, given, since)
 
 
 CODE_RULES = (
@@ -138,7 +144,9 @@ CODE_RULES = (
         "code",
         "code between backticks",
         "`make test`",
-        r"(?<!`)(?<ticks>`{1,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
+        # Not `a quotation' and `another one'.
+        r"(?<!`)`(?!`)(?:[^`\n]++|``++)*+(?!(?<=[\s(])`\w)`(?!`)",
+        r"(?<!`)(?<ticks>`{2,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
     ),
     _rule(
         "escape",
@@ -151,11 +159,13 @@ CODE_RULES = (
     _rule(
         "template",
         "placeholders of templates: Jinja, Django, Twig, Handlebars, Angular, Vue, Hugo, Ruby, "
-        "JavaScript",
-        '{{x}}  {{{html}}}  {{ x | upper }}  {{< ref "a.md" >}}  ${x}  #{x}  %{x}  {% if x %}',
+        "JavaScript, Mailchimp",
+        '{{x}}  {{{html}}}  {{ x | upper }}  {{< ref "a.md" >}}  ${x}  #{x}  %{x}  {% if x %}  '
+        "*|NAME|*",
         rf"%%{_IDENTIFIER}%%{_END}",
         r"%%|\$?\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
         r"\{\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}\}|\{\#[^{}\#\n]*+\#\}|[@~]\{[^{}\s<>]++\}",
+        r"\*\|[^|\s*][^|\n*]*+\|\*",
     ),
     _rule(
         "field",
@@ -204,7 +214,7 @@ CODE_RULES = (
         r"(?:[-+\#0]*+[0-9.]*+[A-Za-z](?!\w))?",
         rf"%(?:\([^()\s]+\)|[0-9]+\$)(?:[ (]|{_FLAGS})*?{_ANY_WIDTH}"
         rf"(?:[tT][A-Za-z]{_END}|{_SIZE}[diouxXeEfFgGaAcsSpn]{_END}|[A-Za-z@])",
-        rf"%[-+\#0]*+{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@]{_END}",
+        rf"%[-+\#0]*+{_WIDTH}[diouxXeEfFgGcrsaSpn@]{_END}",
         rf"{_NO_AMOUNT}{_DIRECTIVE}(?:(?:[A-Za-z]{{1,4}}|_){_DIRECTIVE})++(?:[A-Za-z]{{1,4}}{_END})?+",
         r"(?<![0-9])%[1-9][0-9]?%(?!\w)",
         rf"{_NO_AMOUNT}%(?:{_FLAGS}{_ANY_WIDTH}|[-+\#0]*+{_GO_INDEX}){_SIZE}?[A-Za-z@]{_END}",
@@ -219,6 +229,7 @@ CODE_RULES = (
         "%hours%  %site-name%  %name  %ds",
         rf"{_NO_AMOUNT}%{_IDENTIFIER}(?:[.:-]\w++)*+%(?!\w)",
         rf"{_NO_AMOUNT}%[A-Za-z][A-Za-z0-9_]*+(?:-[a-z0-9_]++)*+{_END}",
+        since=2,
     ),
     _rule(
         "emoji",
@@ -231,12 +242,14 @@ CODE_RULES = (
         "names after a colon that nothing precedes: Laravel",
         ":attribute  :max_size",
         r"(?<![^\s(\"'“„«])(?<![:;,.!?]\s):[a-z][a-z_]{2,}+(?![\w:=])",
+        since=2,
     ),
     _rule(
         "square",
         "references in square brackets",
         "[[x]]  [%key:a::b%]",
         r"\[\[[^\[\]\n]++\]\]|\[%[^\[\]\n]+%\]",
+        since=2,
     ),
     _rule(
         "bbcode",
@@ -252,6 +265,7 @@ CODE_RULES = (
         # [s]he: one letter that continues a word is a tag only if the pair is closed.
         r"\[(?i:[bius])\](?!\p{Ll})",
         r"(?i:\[(?<opened>[A-Za-z][\w-]{0,20})\](?=(?:(?!\[(?P=opened)\])[^\n]){0,500}?\[/(?P=opened)\]))",
+        since=2,
     ),
     _rule(
         "handle",
@@ -259,6 +273,7 @@ CODE_RULES = (
         "@anna  @anna_m  @scope/package  @Override",
         rf"(?<![\w.@/+$%-])@(?![0-9]){_LETTER}++(?:[./-]{_LETTER}++)*+"
         r"(?:@[0-9][\w.-]*+(?<!\.))?+(?!@)",
+        since=2,
     ),
     _rule(
         "hashtag",
@@ -266,6 +281,7 @@ CODE_RULES = (
         "#opensource  #東京  #ff8800",
         r"(?<![\w&/\#])\#(?=[0-9]*+[A-Fa-f])(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})(?!\w)",
         r"(?<![\w&/\#])\#\p{L}\w*+(?:-[0-9]++)*+",
+        since=2,
     ),
     _rule(
         "file",
@@ -284,6 +300,7 @@ CODE_RULES = (
             rf"(?:(?:\.(?:{_LETTER}|[+-])++)*?\.(?i:{_EXTENSIONS})|(?<=[\w+-]{{3}})\.[ch]))"
             rf"(?!{_LETTER}|-|[./]\w)",
         ),
+        since=2,
     ),
     _rule(
         "identifier",
@@ -303,23 +320,28 @@ CODE_RULES = (
             rf"(?<![.@-])[a-z][a-z0-9]++(?:(?:\.[a-z][a-z0-9]++){{2,}}+|(?:\.[a-z][a-z0-9]++)++"
             rf"\.[A-Z][A-Za-z0-9]++){_END}",
         ),
+        since=2,
     ),
     _rule(
         "version",
         "versions, network addresses and points in time",
-        "v1.2.3  2.0.0-rc1  1.4.x  0.9.1  192.168.0.1  2024-05-01T09:30:00Z",
+        "v1.2.3  2.0.0-rc1  1.4.x  0.9.1  192.168.0.1  00:1A:2B:3C:4D:5E  2001:db8::1  "
+        "2024-05-01T09:30:00Z",
         words=(
             rf"[vV][0-9]++(?:\.[0-9]++)++(?:[-+][0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?{_END}",
             rf"(?<!\.)[0-9]++(?:\.[0-9]++)++(?:-?(?:alpha|beta|rc|dev|pre|post|snapshot|SNAPSHOT)"
             rf"[.-]?[0-9]*+|[ab][0-9]++|\.x){_END}",
-            rf"(?<!\.)[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?::[0-9]{{1,5}}|/[0-9]{{1,2}})?"
+            rf"(?<!\.)[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?::[0-9]{{1,5}})?(?:/(?:{_PATH})?)?"
             rf"(?!{_LETTER}|\.[0-9])",
+            rf"[0-9A-Fa-f]{{2}}(?:[:-][0-9A-Fa-f]{{2}}){{5}}{_END}",
+            rf"(?=[a-fA-F:]{{0,39}}+[0-9])(?:[0-9A-Fa-f]{{1,4}}:){{1,7}}(?::[0-9A-Fa-f]{{1,4}}){{1,7}}{_END}",
             # No date has a part 0.
             rf"(?<![.,])(?:0\.[0-9]{{1,3}}\.[0-9]{{1,3}}|[0-9]{{1,3}}\.(?:0\.[0-9]{{1,3}}|"
             rf"[0-9]{{1,3}}\.0))(?!{_LETTER}|[.,][0-9])",
             rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?"
             rf"(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?{_END}",
         ),
+        since=2,
     ),
     _rule(
         "part_number",
@@ -331,22 +353,25 @@ CODE_RULES = (
             rf"[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}{_END}",
             rf"(?=[0-9]*+[a-f]++[0-9]++[a-f]++[0-9])[0-9a-f]{{7,64}}{_END}",
             rf"(?<![&.-])(?=[0-9-]*+[A-Za-z])(?![0-9A-Za-z-]*?[a-z]{{3}}|[0-9]{{1,2}}[Hh][0-9]{{2}}{_END})"
-            # no ranges, such as U17-U21 and 60W-100W
-            rf"(?!(?:[A-Z][0-9]{{1,3}}-[A-Z]?[0-9]{{1,3}}|[0-9]++[A-Za-z]{{1,3}}-[0-9]++[A-Za-z]{{1,3}})"
-            rf"{_END})"
+            # no ranges and plurals, such as U17-U21, 60W-100W and A-320s
+            rf"(?!(?:[A-Z][0-9]{{1,3}}-[A-Z]?[0-9]{{1,3}}|[0-9]++[A-Za-z]{{1,3}}-[0-9]++[A-Za-z]{{1,3}}"
+            rf"|[A-Z]++-?[0-9]++[A-Z]?s){_END})"
             # three digits and two changes, or capitals and three digits that are no price or year
             rf"(?:(?=(?:[A-Za-z-]*+[0-9]){{3}})"
             rf"(?=[A-Za-z]++-?[0-9]++-?[A-Za-z]|[0-9]++-?[A-Z]++-?[0-9]|[A-Za-z]++[0-9]++-[0-9])"
             rf"[0-9A-Za-z]++(?:-[0-9A-Za-z]++)*+"
             rf"|(?!(?:{_CURRENCIES})[0-9]|[A-Z]++-?(?:1[5-9]|20)[0-9]{{2}}{_END})"
-            rf"(?:[A-Z]{{2,}}+-?[0-9]{{3,}}+|[A-Z]-?[0-9]{{4,}}+)){_END}(?!-\w)",
+            rf"(?:[A-Z]{{2,}}+-?[0-9]{{3,}}+|[A-Z]-?[0-9]{{4,}}+)"
+            rf"|[A-Z]{{2,}}+(?:-[0-9]++){{2,}}+(?<=[0-9]{{3}})){_END}(?!-\w)",
         ),
+        since=2,
     ),
     _rule(
         "option",
         "options of commands",
         "--help  --dry-run  --beam=4",
         r"(?<!\S)--[a-z]{3,}+(?!\w|[-=]\w)|(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
+        since=2,
     ),
 )
 
@@ -369,7 +394,24 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
     return regex.compile(rf"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\w.+-])(?:{words or '(?!)'})")
 
 
-# Every text with a match of `code_pattern` has a match of this one, which is faster.
+# Every text with a match of `code_pattern` has a match of this one, which is faster: it reads
+# further only at characters that are rare in prose.
 CODE_HINT = re.compile(
-    rf"[<&`{{$%@:\\\#\[_/{MARK_RANGE}]|--[a-z]|\.\w|(?i:www\.)|\(\)|[a-z][A-Z]|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]"
+    r"""[<`{@\\\[_&$%\#:./()A-Z0-9l|-](?:
+        (?<=[<`{@\\\[_])
+        | (?<=&)[A-Za-z\#]
+        | (?<=\$)[A-Za-z_(]
+        | (?<=%)(?:%|(?!\W?(?:\s|$)))
+        | (?<=\#)[\w\#]
+        | (?<=:)(?:[^\s\d]|(?<=[A-Za-z]:)\d)|(?<=\*\|)
+        | (?<=\.)(?:[^\W\d]\w|(?<=[^\W\d][^\W\d]\.)\w|[0-9]+\.[0-9])
+        | (?<=[0-9]\.)x|(?<=[\w+-][\w+-][\w+-]\.)[ch]|(?<=[wW]\.)\S
+        | (?<=/)(?<!\w/)[\w.+@%$}-]
+        | (?<=\()\)
+        | (?<=[a-z][A-Z])
+        | (?<=[A-Za-z][0-9])|(?<=[A-Za-z]-[0-9])|(?<=[0-9])-?[A-Za-z]
+        | (?<=-)(?:-[a-z]|[0-9]{4}-[0-9]{4}-)
+        | (?<=l)ocalhost
+    )""",
+    re.VERBOSE,
 )

@@ -14,6 +14,10 @@ class TextConfig(Config):
     """How text is read.
 
     Attributes:
+        version: Version of the text rules. 1: those without the `CODE_RULES` that are new in
+            version 2; sentences in capitals are read as they are, quotation marks and dashes that
+            are read as ASCII stay so, a character counts as seen if training has seen what the
+            vocabulary makes of it, and words with invisible characters are copied.
         to: Code of the target language; "": the model's default. Required if the model has several
             target languages and no default.
         protect: Regular expressions of further text to copy; a string is a single one.
@@ -29,6 +33,7 @@ class TextConfig(Config):
         glossary: Path of a glossary; "": none.
     """
 
+    version: int = Field(2, ge=1, le=2)
     to: str = ""
     protect: tuple[str, ...] = Field((), strict=False)  # lists, too
     builtin_spans: bool = True
@@ -44,9 +49,9 @@ class TextConfig(Config):
         Raises:
             DataError: An expression is not valid.
         """
-        return SpanFinder(
-            (*first, *self.protect), builtin=self.builtin_spans, unprotect=self.unprotect
-        )
+        later = (rule.name for rule in CODE_RULES if rule.since > self.version)
+        without = (*self.unprotect, *later)
+        return SpanFinder((*first, *self.protect), builtin=self.builtin_spans, unprotect=without)
 
     @field_validator("protect", "unprotect", mode="before")
     @classmethod

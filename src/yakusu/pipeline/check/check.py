@@ -21,6 +21,7 @@ from yakusu.pipeline.check.report import CheckReport, Overlap, SideReport
 from yakusu.pipeline.check.tokens import TokenCounter
 from yakusu.pipeline.check.warnings import warnings_of
 from yakusu.pipeline.selection import other_columns
+from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 
@@ -38,7 +39,7 @@ def check(
 
     Args:
         recipe: Names the corpora of one language pair (`Recipe.directions`), their languages and
-            the filters.
+            the filters. Languages that it does not name are detected, as for training.
         test: The test set.
         progress: Progress reporter.
 
@@ -64,7 +65,8 @@ def check(
     for each in filter(None, (corpus, *held_out.values())):
         for path in each.files:
             refuse_pipe(path)  # other faults are reported when reading
-    languages = CheckedLanguages(recipe)
+    recipe, detected = with_detected_languages(recipe)
+    languages = CheckedLanguages(recipe, detected)
     progress = progress or Silent()
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
     n_pairs, line, total = 0, 0, count_pairs(corpus)  # `line` is that of the last pair
@@ -256,7 +258,7 @@ class _Reading:
             *numbers,
             tokens,
             *self._left_out,
-            self._languages.note(sample),
+            *self._languages.notes(sample),
             "everything else is counted in all pairs",
         )
 

@@ -21,18 +21,20 @@ class CheckedLanguages:
 
     Args:
         recipe: Names the training corpus and the languages.
+        detected: What `with_detected_languages` says about them.
 
     Raises:
         RecipeError: A language is not given as a code, or `filters.check_language` cannot identify
             the languages.
 
     Attributes:
-        identified: The languages; None: they are not given, or py3langid is not installed.
+        identified: The languages; None: they are unknown, or py3langid is not installed.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, detected: str = "") -> None:
         require_codes(recipe.languages)
         self._codes, self._train = recipe.languages, recipe.data.train
+        self._detected = detected
         self.identified = identifiable(self._train, recipe.filters, recipe.languages)
 
     def require_order(self, corpus: Corpus, pairs: Iterable[Pair] | None = None) -> None:
@@ -72,21 +74,24 @@ class CheckedLanguages:
         )
         return src_foreign, tgt_foreign
 
-    def note(self, sample: str) -> str:
-        """Return how the languages were found.
+    def notes(self, sample: str) -> Iterator[str]:
+        """Yield how the languages were found.
 
         Args:
             sample: A description of the pairs in which they were identified.
         """
+        if self._detected:
+            yield self._detected
         if self.identified and self.identified.known():
-            return (
+            yield (
                 f"languages are those of {sample}; a line is foreign only if another language is "
                 "far more probable"
             )
-        return (
-            "languages are not identified: this needs their codes (data.source_language, or file "
-            "names such as train.en) and the extra 'corpora'"
-        )
+        else:
+            yield (
+                "languages are not identified: this needs their codes (data.source_language, or "
+                "file names such as train.en) and the extra 'corpora'"
+            )
 
     def warnings(self) -> Iterator[str]:
         """Yield a sentence for each side that is not checked because its language is unknown."""

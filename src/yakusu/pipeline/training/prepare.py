@@ -32,7 +32,6 @@ from yakusu.data.lines.placeholders import Placeholders
 from yakusu.data.mixing import extra_part, mixed
 from yakusu.data.pairs import Binarised, CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import left_out
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
@@ -221,11 +220,14 @@ class _Preparation:
         if (report := self._report()).kept < report.read / 2:  # may explain an error that follows
             self.progress.say(f"{report.read:,} pairs read; dropped: {report.summary}")
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
-        for warning in left_out(sentences(0), sentences(1), config, n_languages=len(languages)):
-            _log.warning(warning)
         with self.progress.track("learning a vocabulary", "tokens", None):
             return Tokenizer.train(
-                sentences(0), sentences(1), config, seed=self.recipe.seed, languages=languages
+                sentences(0),
+                sentences(1),
+                config,
+                seed=self.recipe.seed,
+                languages=languages,
+                warn=_log.warning,
             )
 
     @property

@@ -170,7 +170,8 @@ class PassageReader:
         self._finder = config.span_finder(RESERVED.pattern)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
-        self._recases, self._cost = config.capitals, cost
+        self._recases, self._cost = config.capitals and config.version > 1, cost
+        self._restores = config.version > 1
         self._glossary = glossary
         # Quotation marks and dashes that training has not seen are read as ASCII.
         unseen = {c: ascii_ for c, ascii_ in _ASCII.items() if not covers(c) and covers(ascii_)}
@@ -258,7 +259,8 @@ class PassageReader:
         segments = tuple(self._segments(known, cased, body, spans, whole=whole))
         unused = (place for place in map(firm_place, count()) if place not in spans)
         marks = tuple(islice(unused, len(tags)))
-        more = *counts, terms, n_hidden, typed if typed != given else ""
+        restored = typed if self._restores and typed != given else ""
+        more = *counts, terms, n_hidden, restored
         return Passage(before, segments, after, spans, given, tuple(tags), marks, *more)
 
     def _covers_marks(self, text: str) -> bool:

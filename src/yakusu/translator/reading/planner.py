@@ -94,11 +94,13 @@ class Planner:
     def _set_text(self, text: TextConfig, glossary: Glossary) -> None:
         self.constraints.check_terms(glossary.terms, text.glossary or "the glossary")
         self.text_config, self.glossary = text, glossary
+        tokenizer = self._tokenizer
+        self._covers = tokenizer.covers if text.version > 1 else tokenizer.covers_normalized
         self._finder = text.span_finder()
         self._reader = PassageReader(
             text,
             language=self._language,
-            covers=self._tokenizer.covers,
+            covers=self._covers,
             fits=self._fits,
             cost=self._cost,
             glossary=glossary,
@@ -211,7 +213,7 @@ class Planner:
             ids = self._cut(number, restore(text, {**passage.spans, **passage.terms}), ids)
         prefix, include = request.prefix, (*self.search.include, *request.include)
         if prefix or include:
-            kept = KeptText(passage, self._finder, self._tokenizer.covers)
+            kept = KeptText(passage, self._finder, self._covers)
             prefix = kept.prefix(prefix)
             include = tuple(phrase for phrase in include if not kept.contains(phrase))
         phrases: list[str | Phrase] = [*include, *_terms(segment)]
@@ -321,7 +323,7 @@ class Planner:
         Frequent tokens come first in a vocabulary. The cost is inf if training has not seen one of
         the characters.
         """
-        if not self._tokenizer.covers(word):
+        if not self._covers(word):
             return math.inf
         *ids, _ = self._tokenizer.src.encode(word)
         if len(ids) < 2:
