@@ -70,9 +70,7 @@ class Content:
                 yield from _text_items(child.text)
             elif isinstance(child, Other):
                 yield Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]
-            elif (
-                child.name in _ENCLOSING and child.inner_end < child.end and _is_translatable(child)
-            ):
+            elif child.name in _ENCLOSING and _is_translatable(child):
                 name = f"tag {child.start}"
                 yield Piece(PieceKind.START, name=name), [self._file.raw(child.start, child.inner)]
                 yield from self._items(child)
