@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.translator.naive import naively_moved
+from tests.translator.naive import Units, naively_moved
 from tests.work import growth
 from yakusu.data.lines.private_use import BREAKS
 from yakusu.data.lines.spans import Span, SpanFinder
@@ -260,9 +260,13 @@ def test_equal_texts_with_equal_links_get_the_tags_at_the_same_words(marked: str
     assert enclosed(made) == enclosed(marked)
 
 
+KINDS = {"words": (True, True), "spans": (True, False), "punctuation": (False, False)}
 PAIRS = st.recursive(
     st.just(()),
-    lambda inner: st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), inner), max_size=4),
+    lambda inner: st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([*KINDS]), inner),
+        max_size=4,
+    ),
     max_leaves=8,
 )
 
@@ -270,11 +274,11 @@ PAIRS = st.recursive(
 def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[TagPair], int]:
     """Pairs with some units before each of them and inside, from a source unit on."""
     pairs = []
-    for n_before, n_inside, inner in tree:
+    for n_before, n_inside, kind, inner in tree:
         first = start + n_before
         own, last = pairs_of(inner, first)
         start = last + n_inside
-        pairs.append(TagPair("<b>", "</b>", first, start, own))
+        pairs.append(TagPair("<b>", "</b>", first, start, own, *KINDS[kind]))
     return pairs, start
 
 
@@ -295,6 +299,7 @@ def continue_on_other_lines(pairs: list[TagPair], n_before: int, n_after: int) -
     st.integers(0, 2),
     st.dictionaries(st.integers(0, 9), st.integers(0, 9)),
     st.sets(st.integers(0, 9), max_size=4),
+    st.sets(st.integers(0, 9), max_size=4),
     st.integers(0, 10),
 )
 def test_pairs_are_where_trying_all_units_puts_them(
@@ -303,12 +308,14 @@ def test_pairs_are_where_trying_all_units_puts_them(
     n_after: int,
     origins: dict[int, int],
     spans: set[int],
+    punctuation: set[int],
     n_units: int,
 ) -> None:
     pairs, _ = pairs_of(tree, 0)
     continue_on_other_lines(pairs, n_before, n_after)
-    moved = Links(origins, spans).moved(pairs, 0, n_units)
-    assert moved == naively_moved(pairs, origins, spans, 0, n_units)
+    punctuation -= spans
+    moved = Links(origins, spans, punctuation=punctuation).moved(pairs, 0, n_units)
+    assert moved == naively_moved(pairs, Units(origins, spans, punctuation), 0, n_units)
 
 
 @pytest.mark.parametrize("step", [1, -1, 0])

@@ -47,7 +47,7 @@ _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
-SpanKind = Literal["whole", "opening", "closing", "break", "term"]
+SpanKind = Literal["whole", "opening", "closing", "break", "term", "word"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Span:
         text: The characters.
         kind: "opening" and "closing": the start and the end of a pair; "break": the end of a line
             or a block, if `with_breaks` has marked it; "term": the span of a word, with the text of
-            its translation.
+            its translation; "word": a word that is copied with the tags inside it.
         partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair, or
             if the other end is on another line.
     """
