@@ -122,7 +122,7 @@ class Copier(Decoder):
         found = []
         for source, target in pairs:
             weights = np.eye(len(target), len(source), dtype=np.float32)
-            found.append([{role: weights[None, None] for role in roles}])
+            found.append([dict.fromkeys(roles, weights[None, None])])
         return found
 
 
