@@ -109,6 +109,12 @@ def test_units(text: str, expected: list[str]) -> None:
         # targets without spaces
         ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),
         ("<b>cats</b> sleep", "猫は眠る", "0-0 0-1 1-2 1-3", "<b>猫は</b>眠る"),
+        # no pair with words is empty if there are words
+        ("<b>a b</b> <i>c</i>", "x y", "0-0 1-1", "<b>x</b> <i>y</i>"),
+        ("<b>a</b> <i>b</i> c", "x y z", "0-0 0-1 0-2", "<b>x y</b> <i>z</i>"),
+        ("<u><b>a</b> <i>b</i></u> c", "x y z", "0-0 2-1 2-2", "<u><b>x</b> <i>y</i></u> z"),
+        ("<u><b>a</b> <i>b</i></u> c", "x y z", "2-0 2-1 0-2", "x <u><i>y</i> <b>z</b></u>"),
+        ("<b>a</b> <i>.</i>", "x y", diagonal(1), "<b>x</b> <i>y</i>"),
         # inside a word
         ("<b>H</b>ello you", "x y", diagonal(2), "<b>x</b> y"),
     ],
@@ -123,6 +129,11 @@ def test_a_span_is_linked_to_itself() -> None:
     assert placed(f"a <b>{P}</b> b {Q}", f"{Q} x {P} y", "") == f"{Q} x <b>{P}</b> y"
 
 
+def test_no_other_pair_encloses_the_span_of_a_pair() -> None:
+    made = placed(f"<b>a a</b> <i>{P}</i> b", f"x {P} y z", "0-0 1-2 0-3")
+    assert made == f"x <i>{P}</i> <b>y z</b>"
+
+
 @pytest.mark.parametrize(
     ("marked", "text", "links", "expected"),
     [
@@ -135,7 +146,7 @@ def test_a_span_is_linked_to_itself() -> None:
         (f"<b>a</b> <b>{R}</b>", f"x{R}y x", "", f"<b>x</b> <b>{R}</b>y x"),
         (f"<b>a</b> <i>b{R}c</i>", f"x y{R}z", "0-1 1-0", f"x <b>y</b><i>{R}z</i>"),
         (f"a <i></i><b>b{R}c</b>", f"x y{R}z", "0-1 1-0", f"x y <i></i><b>{R}z</b>"),
-        (f"<b>a{R}b</b> <i>c</i>", f"x{R}y z", "2-3 3-2", f"<b>x{R}y z</b><i></i>"),
+        (f"<b>a{R}b</b> <i>c</i>", f"x{R}y z", "2-3 3-2", f"<b>x{R}y</b> <i>z</i>"),
         (f"<b>a{R}b</b> c <i>d</i>", f"x{R}y z w", "2-4", f"<b>x{R}y</b> z <i>w</i>"),
         (f"a <b>b{R}<i>c</i>{S}d</b>", f"x y{R}z w{S}v", "", f"x <b>y{R}<i>z</i> w{S}v</b>"),
     ],
