@@ -16,7 +16,7 @@ import html
 import json
 import re
 import string
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +36,7 @@ from yakusu.data.lines.private_use import (
     is_opening,
     number_of,
 )
+from yakusu.data.pieces import SPACE
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.documents.document import DocumentOptions
@@ -77,9 +78,14 @@ tables = Table(
 
 
 class CopyingSearches:
-    """Searches whose only hypothesis is the source."""
+    """Searches whose only hypothesis has the tokens of the source.
 
-    def __init__(self) -> None:
+    Args:
+        order: The positions of source tokens in the order of the hypothesis.
+    """
+
+    def __init__(self, order: Callable[[Sequence[int]], Sequence[int]]) -> None:
+        self._order = order
         self._queries: list[Query] = []
 
     def __enter__(self) -> Self:
@@ -94,21 +100,40 @@ class CopyingSearches:
         self._queries.append(query)
 
     def results(self) -> list[list[Hypothesis]]:
-        """The sentences."""
-        return [[Hypothesis(tuple(query.source[:-1]), -1.0, -1.0)] for query in self._queries]
+        """The hypothesis of each sentence."""
+        sources = [query.source[:-1] for query in self._queries]
+        tokens = (tuple(source[i] for i in self._order(source)) for source in sources)
+        return [[Hypothesis(each, -1.0, -1.0)] for each in tokens]
 
 
 class Copier(Decoder):
-    """A model whose translation is its source; each token attends to itself."""
+    """A model whose translation has the tokens of the source; each attends to itself.
+
+    Args:
+        starts: The tokens that begin words, to put the words in reverse order; (): all words keep
+            their places.
+    """
 
     max_length = LONGEST
     roles: Collection[Role] = ("cross",)
     n_members = 1
 
+    def __init__(self, starts: Collection[int] = ()) -> None:
+        self._starts = starts
+
+    def order(self, source: Sequence[int]) -> list[int]:
+        """The positions of source tokens, without eos, in the order of the translation."""
+        words: list[list[int]] = []
+        for position, token in enumerate(source):
+            if not words or token in self._starts:
+                words.append([])
+            words[-1].append(position)
+        return [position for word in reversed(words) for position in word]
+
     def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> CopyingSearches:
         """Begin searches."""
         del config, rules, batch
-        return CopyingSearches()
+        return CopyingSearches(self.order)
 
     def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """Probability 1 for all tokens."""
@@ -118,25 +143,29 @@ class Copier(Decoder):
     def attentions(
         self, pairs: Sequence[IdPair], roles: Collection[Role]
     ) -> list[list[dict[Role, Floats]]]:
-        """Weights on the diagonal."""
+        """One weight of 1 for each token."""
         found = []
         for source, target in pairs:
-            weights = np.eye(len(target), len(source), dtype=np.float32)
+            order = [*self.order(source[:-1]), len(source) - 1]
+            weights = np.eye(len(source), dtype=np.float32)[order[: len(target)]]
             found.append([dict.fromkeys(roles, weights[None, None])])
         return found
 
 
-def copier(language: str, known: Sequence[str] = ()) -> Translator:
+def copier(language: str, known: Sequence[str] = (), *, reverses: bool = False) -> Translator:
     """A translator whose output is its input.
 
     Args:
         language: Code of the language.
         known: Texts whose characters the vocabulary contains, besides those of other text.
+        reverses: The output has the words of each sentence in reverse order.
     """
     seen = {*"".join(_corpus()), *string.whitespace}
     more = "".join(c for c in sorted({*"".join(known)}) if c not in seen and not is_mark(c))
-    search = SearchConfig(max_repeats=0)
-    return Translator(Copier(), _tokenizer(more), languages=(language, language), search=search)
+    tokenizer, search = _tokenizer(more), SearchConfig(max_repeats=0)
+    pieces = enumerate(tokenizer.target_pieces(range(len(tokenizer.tgt)))) if reverses else ()
+    starts = frozenset(i for i, piece in pieces if piece.startswith(SPACE))
+    return Translator(Copier(starts), tokenizer, languages=(language, language), search=search)
 
 
 @cache
