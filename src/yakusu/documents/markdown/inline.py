@@ -68,7 +68,8 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
     if token.nesting == 0:
         name = f"image {token.attrs['src']}" if token.type == "image" else content[start:end]
         speaks = token.type in _SPEAKING and not is_silent(content[start:end])
-        return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks)
+        is_break = token.type == "template" and breaks(content[start:end])
+        return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks, breaks=is_break)
     name = token.type.removesuffix("_open").removesuffix("_close")
     if token.type == "link_open":
         links.append(f"link {token.attrs['href']}")

@@ -50,8 +50,11 @@ _PAIRED = ("opening", "closing")
 _INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 # Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
-# belong to it.
-_IS_LOOSE = regex.compile(rf"<.*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+", regex.DOTALL)
+# and code belong to it.
+_IS_LOOSE = regex.compile(
+    rf"<(?!(?:code|kbd|samp|var)\b).*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+",
+    regex.DOTALL | regex.IGNORECASE,
+)
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
 _SPACES = regex.compile(r"\s+")
