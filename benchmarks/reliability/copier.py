@@ -7,8 +7,8 @@ text, so that words with unseen characters are copied, and with one that knows a
 
 Files of text are translated line by line, and documents of all formats text by text. For each file,
 the number of texts that changed is printed, and each of them as it was (-) and as it became (+);
-<0>, </0> and <0/> stand for the markup of a document. Without files, the texts in copier.txt are
-translated as lines and in documents.
+<0>, </0> and <0/> stand for the markup of a document. Without files, the texts in
+messages/texts.txt are translated as lines and in documents, and so are the other files there.
 """
 
 import argparse
@@ -16,11 +16,12 @@ import html
 import json
 import re
 import string
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -48,7 +49,8 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
 from yakusu.translator import Translator
 
-TEXTS = Path(__file__).with_suffix(".txt")
+MESSAGES = Path(__file__).parent / "messages"
+TEXTS = MESSAGES / "texts.txt"
 LONGEST = 1024  # tokens of a sentence
 VOCABULARIES = {"other text": False, "the file": True}  # what it is learned from: with the file?
 _PUNCTUATION = string.punctuation + "‘’“”„«»–—…¿¡§©®°·×÷±€£¥¢µ¶†‡•"
@@ -66,7 +68,7 @@ benchmark.option("--texts", type=int, help="without files: only the first texts 
 
 tables = Table(
     (
-        ("Texts of copier.txt as", "{format}"),
+        ("Format", "{format}"),
         ("Vocabulary learned from", "{vocabulary}"),
         ("Texts", "{texts:,.0f}"),
         ("Changed", "{changed:,.0f}"),
@@ -310,27 +312,35 @@ def report(name: str, copied: Copied) -> None:
 
 
 def measure(args: argparse.Namespace) -> None:
-    """Translate the texts of copier.txt, and record the numbers for each format."""
-    totals: dict[tuple[str, str], dict[str, Any]] = {}
-    for language, texts in texts_of(most=args.texts).items():
-        with TemporaryDirectory() as folder:
-            for path in write_documents(Path(folder), texts):
-                for vocabulary, known in VOCABULARIES.items():
-                    copied = copy_file(path, language, known=known)
-                    report(f"{language}, {path.suffix}, {vocabulary}", copied)
-                    start = {"format": path.suffix[1:], "vocabulary": vocabulary}
-                    total = totals.setdefault(
-                        (path.suffix, vocabulary), {**start, "texts": 0, "changed": 0}
-                    )
-                    total["texts"] += copied.n_texts
-                    total["changed"] += len(copied.changed)
-    for total in totals.values():
-        print(total)
-        benchmark.record({"name": f"{total['format']}, {total['vocabulary']}", **total})
+    """Translate the files in the folder messages, and record the numbers for each format."""
+    totals: dict[tuple[str, str], Counter[str]] = {}
+    with TemporaryDirectory() as scratch:
+        for language, path in _samples(Path(scratch), args.texts):
+            for vocabulary, known in VOCABULARIES.items():
+                copied = copy_file(path, language, known=known)
+                report(f"{language}, {path.name}, vocabulary of {vocabulary}", copied)
+                total = totals.setdefault((path.suffix[1:], vocabulary), Counter())
+                total.update(texts=copied.n_texts, changed=len(copied.changed))
+    for (name, vocabulary), total in totals.items():
+        print(f"{name}, vocabulary of {vocabulary}: {total['changed']} of {total['texts']} changed")
+        counts = {"texts": total["texts"], "changed": total["changed"]}
+        found = {"name": f"{name}, {vocabulary}", "format": name, "vocabulary": vocabulary}
+        benchmark.record(found | counts)
+
+
+def _samples(scratch: Path, most: int | None) -> Iterator[tuple[str, Path]]:
+    """The files in the folder messages, and documents with its texts; each with its language."""
+    for language, texts in texts_of(most=most).items():
+        (scratch / language).mkdir()
+        for path in write_documents(scratch / language, texts):
+            yield language, path
+    for path in sorted(MESSAGES.iterdir()):
+        if path != TEXTS:
+            yield "de", path
 
 
 def main(args: argparse.Namespace) -> None:
-    """Translate files, or the texts of copier.txt."""
+    """Translate files, or those in the folder messages."""
     if not args.files:
         measure(args)
     for path in args.files:

@@ -16,7 +16,6 @@ from yakusu.translator.reading.passage import Passage, PassageReader
 from yakusu.translator.writing.output import Output
 from yakusu.translator.writing.placement import units
 
-
 UNSEEN = regex.compile(r"[жё]", regex.IGNORECASE)
 
 
