@@ -2,7 +2,7 @@
 
 import pytest
 
-from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.spans import SpanFinder, breaks
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -65,3 +65,44 @@ def test_comparisons_of_numbers_are_no_tags(text: str) -> None:
 def test_long_text_of_beginnings_of_tags_has_no_tags(part: str) -> None:
     assert kinds(part * 4000) == []
     assert kinds(part * 4000 + " <br>")[-1] == ("<br>", "whole")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Run <code>npm i x</code> now", ["<code>npm i x</code>"]),
+        ("<KBD class='k'>Ctrl</KBD>+<kbd>S</kbd>", ["<KBD class='k'>Ctrl</KBD>", "<kbd>S</kbd>"]),
+        ("<b>Use <code>a < b</code></b>", ["<code>a < b</code>"]),
+        ("<code>one <b>two</b> three</code> four", ["<code>one <b>two</b> three</code>"]),
+    ],
+)
+def test_code_is_one_span_with_its_tags(text: str, code: list[str]) -> None:
+    assert [own for own, kind in kinds(text) if kind == "whole"] == code
+
+
+def test_code_without_an_end_is_a_tag() -> None:
+    assert kinds("<code>one two") == [("<code>", "whole")]
+    assert kinds("<codes>one</codes>") == [("<codes>", "opening"), ("</codes>", "closing")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_break"),
+    [
+        ("{{#if a}}", True),
+        ("{{else}}", True),
+        ("{{/if}}", True),
+        ("{{^list}}", True),
+        ("{{ name }}", False),
+        ("{{elsewhere}}", False),
+        ("{% if a %}", True),
+        ("{%- else -%}", True),
+        ("{% endfor %}", True),
+        ("{% url 'a' %}", False),
+        ("<% if a %>", True),
+        ("<% } else { %>", True),
+        ("<%= a %>", False),
+    ],
+)
+def test_statements_of_templates_divide_a_text(statement: str, is_break: bool) -> None:
+    assert kinds(f"One {statement} two") == [(statement, "whole")]
+    assert breaks(statement) == is_break

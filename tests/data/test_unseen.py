@@ -113,3 +113,24 @@ def test_terms_are_spans_where_training_has_not_seen_them(marked: str) -> None:
     for span in found:
         own = text[span.start : span.end]
         assert span.text == (own.upper() if span.kind == "term" else own)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a Ж<b>у</b>к b", ["Ж<b>у</b>к"]),
+        ("a <b>Жу</b>к b", ["<b>Жу</b>к"]),
+        ("<u><b>Ж</b>у<i>к</i></u>, x", ["<u>", "<b>Ж</b>у<i>к</i>", "</u>"]),
+        ("a <b>Жук</b> b", ["<b>", "Жук", "</b>"]),
+        ("a <b>Жук b</b>", ["<b>", "Жук", "</b>"]),
+        ("Жук <b>и</b> мир", ["Жук <b>и</b> мир"]),
+        ("Жук<i></i> a Ж<i></i>ук", ["Жук", "<i>", "</i>", "Ж<i></i>ук"]),
+        ("<b>a Жу</b>к", ["<b>", "Жу", "</b>", "к"]),  # the pair encloses other words, too
+        ("<b>a Жук </b>мир", ["<b>", "Жук", "</b>", "мир"]),
+        ("<p>Жук</p> <p>мир</p>", ["<p>", "Жук", "</p>", "<p>", "мир", "</p>"]),
+    ],
+)
+def test_an_unseen_word_is_copied_with_the_tags_inside_it(text: str, expected: list[str]) -> None:
+    found = with_unseen(text, SpanFinder().find(text), LATIN)
+    assert [span.text for span in found] == expected
+    assert [text[span.start : span.end] for span in found] == expected

@@ -247,6 +247,16 @@ def test_bookmarks_and_comments_enclose_the_same_words() -> None:
     assert texts(*crossing, run("e")) == ["a <0/>b <1>c <2/>d </1>e"]
 
 
+def test_a_bookmark_around_nothing_is_a_pair_of_marks_around_nothing() -> None:
+    point = '<w:bookmarkStart w:id="1" w:name="x"/><w:bookmarkEnd w:id="1"/>'
+    link = '<w:hyperlink w:anchor="x"></w:hyperlink>'
+    for empty in (point, link):
+        for before, after in (("one ", "two"), ("one", " two"), ("o", "ne two")):
+            assert texts(run(before), empty, run(after)) == [f"{before}<0></0>{after}"]
+            body = p(run(before), empty, run(after))
+            assert body_after(str.upper, body) == p(run(before.upper()), empty, run(after.upper()))
+
+
 def test_the_place_of_the_last_change_splits_no_word() -> None:
     cursor = '<w:bookmarkStart w:id="0" w:name="_GoBack"/><w:bookmarkEnd w:id="0"/>'
     assert texts(run("wo"), cursor, run("rd")) == ["word"]

@@ -1,5 +1,7 @@
 """The model of inline markup that all formats share."""
 
+import re
+
 import pytest
 
 from tests.documents.shared import C0, C1, O0, O1, readable
@@ -50,3 +52,30 @@ def test_a_paragraph_with_more_marks_than_there_are_numbers_has_no_text(make: ty
     mark = [Piece(PieceKind.TEXT, text="a"), Piece(PieceKind.EMPTY, 0, 1, speaks=True)]
     assert make([*mark * (MAX_MARKS - 1), mark[0]]) is not None
     assert make([*mark * MAX_MARKS, mark[0]]) is None
+
+
+@pytest.mark.parametrize("read", [html.read, markdown.read])
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('Open <i class="x"></i> the door', "Open <0></0> the door"),
+        ("Open <i></i>the door", "Open <0></0>the door"),
+        ("Open<i></i> the door", "Open<0></0> the door"),
+        ("Op<i></i>en the door", "Op<0></0>en the door"),
+        ("The door <i></i>, please", "The door <0></0>, please"),
+        ("Open<b><u></u></b> the <i></i><s></s> door", "Open<0></0> the <1></1><2></2> door"),
+        ("The <b><i></i> door</b> is open", "The <0><1></1> door</0> is open"),
+        ("The <i> </i>door", "The <0></0>door"),
+        ("The<i> </i>door", "The<0></0> door"),
+        ("The <i> </i> door", "The <0></0> door"),
+        ("See <a><img></a> and wait", "See <0/> and wait"),
+    ],
+)
+def test_a_pair_that_encloses_nothing_is_a_pair_of_marks_and_the_spaces_around_it_stay(
+    read: type, source: str, text: str
+) -> None:
+    document = read(source.encode(), DocumentOptions())
+    assert [readable(own) for own in document.texts] == [text]
+    parts = re.split("(<[^>]*>)", source)
+    expected = "".join(part if part.startswith("<") else part.upper() for part in parts)
+    assert document.render([document.texts[0].upper()]).decode() == expected

@@ -212,6 +212,23 @@ def test_each_plural_form_is_a_text_and_bars_stay() -> None:
     assert "numbers or markup differ" in document.skipped[0]
 
 
+def test_bars_in_parentheses_and_double_bars_separate_nothing() -> None:
+    assert texts('{"a": "Sure (yes|no)?", "b": "one || two"}') == ["Sure (yes|no)?", "one || two"]
+
+
+def test_positional_placeholders_keep_their_order() -> None:
+    data = b'{"a": "%d files in %s", "b": "%1$d files in %2$s", "c": "100% safe, 50% done"}'
+    document = read(data, OPTIONS)
+    result = document.render(["%s: %d", "%2$s: %1$d", "50% done, 100% safe"])
+    assert json.loads(result) == {
+        "a": "%d files in %s",
+        "b": "%2$s: %1$d",
+        "c": "50% done, 100% safe",
+    }
+    (reason,) = document.skipped
+    assert reason.endswith("has a translation with placeholders in another order: %s, %d")
+
+
 def test_a_message_under_an_unknown_key_is_reported() -> None:
     data = b'{"a": {"message": "Two words",\n"hint": "Three short words", "description": "x"}}'
     (reason,) = read(data, OPTIONS).skipped

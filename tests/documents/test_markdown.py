@@ -555,3 +555,18 @@ def test_a_translation_makes_no_syntax_of_other_tools(words: str) -> None:
 def test_syntax_without_an_end_takes_no_long_time(part: str) -> None:
     source = "{/* */}\n\n" + part * 2000
     assert translated(source, lambda text: text) == source
+
+
+def test_tags_of_blocks_in_mdx_end_sentences_and_lines() -> None:
+    source = (
+        "import A from 'a'\n\n> <div>\n>   <h2>One *two*</h2>\n> <p>three\n> four</p>\n"
+        "> <hr/> five</div>\n"
+    )
+    document = read(source.encode(), DocumentOptions())
+    assert readable_texts(document) == [
+        "One <0>two</0><1 br/><2 br/><3 br/>three four<4 br/><5 br/><6 br/> five"
+    ]
+    expected = source.replace("three\n> four", "three four")
+    for word in ("One", "two", "three", "four", "five"):
+        expected = expected.replace(word, word.upper())
+    assert document.render([document.texts[0].upper()]).decode() == expected

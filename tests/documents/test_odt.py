@@ -138,6 +138,16 @@ def test_a_space_of_great_width_is_a_piece() -> None:
         assert texts(p(f'one<text:s text:c="{width}"/>two')) == ["one<0/>two"]
 
 
+def test_a_point_of_the_text_is_a_pair_of_marks_around_nothing() -> None:
+    for point in (
+        '<text:bookmark text:name="x"/>',
+        '<text:reference-mark text:name="x"/>',
+        '<text:bookmark-start text:name="x"/><text:bookmark-end text:name="x"/>',
+    ):
+        assert texts(p(f"one {point}two")) == ["one <0></0>two"]
+        assert body_after(str.upper, p(f"one{point} two")) == p(f"ONE{point} TWO")
+
+
 def test_bookmarks_and_changes_enclose_the_same_words() -> None:
     for kind, name in (("bookmark", "name"), ("reference-mark", "name"), ("change", "change-id")):
         start, end = (f'<text:{kind}-{side} text:{name}="x"/>' for side in ("start", "end"))

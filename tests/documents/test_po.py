@@ -243,6 +243,21 @@ def test_only_placeholders_with_names_or_numbers_may_be_swapped(
     assert may_be_swapped or "has placeholders in another order (" in document.skipped[0]
 
 
+def test_positional_placeholders_keep_their_order_without_a_flag() -> None:
+    data = HEADER + 'msgid "%d of %s"\nmsgstr ""\n\nmsgid "%1$d of %2$s"\nmsgstr ""\n'
+    document = opened(data)
+    result = document.render(["%s: %d", "%2$s: %1$d"]).decode()
+    assert 'msgstr ""' in result and 'msgstr "%2$s: %1$d"' in result
+    assert "has placeholders in another order (%s, %d)" in document.skipped[0]
+
+
+def test_plural_forms_between_bars_are_texts() -> None:
+    data = HEADER + 'msgid "no rooms | {n} rooms"\nmsgstr ""\n\nmsgid "add|rm X"\nmsgstr ""\n'
+    assert opened(data).texts == ["no rooms", "{n} rooms", "add|rm X"]
+    assert 'msgstr "x | y"' in rendered(data, ["x", "y", "z"])
+    assert 'msgstr ""' in rendered(data, ["x", "y | y", "z"])
+
+
 def test_blank_translations_are_counted() -> None:
     data = HEADER + 'msgid "One"\nmsgstr ""\n'
     document = opened(data)

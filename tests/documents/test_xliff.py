@@ -473,3 +473,30 @@ def test_languages_are_the_same_without_their_regions(model: str, stated: str, s
     else:
         with pytest.raises(DataError, match="the model translates into"):
             read(data, options)
+
+
+@pytest.mark.parametrize("empty_pair", ['<g id="3"></g>', '<g id="3"/>'])
+def test_a_pair_that_encloses_nothing_is_a_pair_of_marks(empty_pair: str) -> None:
+    data = xliff_1(unit(f"You have {empty_pair} three"))
+    (text,) = texts(data)
+    assert text == f"You have {opening(0)}{closing(0)} three"
+    assert f"{TARGET}YOU HAVE {empty_pair} THREE</target>" in rendered(data, [text.upper()])
+
+
+def test_plural_forms_between_bars_are_texts() -> None:
+    data = xliff_1(unit('no rooms | <x id="1"/> rooms') + unit("<g>no rooms | many</g> here"))
+    assert texts(data) == [
+        "no rooms",
+        f"{empty(0)} rooms",
+        f"{opening(0)}no rooms | many{closing(0)} here",
+    ]
+    result = rendered(data, ["keine", f"{empty(0)} Zimmer", texts(data)[2]])
+    assert f'{TARGET}keine | <x id="1"/> Zimmer</target>' in result
+
+
+def test_positional_placeholders_keep_their_order() -> None:
+    document = opened(xliff_1(unit("%d files in %s") + unit("%1$d files in %2$s")))
+    result = document.render(["%s: %d Dateien", "%2$s: %1$d Dateien"]).decode()
+    assert "%s: %d" not in result and "%2$s: %1$d Dateien" in result
+    (reason,) = document.skipped
+    assert reason.endswith("the translation has placeholders in another order: %s, %d")

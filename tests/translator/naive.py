@@ -1,7 +1,8 @@
-"""Placement of pairs of tags by trying all units for every pair, in quadratic time."""
+"""Placement of pairs of tags by trying all units for every pair, in cubic time."""
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import combinations
 
 from yakusu.translator.writing.tag_pairs import TagPair
@@ -9,66 +10,119 @@ from yakusu.translator.writing.tag_pairs import TagPair
 Interval = tuple[int, int]
 
 
-def naively_moved(
-    pairs: Sequence[TagPair], linked: Mapping[int, int], spans: Set[int], low: int, high: int
-) -> list[TagPair]:
+@dataclass(frozen=True)
+class Units:
+    """The units of a translation: their links, and which are spans and punctuation."""
+
+    linked: Mapping[int, int]
+    spans: Set[int]
+    punctuation: Set[int] = frozenset()
+
+    def n_words(self, own: Iterable[int]) -> int:
+        return sum(1 for j in own if j not in self.spans and j not in self.punctuation)
+
+    def weight(self, pair: TagPair, own: Interval, without: Set[int] = frozenset()) -> int:
+        """The units of an interval that are linked to a pair, minus the others."""
+        return sum(1 if j not in without and self.is_of(pair, j) else -1 for j in range(*own))
+
+    def is_of(self, pair: TagPair, j: int) -> bool:
+        return pair.first <= self.linked.get(j, -1) < pair.last
+
+
+def naively_moved(pairs: Sequence[TagPair], units: Units, low: int, high: int) -> list[TagPair]:
     """The pairs around the units of the translation, within low to high - 1, in order."""
     moved: list[TagPair] = []
-    for pair in pairs:
-        taken = [(other.first, other.last) for other in moved]
+    for k, pair in enumerate(pairs):
+        foreign = {
+            j for j in units.spans for own in pairs if own is not pair and units.is_of(own, j)
+        }
+        taken = [(own.first, own.last) for own in moved]
         free = [
             own
             for own in combinations(range(low, high + 1), 2)
-            if all(own[1] <= a or b <= own[0] for a, b in taken)
+            if all(own[1] <= a or b <= own[0] for a, b in taken) and foreign.isdisjoint(range(*own))
         ]
+        unused = {*range(low, high)}.difference(*(range(a, b) for a, b in taken))
+        later = sum(own.least for own in pairs[k + 1 :])
+        most = max(pair.least, units.n_words(unused) - later)
         end = max((b for _, b in taken), default=low)
         if pair.opening and pair.closing:
-            first, last = place(pair, linked, spans, free) or nowhere(pair, linked, end, low, high)
+            found = place(pair, units, free, most)
+            first, last = found or nowhere(pair, units, end, low, high)
         else:
-            first, last = at_edge(pair, linked, spans, end, high)
-        inner = naively_moved(pair.inner, linked, spans, first, last)
-        moved.append(TagPair(pair.opening, pair.closing, first, last, inner))
+            first, last = at_edge(pair, units, foreign, (end, high), most)
+        inner = naively_moved(pair.inner, units, first, last)
+        moved.append(TagPair(pair.opening, pair.closing, first, last, inner, *kind_of(pair)))
     return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
 
-def place(
-    pair: TagPair, linked: Mapping[int, int], spans: Set[int], free: Sequence[Interval]
-) -> Interval | None:
-    """Where a pair with units is put, given the places that are free."""
+def kind_of(pair: TagPair) -> tuple[bool, bool]:
+    return pair.has_words, pair.needs_word
 
-    def distance(own: Interval) -> float:
-        return abs(linked.get(own[0], math.inf) - (pair.first + pair.last - 1) / 2)
+
+def place(pair: TagPair, units: Units, free: Sequence[Interval], most: int) -> Interval | None:
+    """Where a pair is put, given the places that are free and the words that it may have."""
+    best = heaviest(pair, units, free, most)
+    if best and pair.has_words and units.punctuation.issuperset(range(*best)):
+        best = heaviest(pair, units, free, most, units.punctuation)
+    if best:
+        return grown(best, pair, units, free)
+    single = [own for own in free if own[1] - own[0] == 1 and units.n_words(range(*own))]
+    if not single or not most or pair.first == pair.last:
+        return None
+    middle = (pair.first + pair.last - 1) / 2
+    nearest = min(single, key=lambda own: abs(units.linked.get(own[0], math.inf) - middle))
+    return grown(nearest, pair, units, free)
+
+
+def heaviest(
+    pair: TagPair,
+    units: Units,
+    free: Sequence[Interval],
+    most: int,
+    without: Set[int] = frozenset(),
+) -> Interval | None:
+    """The interval with the largest weight, the first and shortest of several."""
 
     def rank(own: Interval) -> tuple[int, int, int]:
-        return weight(pair, linked, own), -own[1], own[0]
+        return units.weight(pair, own, without), -own[1], own[0]
 
-    best = max(free, key=rank, default=None)
-    if best and weight(pair, linked, best) > 0:
-        return best
-    single = [own for own in free if own[1] - own[0] == 1 and own[0] not in spans]
-    return min(single, key=distance) if single and pair.first < pair.last else None
+    best = max((own for own in free if units.n_words(range(*own)) <= most), key=rank, default=None)
+    return best if best and rank(best)[0] > 0 else None
 
 
-def at_edge(
-    pair: TagPair, linked: Mapping[int, int], spans: Set[int], low: int, high: int
-) -> Interval:
+def grown(own: Interval, pair: TagPair, units: Units, free: Sequence[Interval]) -> Interval:
+    """The shortest place around an interval with the words that a pair needs."""
+    around = [each for each in free if each[0] <= own[0] and own[1] <= each[1]]
+    n_words = {each: units.n_words(range(*each)) for each in around}
+    needed = min(pair.least, max(n_words.values()))
+    enough = [each for each in around if n_words[each] >= needed]
+    return min(enough, key=lambda each: (each[1] - each[0], -each[0]))
+
+
+def at_edge(pair: TagPair, units: Units, foreign: Set[int], place: Interval, most: int) -> Interval:
     """Where a pair is put that begins on an earlier line or ends on a later one."""
+    low, high = place
     if not pair.opening and not pair.closing:
         return low, high
-    free = [(j, high) if pair.opening else (low, j) for j in range(low, high + 1)]
-    nothing, *others = sorted(free, key=lambda own: own[1] - own[0])
-    best = max(others, key=lambda own: weight(pair, linked, own), default=nothing)
-    unlinked = weight(pair, linked, best) < 0
-    return nothing if pair.first == pair.last or (unlinked and best[0] in spans) else best
+    every = [(j, high) if pair.opening else (low, j) for j in range(low, high + 1)]
+    nothing, *others = sorted(every, key=lambda own: own[1] - own[0])
+    free = [own for own in others if foreign.isdisjoint(range(*own))]
+    needed = min(pair.least, max((units.n_words(range(*own)) for own in free), default=0))
+    ignored = units.punctuation if pair.has_words else set[int]()
+    allowed = [
+        own
+        for own in free
+        if needed <= units.n_words(range(*own)) <= most and not ignored.issuperset(range(*own))
+    ]
+    best = max(allowed, key=lambda own: units.weight(pair, own), default=nothing)
+    first = best[1] - 1 if pair.opening else best[0]
+    unlinked = units.weight(pair, best) < 0
+    return nothing if pair.first == pair.last or (unlinked and first in units.spans) else best
 
 
-def weight(pair: TagPair, linked: Mapping[int, int], own: Interval) -> int:
-    """The units of an interval that are linked to a pair, minus the others."""
-    return sum(1 if pair.first <= linked.get(j, -1) < pair.last else -1 for j in range(*own))
-
-
-def nowhere(pair: TagPair, linked: Mapping[int, int], end: int, low: int, high: int) -> Interval:
+def nowhere(pair: TagPair, units: Units, end: int, low: int, high: int) -> Interval:
     """Where a pair is put around nothing, after the pairs that end at `end` or before."""
-    before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
+    before = [j for j in range(low, high) if units.linked.get(j, pair.first) < pair.first]
     at = max(end, *(j + 1 for j in before), low)
     return at, at

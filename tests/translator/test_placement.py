@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.translator.naive import naively_moved
+from tests.translator.naive import Units, naively_moved
 from tests.work import growth
 from yakusu.data.lines.private_use import BREAKS
 from yakusu.data.lines.spans import Span, SpanFinder
@@ -109,6 +109,12 @@ def test_units(text: str, expected: list[str]) -> None:
         # targets without spaces
         ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),
         ("<b>cats</b> sleep", "猫は眠る", "0-0 0-1 1-2 1-3", "<b>猫は</b>眠る"),
+        # no pair with words is empty if there are words
+        ("<b>a b</b> <i>c</i>", "x y", "0-0 1-1", "<b>x</b> <i>y</i>"),
+        ("<b>a</b> <i>b</i> c", "x y z", "0-0 0-1 0-2", "<b>x y</b> <i>z</i>"),
+        ("<u><b>a</b> <i>b</i></u> c", "x y z", "0-0 2-1 2-2", "<u><b>x</b> <i>y</i></u> z"),
+        ("<u><b>a</b> <i>b</i></u> c", "x y z", "2-0 2-1 0-2", "x <u><i>y</i> <b>z</b></u>"),
+        ("<b>a</b> <i>.</i>", "x y", diagonal(1), "<b>x</b> <i>y</i>"),
         # inside a word
         ("<b>H</b>ello you", "x y", diagonal(2), "<b>x</b> y"),
     ],
@@ -123,6 +129,11 @@ def test_a_span_is_linked_to_itself() -> None:
     assert placed(f"a <b>{P}</b> b {Q}", f"{Q} x {P} y", "") == f"{Q} x <b>{P}</b> y"
 
 
+def test_no_other_pair_encloses_the_span_of_a_pair() -> None:
+    made = placed(f"<b>a a</b> <i>{P}</i> b", f"x {P} y z", "0-0 1-2 0-3")
+    assert made == f"x <i>{P}</i> <b>y z</b>"
+
+
 @pytest.mark.parametrize(
     ("marked", "text", "links", "expected"),
     [
@@ -135,7 +146,7 @@ def test_a_span_is_linked_to_itself() -> None:
         (f"<b>a</b> <b>{R}</b>", f"x{R}y x", "", f"<b>x</b> <b>{R}</b>y x"),
         (f"<b>a</b> <i>b{R}c</i>", f"x y{R}z", "0-1 1-0", f"x <b>y</b><i>{R}z</i>"),
         (f"a <i></i><b>b{R}c</b>", f"x y{R}z", "0-1 1-0", f"x y <i></i><b>{R}z</b>"),
-        (f"<b>a{R}b</b> <i>c</i>", f"x{R}y z", "2-3 3-2", f"<b>x{R}y z</b><i></i>"),
+        (f"<b>a{R}b</b> <i>c</i>", f"x{R}y z", "2-3 3-2", f"<b>x{R}y</b> <i>z</i>"),
         (f"<b>a{R}b</b> c <i>d</i>", f"x{R}y z w", "2-4", f"<b>x{R}y</b> z <i>w</i>"),
         (f"a <b>b{R}<i>c</i>{S}d</b>", f"x y{R}z w{S}v", "", f"x <b>y{R}<i>z</i> w{S}v</b>"),
     ],
@@ -260,9 +271,13 @@ def test_equal_texts_with_equal_links_get_the_tags_at_the_same_words(marked: str
     assert enclosed(made) == enclosed(marked)
 
 
+KINDS = {"words": (True, True), "spans": (True, False), "punctuation": (False, False)}
 PAIRS = st.recursive(
     st.just(()),
-    lambda inner: st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), inner), max_size=4),
+    lambda inner: st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([*KINDS]), inner),
+        max_size=4,
+    ),
     max_leaves=8,
 )
 
@@ -270,11 +285,11 @@ PAIRS = st.recursive(
 def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[TagPair], int]:
     """Pairs with some units before each of them and inside, from a source unit on."""
     pairs = []
-    for n_before, n_inside, inner in tree:
+    for n_before, n_inside, kind, inner in tree:
         first = start + n_before
         own, last = pairs_of(inner, first)
         start = last + n_inside
-        pairs.append(TagPair("<b>", "</b>", first, start, own))
+        pairs.append(TagPair("<b>", "</b>", first, start, own, *KINDS[kind]))
     return pairs, start
 
 
@@ -295,6 +310,7 @@ def continue_on_other_lines(pairs: list[TagPair], n_before: int, n_after: int) -
     st.integers(0, 2),
     st.dictionaries(st.integers(0, 9), st.integers(0, 9)),
     st.sets(st.integers(0, 9), max_size=4),
+    st.sets(st.integers(0, 9), max_size=4),
     st.integers(0, 10),
 )
 def test_pairs_are_where_trying_all_units_puts_them(
@@ -303,12 +319,14 @@ def test_pairs_are_where_trying_all_units_puts_them(
     n_after: int,
     origins: dict[int, int],
     spans: set[int],
+    punctuation: set[int],
     n_units: int,
 ) -> None:
     pairs, _ = pairs_of(tree, 0)
     continue_on_other_lines(pairs, n_before, n_after)
-    moved = Links(origins, spans).moved(pairs, 0, n_units)
-    assert moved == naively_moved(pairs, origins, spans, 0, n_units)
+    punctuation -= spans
+    moved = Links(origins, spans, punctuation=punctuation).moved(pairs, 0, n_units)
+    assert moved == naively_moved(pairs, Units(origins, spans, punctuation), 0, n_units)
 
 
 @pytest.mark.parametrize("step", [1, -1, 0])

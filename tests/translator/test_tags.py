@@ -16,9 +16,16 @@ from yakusu.translator.reading.passage import Passage, PassageReader
 from yakusu.translator.writing.output import Output
 from yakusu.translator.writing.placement import units
 
+UNSEEN = regex.compile(r"[жё]", regex.IGNORECASE)
+
 
 def read(text: str) -> list[Passage]:
-    reader = PassageReader(TextConfig(), language="en", covers=lambda _: True, fits=lambda _: True)
+    reader = PassageReader(
+        TextConfig(),
+        language="en",
+        covers=lambda part: not UNSEEN.search(part),
+        fits=lambda _: True,
+    )
     return reader.read(text)
 
 
@@ -70,6 +77,8 @@ def copied(text: str) -> str:
         # spans
         "Call <b>{name}</b>s <i>%s</i>km <b>a{n}b</b>c",
         "One is <b>he</b>re. <i></i> Two<b> is th</b>ere. <i>Three<br>f</i>our",
+        # words that training has not seen
+        "The <b>жу</b>к and <i>an <u>ё</u>ж</i>, <b>жук</b> <s></s> or <b>a ж</b>ук",
         "<b>One\nt</b>wo <i>three\nfour</i>s",
     ],
 )
@@ -138,6 +147,7 @@ SENTENCES = [
     "naïve cafe\u0301 — 10:30, it's 5 % off: {n}km",
     "猫がWindowsを使う（東京）",
     "שלום לך, می‌خواهم ❤️👨‍👩‍👧 ok.",
+    "Жук or ёжик жуёт: жук-1, a {n} ёж.",
 ]
 
 

@@ -7,10 +7,11 @@ A format says what the pieces of a paragraph are, and how text and other pieces 
 steps between are the same for all formats:
 
     matched      each END gets its START; what is left alone is EMPTY
-    merged       a pair without text is one EMPTY piece
+    merged       a pair without text is one EMPTY piece, which is hollow if nothing is in it
     trimmed      both ends lose what is not part of the sentence, and pairs around all of it
     formatted    text in another formatting than most is enclosed in a pair; only `formatted_inline`
-    marked       each pair and each EMPTY piece gets the next number
+    marked       each pair and each EMPTY piece gets the next number; a hollow one is a pair of
+                 marks, which a model does not read: Save<i></i> now -> Save OPEN(0) CLOSE(0) now
     compose      the marks of a translation are pieces again, and pairs are nested
 """
 
@@ -30,6 +31,7 @@ from yakusu.data.lines.private_use import (
     closing,
     empty,
     is_mark,
+    is_opening,
     line_break,
     opening,
 )
@@ -79,6 +81,7 @@ class Piece(NamedTuple):
         speaks: Of an empty piece: it is part of the sentence, such as code. Of an end: it and its
             start must stay in the text.
         breaks: Of an empty piece: it is a line break.
+        hollow: Of an empty piece: it is a pair that encloses nothing, or white space only.
         firm: An end that is not firm does not match a start that is followed by a firm start.
         run: The formatting of a text, or the run that contains a piece.
         parts: The pieces that this piece replaces.
@@ -92,6 +95,7 @@ class Piece(NamedTuple):
     name: str = ""
     speaks: bool = False
     breaks: bool = False
+    hollow: bool = False
     firm: bool = True
     run: Run | None = None
     parts: tuple["Piece", ...] = ()
@@ -132,11 +136,18 @@ class Inline:
         """Yield the pieces of another text with the same marks; a pair ends after those in it."""
         inside: list[int | None] = [None]  # open pairs
         ends: dict[int | None, Piece] = {}  # of pairs that are closed
+        space = ""  # in the hollow piece before
         for part in filter(None, _MARK.split(translation)):
             if not is_mark(part[0]):
-                yield Piece(PieceKind.TEXT, text=part, run=self.runs.get(inside[-1]))
+                text, space = part.removeprefix(space), ""
+                yield Piece(PieceKind.TEXT, text=text, run=self.runs.get(inside[-1]))
                 continue
             piece = self.marks[part]
+            if piece.hollow:
+                if is_opening(part):
+                    space = piece.text
+                    yield piece
+                continue
             if piece.kind is PieceKind.END:
                 ends[piece.pair] = piece
                 while inside[-1] in ends:
@@ -248,7 +259,7 @@ def _merged(pieces: Sequence[Piece], *, flows: bool) -> list[Piece]:
         pieces: The pieces.
         flows: White space alone is not text; a pair around a line break is a line break.
     """
-    ends = {piece.pair: i for i, piece in enumerate(pieces) if piece.kind is PieceKind.END}
+    ends_of = {piece.pair: i for i, piece in enumerate(pieces) if piece.kind is PieceKind.END}
     n_texts = [0]  # before each piece
     for piece in pieces:
         n_texts.append(
@@ -256,10 +267,17 @@ def _merged(pieces: Sequence[Piece], *, flows: bool) -> list[Piece]:
         )
     merged, i = [], 0
     while i < len(pieces):
-        end = ends[pieces[i].pair] + 1 if pieces[i].kind is PieceKind.START else i + 1
-        is_empty = end > i + 1 and n_texts[i] == n_texts[end]
-        merged.append(_together(pieces[i:end], may_break=flows) if is_empty else pieces[i])
-        i = end if is_empty else i + 1
+        end = ends_of[pieces[i].pair] + 1 if pieces[i].kind is PieceKind.START else i + 1
+        if end > i + 1 and n_texts[i] == n_texts[end]:
+            piece = _together(pieces[i:end], may_break=flows)
+            before, after = pieces[i - 1 : i], pieces[end : end + 1]
+            ends = [each.text[-1:] for each in before] + [each.text[:1] for each in after]
+            is_apart = any(map(str.isspace, ends))  # its own white space is not needed
+            merged.append(piece._replace(text="") if is_apart else piece)
+            i = end
+        else:
+            merged.append(pieces[i])
+            i += 1
     return merged
 
 
@@ -274,6 +292,7 @@ def _together(pieces: Sequence[Piece], *, may_break: bool = True) -> Piece:
         " " * is_space,
         speaks=any(piece.speaks for piece in inner),
         breaks=may_break and any(piece.breaks for piece in inner),
+        hollow=all(piece.hollow for piece in inner),
         parts=tuple(pieces),
     )
 
@@ -336,10 +355,15 @@ def marked(pieces: Iterable[Piece]) -> tuple[list[str], dict[str, Piece]]:
             return [], {}
         else:
             alone = line_break if piece.breaks else empty
-            mark = opening(number) if piece.kind is PieceKind.START else alone(number)
+            begins = piece.kind is PieceKind.START or piece.hollow
+            mark = opening(number) if begins else alone(number)
             numbers[piece.pair] = number
             number += 1
         marks[mark] = piece
+        if piece.hollow:
+            end = closing(number - 1)
+            marks[end] = piece
+            mark += end
         shown.append(mark + piece.text)
     return shown, marks
 

@@ -108,8 +108,12 @@ def _rule(
 CODE_RULES = (
     _rule(
         "tag",
-        "tags and comments of HTML, XML and templates",
-        '<b>  </b>  <br/>  <0>  <a href="x">  <!-- note -->  <%= x %>  <<name>>  <@U42>',
+        "tags and comments of HTML, XML and templates, and code between tags",
+        '<b>  </b>  <br/>  <0>  <a href="x">  <!-- note -->  <%= x %>  <<name>>  <@U42>  '
+        "<code>x = 1</code>",
+        # Code with its tags
+        r"<(?<kept>(?i:code|kbd|samp|var|script|style))(?:\s[^<>]{0,200}+)?>"
+        r"(?:[^<]|<(?!/(?P=kept)\s*>)){0,2000}+</(?P=kept)\s*>",
         # Numbered tags, and tags with < or > in an attribute
         r"</?[0-9]{1,3}\s?/?>",
         rf"<[A-Za-z](?:{QUOTED_VALUE}|[^<>]){{0,2000}}+>",

@@ -43,11 +43,18 @@ _BREAKS = re.compile(
 _BREAKS_BBCODE = re.compile(
     r"br|hr|p|center|left|right|fill|justify|indent|ul|ol|li|list|\*|table|tr|td|th|cell|quote|h[1-6]"
 )
+# Statements of templates, which choose or repeat the text after them, and print nothing
+_STATEMENT = regex.compile(
+    r"\{\{~?\s*(?:[#^/]|else\b).*\}\}"
+    r"|\{%[-+~]?\s*(?:if|el(?:se?)?if|else|unless|for|empty|case|when|switch|plural(?:ize)?|end\w*)\b.*%\}"
+    r"|<%[-_]?\s*(?:\}|(?:if|els?if|elsif|else|unless|for|end)\b).*%>",
+    regex.DOTALL,
+)
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
-SpanKind = Literal["whole", "opening", "closing", "break", "term"]
+SpanKind = Literal["whole", "opening", "closing", "break", "term", "word"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class Span:
         text: The characters.
         kind: "opening" and "closing": the start and the end of a pair; "break": the end of a line
             or a block, if `with_breaks` has marked it; "term": the span of a word, with the text of
-            its translation.
+            its translation; "word": a word that is copied with the tags inside it.
         partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair, or
             if the other end is on another line.
     """
@@ -205,8 +212,8 @@ def has_end_of_pair(text: str) -> bool:
 def with_breaks(spans: Iterable[Span], text: str) -> list[Span]:
     """Give what ends a line, a block or a column the kind "break".
 
-    These are tags such as <br> and </p>, the line breaks of documents, the spans \\n, \\r and \\t,
-    and tabs, which are spans only here.
+    These are tags such as <br> and </p>, the line breaks of documents, statements of templates such
+    as {% else %}, the spans \\n, \\r and \\t, and tabs, which are spans only here.
     """
     found, end = list[Span](), 0
     for span in spans:
@@ -225,7 +232,7 @@ def breaks(text: str) -> bool:
     """Whether a span ends a line, a block or a column."""
     if is_mark(text[0]):
         return is_break(text[0])
-    if text in _ESCAPES:
+    if text in _ESCAPES or _STATEMENT.fullmatch(text):
         return True
     for tag, names in ((_TAG.fullmatch(text), _BREAKS), (_BBCODE.fullmatch(text), _BREAKS_BBCODE)):
         if tag:

@@ -1,13 +1,13 @@
 """Characters that training has never seen, which a translation can only copy."""
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import regex
 
-from yakusu.data.lines.spans import Span
+from yakusu.data.lines.spans import Span, breaks
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.lines.words import UNSPACED
 
@@ -17,6 +17,7 @@ _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Contr
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
 _SPACES = regex.compile(r"\s*")
+_PARTS = regex.compile(r"\S+")  # between white space
 
 
 def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:
@@ -52,6 +53,9 @@ def with_unseen(
 ) -> list[Span]:
     """Add the parts of a text that training has not seen to its protected spans, in order.
 
+    Tags inside a word do not divide it: the word is copied with those pairs of tags that enclose a
+    part of it, and replaces them. A pair that encloses other words, too, still does.
+
     Args:
         text: The text.
         known: Its protected spans, in order.
@@ -59,26 +63,105 @@ def with_unseen(
         glossary: Its terms are not copied, even as parts of unseen words: they become spans of kind
             "term", whose text is the translation.
     """
-    ends = [0, *(place for span in known for place in (span.start, span.end)), len(text)]
     spans: list[Span] = []
-    for i, (start, end) in enumerate(pairwise(ends)):
-        if i % 2:
-            spans.append(known[i // 2])
+    start, tags = 0, list[Span]()
+    for span in (*known, Span(len(text), len(text), "")):
+        if span.kind in ("opening", "closing") and not breaks(span.text):
+            tags.append(span)
             continue
-        gap = text[start:end]
-        found = unseen(gap, covers)
-        if found and glossary and (terms := _unseen_terms(gap, found, glossary)):
-            found = with_unseen(gap, terms, covers)
-        spans += [replace(s, start=start + s.start, end=start + s.end) for s in found]
-    return spans
+        spans += [*_Stretch(text, start, span.start, tags).with_unseen(covers, glossary), span]
+        start, tags = span.end, []
+    return spans[:-1]
 
 
-def _unseen_terms(text: str, found: Sequence[Span], glossary: Glossary) -> list[Span]:
-    """The terms that overlap with unseen words of a text."""
-    starts = [span.start for span in found]
-    terms = []
-    for start, end, term in glossary.occurrences(text):
-        at = bisect_right(starts, end - 1) - 1  # the last word that begins before the end
-        if at >= 0 and found[at].end > start:
-            terms.append(Span(start, end, term.target, "term"))
-    return terms
+class _Stretch:
+    """A part of a text between spans, with nothing but tags of pairs in it.
+
+    Args:
+        text: The text.
+        start: Position of its first character.
+        end: Position after its last character.
+        tags: The tags.
+    """
+
+    def __init__(self, text: str, start: int, end: int, tags: Sequence[Span]) -> None:
+        self._text, self._tags = text, tags
+        self._shifts = [start]  # from positions in `_plain` to those in the text, after each tag
+        self._places = list[int]()  # of the tags in `_plain`
+        for tag in tags:
+            self._places.append(tag.start - self._shifts[-1])
+            self._shifts.append(tag.end - self._places[-1])
+        ends = [start, *(place for tag in tags for place in (tag.start, tag.end)), end]
+        self._plain = "".join(text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True))
+        self._partners = _partners(tags)
+
+    def with_unseen(
+        self, covers: Callable[[str], bool], glossary: Glossary | None
+    ) -> Sequence[Span]:
+        """Its tags and the parts that training has not seen, in order."""
+        found = unseen(self._plain, covers)
+        if found and glossary and (terms := self._unseen_terms(found, glossary)):
+            found = with_unseen(self._plain, terms, covers)
+        if not found:
+            return self._tags
+        copied = [own for span in found for own in self._copied(span)]
+        inside = {i for own in copied for i in self._tags_in(own)}
+        tags = [tag for i, tag in enumerate(self._tags) if i not in inside]
+        return sorted([*tags, *copied], key=lambda span: (span.start, span.end))
+
+    def _copied(self, span: Span) -> Iterator[Span]:
+        """A word, or several with white space between them, in the text."""
+        first, last = span.start, span.end
+        inside = self._inside(first, last)
+        start = first + self._shifts[inside.start]
+        end = last + self._shifts[inside.stop]
+        crossing = [i for i in inside if not self._is_within(self._partners[i], first, last)]
+        words = [match.span() for match in _PARTS.finditer(self._plain, first, last)]
+        if not inside:
+            yield replace(span, start=start, end=end)
+        elif not crossing:
+            tags = [self._tags[j] for i in inside for j in (i, self._partners[i])]
+            start = min(start, *(tag.start for tag in tags))
+            end = max(end, *(tag.end for tag in tags))
+            yield Span(start, end, self._text[start:end], "word")
+        else:
+            cuts = sorted({first, *(self._places[i] for i in crossing), last})
+            for a, b in words if len(words) > 1 else pairwise(cuts):
+                yield from self._copied(Span(a, b, self._plain[a:b]))
+
+    def _inside(self, first: int, last: int) -> range:
+        """The tags between two characters from first to last - 1."""
+        return range(bisect_right(self._places, first), bisect_left(self._places, last))
+
+    def _is_within(self, tag: int, first: int, last: int) -> bool:
+        """Whether a tag is in a word, or at one of its ends."""
+        return tag >= 0 and first <= self._places[tag] <= last
+
+    def _tags_in(self, span: Span) -> Iterator[int]:
+        """The tags in a span of the text."""
+        if span.kind == "word":
+            for i, tag in enumerate(self._tags):
+                if span.start <= tag.start < span.end:
+                    yield i
+
+    def _unseen_terms(self, found: Sequence[Span], glossary: Glossary) -> list[Span]:
+        """The terms without tags inside that overlap with unseen words."""
+        starts = [span.start for span in found]
+        terms = []
+        for start, end, term in glossary.occurrences(self._plain):
+            at = bisect_right(starts, end - 1) - 1  # the last word that begins before the end
+            if at >= 0 and found[at].end > start and not self._inside(start, end):
+                terms.append(Span(start, end, term.target, "term"))
+        return terms
+
+
+def _partners(tags: Sequence[Span]) -> list[int]:
+    """The other end of each tag; -1: it is not among them."""
+    partners, waiting = [-1] * len(tags), list[int]()
+    for i, tag in enumerate(tags):
+        if tag.kind == "opening":
+            waiting.append(i)
+        elif waiting:
+            partners[i] = waiting.pop()
+            partners[partners[i]] = i
+    return partners

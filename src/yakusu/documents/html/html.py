@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
+from yakusu.data.lines.spans import breaks
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
 from yakusu.documents.html.tokens import TEMPLATES, Attribute, TokenKind, tokens
@@ -126,8 +127,9 @@ def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
 
 
 def _template(source: str, start: int, end: int) -> Piece:
-    speaks = source.startswith(_SPEAKING_TEMPLATES, start)
-    return Piece(PieceKind.EMPTY, start, end, speaks=speaks)
+    own = source[start:end]
+    speaks = own.startswith(_SPEAKING_TEMPLATES)
+    return Piece(PieceKind.EMPTY, start, end, speaks=speaks, breaks=breaks(own))
 
 
 def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Iterator[Piece]:

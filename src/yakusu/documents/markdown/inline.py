@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from yakusu.data.lines.spans import breaks
 from yakusu.documents.inline import Piece, PieceKind, text_pieces
 from yakusu.documents.markdown.parser import place
 from yakusu.documents.markdown.syntax import is_silent
@@ -16,6 +17,7 @@ _VOID = {"br", "hr", "img", "input", "wbr", "embed", "source", "track", "area", 
 _KEPT = {"code", "kbd", "samp", "var", "script", "style", "svg", "math", "pre", "textarea"}
 _NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 _SPEAKING = {"code_inline", "autolink", "math_inline", "math_inline_double", "template"}
+_SOFT = "softbreak"  # name of a piece
 _TYPES = {"<em": "em", "<strong": "strong", "<del": "s"}  # tags that mean the same as Markdown
 
 
@@ -47,14 +49,14 @@ def pieces(tokens: Sequence["Token"], content: str) -> list[Piece] | None:
         start = at if token.type in ("hardbreak", "softbreak") else start
         found.append(_piece(token, content, (start, end), links))
         at = end
-    return None if content[at:].strip() else list(_keeping(found, content))
+    return None if content[at:].strip() else list(_keeping(_with_lines(found), content))
 
 
 def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) -> Piece:
     """The piece of a token that is not text."""
     start, end = at
     if token.type == "softbreak":
-        return Piece(PieceKind.TEXT, start, end, " ")
+        return Piece(PieceKind.TEXT, start, end, " ", name=_SOFT)
     if token.type == "text_special":
         return Piece(PieceKind.TEXT, start, end, token.content)
     if token.type == "hardbreak":
@@ -66,7 +68,8 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
     if token.nesting == 0:
         name = f"image {token.attrs['src']}" if token.type == "image" else content[start:end]
         speaks = token.type in _SPEAKING and not is_silent(content[start:end])
-        return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks)
+        is_break = token.type == "template" and breaks(content[start:end])
+        return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks, breaks=is_break)
     name = token.type.removesuffix("_open").removesuffix("_close")
     if token.type == "link_open":
         links.append(f"link {token.attrs['href']}")
@@ -80,11 +83,24 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
 def _tag(source: str, start: int, end: int) -> Piece:
     """The piece of a tag, a comment or a declaration."""
     found = _TAG.fullmatch(source)
-    if not found or found["empty"] or found["name"].lower() in _VOID:
-        is_break = re.fullmatch(r"<br[\s/]*>", source, re.IGNORECASE) is not None
+    is_break = breaks(source)  # also the tags of blocks, which are inline in MDX
+    if is_break or not found or found["empty"] or found["name"].lower() in _VOID:
         return Piece(PieceKind.EMPTY, start, end, name=source, breaks=is_break)
     kind = PieceKind.END if found["slash"] else PieceKind.START
     return Piece(kind, start, end, name="<" + found["name"].lower())
+
+
+def _with_lines(found: Sequence[Piece]) -> list[Piece]:
+    """Pieces; an end of a line before or after the tag of a block stays one."""
+    lines = list(found)
+    for i, piece in enumerate(found):
+        if piece.name == _SOFT and any(map(_is_block, (*found[i - 1 : i], *found[i + 1 : i + 2]))):
+            lines[i] = Piece(PieceKind.EMPTY, piece.start, piece.end, name="hardbreak", breaks=True)
+    return lines
+
+
+def _is_block(piece: Piece) -> bool:
+    return piece.breaks and piece.name.startswith("<") and piece.name[1:3].lower() != "br"
 
 
 def _keeping(found: Sequence[Piece], content: str) -> Iterator[Piece]:

@@ -47,6 +47,7 @@ class TextString(Protocol):
     """A string with texts, as `Message` describes them."""
 
     texts: Sequence[str]
+    is_icu: bool
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, or None if they are not valid."""
@@ -269,6 +270,7 @@ class Message:
     Attributes:
         texts: The texts, each without surrounding white space, with its own numbers of marks.
         is_icu: Whether the string has branches; `render` then makes sure that its syntax stays.
+        n_pairs: The number of pairs of marks in the string.
     """
 
     def __init__(self, string: str, code: str | None = None) -> None:
@@ -276,6 +278,7 @@ class Message:
         self._level = _parsed(string, self._code)
         self.texts: Sequence[str] = tuple(self._level.texts())
         self.is_icu = self._level.quoting is not None
+        self.n_pairs = _n_pairs(self._level)
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, one for each text.

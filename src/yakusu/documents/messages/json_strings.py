@@ -16,6 +16,7 @@ from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.icu import render_all
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.layouts import JsonPath, layout_of
+from yakusu.documents.messages.positional import reordered
 from yakusu.errors import DataError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
@@ -88,6 +89,11 @@ class JsonDocument:
         for string, value in zip(self._strings, rendered, strict=True):
             if value is None:
                 reason = "has a translation that is blank, or whose numbers or markup differ"
+                skipped.append(self._reason(string, reason))
+            elif others := reordered(string.value, value):
+                reason = (
+                    f"has a translation with placeholders in another order: {', '.join(others)}"
+                )
                 skipped.append(self._reason(string, reason))
             elif value != string.value:
                 pieces += [self._content[start : string.start], self._style.write(value)]

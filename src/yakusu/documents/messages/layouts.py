@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from yakusu.documents.messages.icu import Message, TextString
-from yakusu.documents.messages.plural_forms import BarForms, has_forms
+from yakusu.documents.messages.icu import TextString
+from yakusu.documents.messages.plural_forms import text_string
 
 JsonPath = tuple[str | int, ...]  # keys and indices from the root to a value
 StringRole = Literal["text", "note", "unknown"]
@@ -46,7 +46,7 @@ class JsonLayout:
 
     def message(self, string: str) -> TextString:
         """The message that a string holds."""
-        return Message(string, self.code)
+        return text_string(string, self.code)
 
     def holds(self, values: Sequence[Any]) -> bool:
         """Whether more than half of the objects in a root are records, with few unknown keys."""
@@ -121,9 +121,8 @@ class _AnyKeys:
         return "text"
 
     def message(self, string: str) -> TextString:
-        """The message that a string holds; forms that bars separate are messages."""
-        message = Message(string, _CODE)
-        return BarForms(string, _CODE) if has_forms(string) and not message.is_icu else message
+        """The message that a string holds."""
+        return text_string(string, _CODE)
 
 
 def layout_of(root: Any) -> JsonLayout | _AnyKeys:

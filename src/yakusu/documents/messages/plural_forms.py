@@ -3,17 +3,19 @@
     no rooms | one room | {count} rooms    ->    no rooms    one room    {count} rooms
     {0} None|[1,19] Some rooms|[20,*] Many rooms
 
-Each form is a message. Bars in braces, brackets and tags, and two bars in a row, separate nothing.
+Each form is a message. Bars in braces, brackets and tags, two bars in a row, and bars without white
+space in parentheses, as in (yes|no), separate nothing.
 """
 
 import re
 from collections.abc import Sequence
 
-from yakusu.documents.messages.icu import Message
+from yakusu.documents.messages.icu import Message, TextString
 
 _BAR = re.compile(
     r"""\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\} | <[^<>]*> | \|\|+ | (?<![\]\w])\[[^\[\]]*\](?!\s)
-    | (?P<bar>(?<!\s)\s*+(?:\|\s*(?:\[[\d*,\s]+\]\s+)?|\A\[[\d*,\s]+\]\s+))""",
+    | \((?:[^()|]|(?<!\s)\|(?!\s))*\)
+    | (?P<bar>(?<!\s)\s*+(?:\|(?!\|)\s*(?:\[[\d*,\s]+\]\s+)?|\A\[[\d*,\s]+\]\s+))""",
     re.VERBOSE,
 )
 
@@ -27,13 +29,17 @@ class BarForms:
 
     Attributes:
         texts: The texts of all forms.
+        n_pairs: The number of pairs of marks in the forms.
     """
+
+    is_icu = False
 
     def __init__(self, string: str, code: str | None = None) -> None:
         parts = _divided(string)
         self._bars = parts[1::2]
         self._forms = [Message(form, code) for form in parts[::2]]
         self.texts: Sequence[str] = tuple(text for form in self._forms for text in form.texts)
+        self.n_pairs = sum(form.n_pairs for form in self._forms)
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, one for each text.
@@ -51,9 +57,23 @@ class BarForms:
         return "".join(written)
 
 
-def has_forms(string: str) -> bool:
-    """Whether bars divide a string of one line."""
-    return "|" in string and "\n" not in string and len(_divided(string)) > 1
+def text_string(string: str, code: str | None = None, *, spaced: bool = False) -> TextString:
+    """The message that a string holds; forms that bars separate are messages.
+
+    Args:
+        string: The string.
+        code: As for `Message`.
+        spaced: Only bars between white space separate forms: strings of programs contain others,
+            as in "add|remove NAME".
+    """
+    message = Message(string, code)
+    bars = _divided(string)[1::2] if "|" in string and "\n" not in string else []
+    apart = all(bar[0].isspace() and bar[-1].isspace() for bar in bars)
+    if message.is_icu or not bars or (spaced and not apart):
+        return message
+    forms = BarForms(string, code)
+    # A pair of marks must not begin in one form and end in another.
+    return forms if forms.n_pairs == message.n_pairs else message
 
 
 def _divided(string: str) -> list[str]:

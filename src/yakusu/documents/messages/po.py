@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from yakusu.data.files.po import Entry
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.languages import check_language
-from yakusu.documents.messages.icu import Message, render_all
+from yakusu.documents.messages.icu import TextString, render_all
 from yakusu.documents.messages.identifiers import is_key
+from yakusu.documents.messages.plural_forms import text_string
 from yakusu.documents.messages.po_file import PoFile
+from yakusu.documents.messages.positional import reordered
 
 _PERCENT = re.compile(
     r"%(?:\d+\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?"
@@ -45,7 +47,7 @@ class _Unit:
     """
 
     entry: Entry
-    sources: Mapping[str, Message]
+    sources: Mapping[str, TextString]
     n_forms: int
     keys: Mapping[int, str]
 
@@ -161,7 +163,8 @@ def _unit(entry: Entry, file: PoFile, retranslate: bool) -> _Unit | None:
         if retranslate or not present:
             one = "msgid_plural" not in entry.strings or (n_forms > 1 and form == singular)
             keys[form] = "msgid" if one else "msgid_plural"
-    sources = {key: Message(entry.strings[key].value) for key in sorted(set(keys.values()))}
+    strings = {key: entry.strings[key].value for key in sorted(set(keys.values()))}
+    sources = {key: text_string(string, spaced=True) for key, string in strings.items()}
     if not any(message.texts for message in sources.values()):
         return None
     return _Unit(entry, sources, n_forms, keys)
@@ -200,6 +203,9 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
                     return (
                         f"the translation of {source!r} has placeholders in another order ({names})"
                     )
+        if others := reordered(source, string):
+            names = ", ".join(others)
+            return f"the translation of {source!r} has placeholders in another order ({names})"
     return ""
 
 

@@ -28,6 +28,7 @@ from yakusu.data.files.xmltree import (
 )
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.languages import check_language
+from yakusu.documents.messages.positional import reordered
 from yakusu.documents.messages.xliff_content import Content
 from yakusu.errors import DataError
 
@@ -95,14 +96,19 @@ class XliffDocument:
         changed = []
         at = 0
         for unit in self._units:
-            new = list(unit.kept)
+            new, reason = list(unit.kept), ""
             for element, content in unit.contents:
                 rendered = content.render(translations[at : at + len(content.texts)])
                 at += len(content.texts)
-                if rendered is not None:
+                if rendered is None:
+                    reason = "the translation is blank or its markup is not that of the source"
+                elif others := reordered(content.raw, rendered):
+                    reason = (
+                        f"the translation has placeholders in another order: {', '.join(others)}"
+                    )
+                else:
                     new.append((element.inner, element.inner_end, rendered))
-            if len(new) < len(unit.kept) + len(unit.contents):
-                reason = "the translation is blank or its markup is not that of the source"
+            if reason:
                 skipped.append(self._reason(unit, reason))
             elif change := self._target(unit, new):
                 edits += change

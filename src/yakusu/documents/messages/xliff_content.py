@@ -15,8 +15,8 @@ from yakusu.data.files.xmltree import (
 )
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
-from yakusu.documents.messages.icu import Message
 from yakusu.documents.messages.identifiers import is_key
+from yakusu.documents.messages.plural_forms import text_string
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
@@ -53,7 +53,7 @@ class Content:
         if element.inherited(XML_SPACE, "default") != "preserve":
             string = _INDENTATION.sub(" ", string)
         self.is_key = is_key(re.sub(MARKS, "", string))
-        self._message = Message("" if self.is_key else string)
+        self._message = text_string("" if self.is_key else string, spaced=True)
         inner = (p for parts in self._parts.values() for p in parts if isinstance(p, Content))
         self.texts: Sequence[str] = (
             *self._message.texts,
@@ -70,9 +70,7 @@ class Content:
                 yield from _text_items(child.text)
             elif isinstance(child, Other):
                 yield Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]
-            elif (
-                child.name in _ENCLOSING and child.inner_end < child.end and _is_translatable(child)
-            ):
+            elif child.name in _ENCLOSING and _is_translatable(child):
                 name = f"tag {child.start}"
                 yield Piece(PieceKind.START, name=name), [self._file.raw(child.start, child.inner)]
                 yield from self._items(child)

@@ -159,7 +159,8 @@ def _container(element: Element, xml: XmlFile) -> Iterator[Piece]:
     pieces = list(_content(body, xml, inner))
     is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
     if is_computed or not any(piece.kind is PieceKind.TEXT for piece in pieces):
-        yield Piece(PieceKind.EMPTY, element.start, element.end)
+        hollow = not (is_computed or pieces)
+        yield Piece(PieceKind.EMPTY, element.start, element.end, hollow=hollow)
         return
     name = str(element.start)
     yield Piece(PieceKind.START, element.start, inner, name=name)

@@ -23,6 +23,7 @@ _STYLE = _NAMES + "style:1.0"
 _PARTS = ("content.xml", "styles.xml")
 _MANIFEST = "META-INF/manifest.xml"
 _CONTAINERS = {"a", "meta"}
+_POINTS = {"bookmark", "reference-mark"}  # enclose nothing, and a reader sees nothing
 _MAX_SPACES = 1000  # longer runs of spaces are not part of a sentence
 _SPACES = re.compile("[ \t\r\n]+")
 _SPACE = "space "  # name of a piece; the number of spaces follows
@@ -155,6 +156,8 @@ def _piece(element: Element, run: Run) -> Piece:
         return piece._replace(name=_SPACE + count)
     if element.name in ("line-break", "tab"):
         return piece._replace(breaks=True)
+    if element.name in _POINTS:
+        return piece._replace(hollow=True)
     if match := re.fullmatch("(.+)-(start|end)", element.name):
         kind = PieceKind.START if match[2] == "start" else PieceKind.END
         name = element.get("name") or element.get("change-id") or element.get("id")

@@ -238,7 +238,7 @@ class PassageReader:
         covers = self._covers_marks if right_to_left(body) else self._covers
         found = with_unseen(cased, protected, covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
-        counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
+        counts = len(of_line), len({*found}.difference(protected)) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:
             return Passage(before + body, (), after, {}, "", (), (), *counts)

@@ -17,8 +17,11 @@ from yakusu.data.lines.spans import Span
 
 PAIRED = ("opening", "closing")  # kinds of the tags of a pair
 # Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
-# belong to it.
-_IS_LOOSE = regex.compile(rf"<.*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+", regex.DOTALL)
+# and code belong to it.
+_IS_LOOSE = regex.compile(
+    rf"<(?!(?:code|kbd|samp|var)\b).*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+",
+    regex.DOTALL | regex.IGNORECASE,
+)
 _SPACES = regex.compile(r"\s+")
 _AFTER_ATTACHED = regex.compile(r"[.,;:!?…\p{Pe}\p{Pf}]+(?:\s|$)|[、。，．！？：；」』）]")
 
@@ -72,7 +75,8 @@ def _place(span: Span, number: int) -> str:
     """The character for a span."""
     if span.kind == "break":
         return break_place(number)
-    return (loose_place if _IS_LOOSE.fullmatch(span.text) else firm_place)(number)
+    is_loose = span.kind != "word" and _IS_LOOSE.fullmatch(span.text)
+    return (loose_place if is_loose else firm_place)(number)
 
 
 def spaces_read(text: str, tags: Sequence[tuple[int, Span]]) -> list[slice]:

@@ -15,6 +15,7 @@ from yakusu.data.lines.spans import has_end_of_pair
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.placement import place_tags, units
+from yakusu.translator.writing.spaces import as_spaced
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,16 @@ def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
 
 
 def as_typed(text: str, passage: Passage) -> str:
-    """Give the quotation marks and dashes of a translation the form that they have in the source.
+    """Give white space, quotation marks and dashes the form that they have in the source.
 
-    This concerns the characters that were read as ASCII, if the translation has as many of them.
+    This concerns white space between unchanged words, and the other characters that were read as
+    ASCII, if the translation has as many of them.
 
     Args:
         text: The translation of a line.
         passage: The line.
     """
+    text = as_spaced(text, passage.given)
     if not passage.typed:
         return text
     for read in "'\"-":

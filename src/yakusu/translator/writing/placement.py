@@ -36,6 +36,7 @@ _ENCLOSING = regex.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
 _APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not ', as {name}'s may become Ps
 _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 _WORD_OR_SYMBOL = regex.compile(r"[^\p{P}\s]")
+_PLAIN = regex.compile(rf"(?!{PLACE.pattern})[^\p{{P}}\s]")
 
 
 def units(text: str) -> list[Extent]:
@@ -217,8 +218,10 @@ def _pairs(
 ) -> list[TagPair]:
     """The outermost pairs of a source, given where each of its units begins and ends."""
     starts = [*(start for start, _ in places), len(source)]
-    is_word = (bool(_WORD_OR_SYMBOL.search(source, *place)) for place in places)
-    n_words = list(accumulate(is_word, initial=0))  # before each unit
+    n_words, n_plain = (
+        list(accumulate((bool(kind.search(source, *place)) for place in places), initial=0))
+        for kind in (_WORD_OR_SYMBOL, _PLAIN)
+    )  # before each unit
     outermost: list[TagPair] = []
     enclosing, opened = [outermost], list[int]()
     for index, (position, tag) in enumerate(tags):
@@ -232,6 +235,7 @@ def _pairs(
             pair, first = enclosing[-1][-1], opened.pop()
             pair.closing, pair.last = tag.text, n_before
             pair.has_words = n_words[pair.first] < n_words[pair.last]
+            pair.needs_word = n_plain[pair.first] < n_plain[pair.last]
             if pair.first == pair.last:
                 gap = places[n_before - 1][1] if n_before else 0, starts[n_before]
                 _make_empty(pair, tags, (first, index), source, gap)

@@ -7,14 +7,17 @@ translation for which
     sum over j from a to b of (1 if link(j) is in E, else -1)
 
 is largest, within the pair that encloses it and apart from other pairs, so that tags stay nested.
+A protected span that a pair encloses in the source is not enclosed by another one beside it. Each
+pair takes so few words that those after it get as many as they need, and as many as the pairs in it
+need, so that no pair with words in the source is empty as long as the translation has enough words.
 Of a pair with a line break inside, the part before the break reaches to the end of its line, and
 the part after it from the start of its line: only the other end is chosen, by the same sum.
 """
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
@@ -32,6 +35,7 @@ class TagPair:
         last: The unit after the last.
         inner: The pairs inside, in order.
         has_words: It encloses more than punctuation in the source.
+        needs_word: It encloses a word in the source that is no protected span.
         spaces: If it encloses nothing: the white space before and after it in the source.
     """
 
@@ -41,7 +45,17 @@ class TagPair:
     last: int
     inner: list["TagPair"] = field(default_factory=list)
     has_words: bool = True
+    needs_word: bool = True
     spaces: tuple[str, str] = ("", "")
+
+    @property
+    def least(self) -> int:
+        """The number of words that it needs in a translation, so that no pair with words is empty.
+
+        The words of pairs inside are its own, too.
+        """
+        own = self.needs_word and self.first < self.last
+        return max(int(own), sum(pair.least for pair in self.inner))
 
 
 class Links:
@@ -63,102 +77,189 @@ class Links:
         outside: Collection[int] = (),
         punctuation: Collection[int] = frozenset(),
     ) -> None:
-        self._origins, self._spans, self._outside = origins, spans, sorted(outside)
-        self._punctuation = punctuation
+        self._origins, self._outside = origins, sorted(outside)
+        self._spans, self._punctuation = sorted(spans), punctuation
         self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
         for j, origin in origins.items():
             self._linked[origin].append(j)
 
     def moved(self, pairs: Sequence[TagPair], low: int, high: int) -> list[TagPair]:
         """The pairs around the units of the translation, within low to high - 1, in order."""
-        outside = self._outside[bisect_left(self._outside, low) : bisect_left(self._outside, high)]
-        apart = outside, self._punctuation
-        free, moved = _Free(self._origins, self._spans, *apart, low, high), list[TagPair]()
+        others = {*self._spans, *self._punctuation}
+        words = [j for j in range(low, high) if j not in others]
+        return self._moved(pairs, low, high, words)
+
+    def _moved(
+        self, pairs: Sequence[TagPair], low: int, high: int, words: Sequence[int]
+    ) -> list[TagPair]:
+        """The pairs in units, of which some are words."""
+        if not pairs:
+            return []
+        units = _Units(
+            low,
+            high,
+            self._origins,
+            _between(words, low, high),
+            _between(self._spans, low, high),
+            self._punctuation,
+            _between(self._outside, low, high),
+            list(self._of_pairs(pairs, low, high)),
+        )
+        free, moved = _Free(units), list[TagPair]()
+        later = sum(pair.least for pair in pairs)
         for pair in pairs:
             own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
-            linked = sorted(chain.from_iterable(own))
-            if pair.opening and pair.closing:
-                first, last = free.best(linked, pair) or free.nearest(pair)
-            else:
-                first, last = free.at_edge(pair, set(linked))
-            free.take(first, last)
-            inner = self.moved(pair.inner, first, last)
+            later -= pair.least
+            first, last = free.put(pair, sorted(chain.from_iterable(own)), later)
+            inner = self._moved(pair.inner, first, last, words)
             moved.append(replace(pair, first=first, last=last, inner=inner))
         return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
+    def _of_pairs(self, pairs: Sequence[TagPair], low: int, high: int) -> Iterator[int]:
+        """The protected spans from low to high - 1 that some pair encloses in the source."""
+        starts = [pair.first for pair in pairs]
+        for j in _between(self._spans, low, high):
+            origin = self._origins.get(j, -1)
+            at = bisect_right(starts, origin) - 1
+            if at >= 0 and origin < pairs[at].last:
+                yield j
 
-class _Free:
-    """Where pairs may still be put: windows of units of the translation, between other pairs.
 
-    Args:
-        origins: The source unit of each unit of the translation that is linked.
-        spans: The units that are protected spans.
-        outside: The units between low and high that no pair encloses, in order.
-        punctuation: The units that are punctuation.
-        low: The first unit.
-        high: The unit after the last.
+def _between(units: Sequence[int], low: int, high: int) -> Sequence[int]:
+    """Those of some units, in order, that are from low to high - 1."""
+    return units[bisect_left(units, low) : bisect_left(units, high)]
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The units from `low` to `high` - 1 of a translation.
+
+    Attributes:
+        low: The first.
+        high: The one after the last.
+        origins: The source unit of each that is linked.
+        words: Those that are neither protected spans nor punctuation, in order.
+        spans: Those that are protected spans, in order.
+        punctuation: Those that are punctuation, and others outside.
+        outside: Those that no pair encloses, in order.
+        of_pairs: The spans that some pair encloses in the source, in order.
     """
 
-    def __init__(
-        self,
-        origins: Mapping[int, int],
-        spans: Collection[int],
-        outside: Sequence[int],
-        punctuation: Collection[int],
-        low: int,
-        high: int,
-    ) -> None:
-        self._origins, self._spans, self._low, self._high = origins, spans, low, high
-        self._outside, self._punctuation = outside, punctuation
-        starts, ends = [low, *(unit + 1 for unit in outside)], [*outside, high]
-        windows = zip(starts, ends, strict=True)
-        self._windows = [(start, end) for start, end in windows if start < end]
-        self._end = low  # of all pairs up to now
+    low: int
+    high: int
+    origins: Mapping[int, int]
+    words: Sequence[int]
+    spans: Sequence[int]
+    punctuation: Collection[int]
+    outside: Sequence[int]
+    of_pairs: Sequence[int]
 
-    def take(self, first: int, last: int) -> None:
-        """Put a pair around the units first to last - 1 of a window."""
+    def n_words(self, first: int, last: int) -> int:
+        """The number of words from first to last - 1."""
+        return bisect_left(self.words, last) - bisect_left(self.words, first)
+
+    def foreign(self, pair: TagPair) -> list[int]:
+        """The spans that other pairs enclose in the source."""
+        own = range(pair.first, pair.last)
+        return [j for j in self.of_pairs if self.origins[j] not in own]
+
+
+class _Free:
+    """Where pairs may still be put: windows of units of the translation, between other pairs."""
+
+    def __init__(self, units: _Units) -> None:
+        self._units = units
+        starts = [units.low, *(unit + 1 for unit in units.outside)]
+        windows = zip(starts, [*units.outside, units.high], strict=True)
+        self._windows = [(start, end) for start, end in windows if start < end]
+        self._n_words = sum(units.n_words(*window) for window in self._windows)
+        self._end = units.low  # of all pairs up to now
+
+    def put(self, pair: TagPair, linked: Sequence[int], later: int) -> tuple[int, int]:
+        """Put a pair around units of a window.
+
+        Args:
+            pair: The pair.
+            linked: The units that are linked to it, in order.
+            later: The number of words that the pairs after it need.
+
+        Returns:
+            The first unit and the one after the last.
+        """
+        most = max(pair.least, self._n_words - later)
+        if pair.opening and pair.closing:
+            best = self._best(linked, pair, most) or self._nearest(pair, most)
+        else:
+            best = self._at_edge(pair, set(linked), most)
+        self._take(*best)
+        return best
+
+    def _take(self, first: int, last: int) -> None:
         self._end = max(self._end, last)
         at = self._window_at(first)
         low, high = self._windows[at] if at >= 0 else (first, first)
         if low < high and last <= high:
             sides = (low, first), (last, high)
             self._windows[at : at + 1] = [side for side in sides if side[0] < side[1]]
+            self._n_words -= self._units.n_words(first, last)
 
-    def best(self, linked: Sequence[int], pair: TagPair) -> tuple[int, int] | None:
-        """The units of a window with the largest weight.
+    def _best(self, linked: Sequence[int], pair: TagPair, most: int) -> tuple[int, int] | None:
+        """The units of a window with the largest weight; None: no weight is positive.
 
         If they are punctuation, but the pair has words in the source, links to punctuation do not
         count.
-
-        Args:
-            linked: The units that are linked to the pair, in order.
-            pair: The pair.
-
-        Returns:
-            The first unit and the one after the last; None: no weight is positive.
         """
-        best = self._heaviest(linked)
-        if best and pair.has_words and all(j in self._punctuation for j in range(*best)):
-            return self._heaviest([j for j in linked if j not in self._punctuation])
-        return best
+        punctuation = self._units.punctuation
+        best = self._heaviest(linked, most)
+        if best and pair.has_words and all(j in punctuation for j in range(*best)):
+            best = self._heaviest([j for j in linked if j not in punctuation], most)
+        return best and self._grown(best, pair)
 
-    def _heaviest(self, linked: Sequence[int]) -> tuple[int, int] | None:
-        """The units of a window with the largest weight, if it is positive (Kadane's algorithm)."""
-        best, most = None, 0
-        start, previous, window, weight = 0, 0, -1, 0
+    def _heaviest(self, linked: Sequence[int], most: int) -> tuple[int, int] | None:
+        """The units with the largest weight, if it is positive, with at most `most` words.
+
+        Of several, the first and shortest. They are in one window, and enclose no span of another
+        pair: such a span is not linked to this one.
+        """
+        best, weight, n_linked, previous, window = None, 0, 0, 0, -1
+        starts = deque[tuple[int, int]]()  # units, and the weight of all units before each
         for j in linked:
             if not self._is_free(j):
                 continue
             at = self._window_at(j)
-            weight -= j - previous - 1
-            if at != window or weight <= 0:
-                start, weight = j, 0
-            previous, window, weight = j, at, weight + 1
-            if weight > most:
-                best, most = (start, j + 1), weight
+            if at != window or _between(self._units.of_pairs, previous + 1, j):
+                starts.clear()
+            before = 2 * n_linked - j
+            while starts and starts[-1][1] >= before:
+                starts.pop()
+            starts.append((j, before))
+            n_linked, previous, window = n_linked + 1, j, at
+            while starts and self._units.n_words(starts[0][0], j + 1) > most:
+                starts.popleft()
+            if starts and 2 * n_linked - j - 1 - starts[0][1] > weight:
+                best, weight = (starts[0][0], j + 1), 2 * n_linked - j - 1 - starts[0][1]
         return best
 
-    def at_edge(self, pair: TagPair, linked: Collection[int]) -> tuple[int, int]:
+    def _grown(self, own: tuple[int, int], pair: TagPair) -> tuple[int, int]:
+        """The shortest extension with as many words as a pair needs, if its window has them."""
+        words, (first, last) = self._units.words, own
+        n_lacking = pair.least - self._units.n_words(first, last)
+        if n_lacking <= 0:
+            return own
+        low, high = self._windows[self._window_at(first)]
+        foreign = self._units.foreign(pair)
+        low = max([low, *(j + 1 for j in foreign if j < first)])
+        high = min([high, *(j for j in foreign if j >= last)])
+        starts = [first, *reversed(_between(words, low, first))]  # with 0, 1, 2 ... more words
+        ends = [last, *(j + 1 for j in _between(words, last, high))]
+        n_lacking = min(n_lacking, len(starts) + len(ends) - 2)
+        extents = (
+            (starts[n], ends[n_lacking - n])
+            for n in range(max(0, n_lacking - len(ends) + 1), min(n_lacking, len(starts) - 1) + 1)
+        )
+        return min(extents, key=lambda extent: extent[1] - extent[0])
+
+    def _at_edge(self, pair: TagPair, linked: Collection[int], most: int) -> tuple[int, int]:
         """Where to put a pair that begins on an earlier line or ends on a later one.
 
         No other pair is put between it and that end of the line. It gets at least one word, unless
@@ -168,35 +269,41 @@ class _Free:
         Args:
             pair: The first of its line if it begins on an earlier one, otherwise the last.
             linked: The units that are linked to it.
+            most: The number of words that it may have.
         """
-        low, high = self._end, self._high
+        low, high = self._end, self._units.high
         if not pair.opening and not pair.closing:
             return low, high
+        apart = sorted([*self._units.outside, *self._units.foreign(pair)])
         if pair.opening:
-            low = max(low, self._outside[-1] + 1) if self._outside else low
+            low = max([low, *(j + 1 for j in apart[-1:])])
         else:
-            high = min([high, *self._outside[:1]])
+            high = min([high, *apart[:1]])
         units = range(high - 1, low - 1, -1) if pair.opening else range(low, high)
-        weights = accumulate(1 if j in linked else -1 for j in units)
-        least = next((n for n, j in enumerate(units) if self._is_word(j, pair)), len(units))
-        n, weight = max([*enumerate(weights, 1)][least:], key=itemgetter(1), default=(0, 0))
-        if pair.first == pair.last or (weight < 0 and units[0] in self._spans):
+        words = {*self._units.words}
+        n_words = list(accumulate((int(j in words) for j in units), initial=0))
+        needed = min(pair.least, n_words[-1])
+        least = 1 + next((n for n, j in enumerate(units) if self._is_word(j, pair)), len(units))
+        weights = enumerate(accumulate(1 if j in linked else -1 for j in units), 1)
+        allowed = (own for own in weights if own[0] >= least and needed <= n_words[own[0]] <= most)
+        n, weight = max(allowed, key=itemgetter(1), default=(0, 0))
+        if pair.first == pair.last or (weight < 0 and units[0] in self._units.spans):
             n = 0
         return (high - n, high) if pair.opening else (low, low + n)
 
-    def nearest(self, pair: TagPair) -> tuple[int, int]:
+    def _nearest(self, pair: TagPair, most: int) -> tuple[int, int]:
         """Where to put a pair to which no free unit is linked.
 
         It is put around the free word with the nearest link. If it encloses nothing in the source,
-        or no word is free, it is put, empty, after the units that are linked to those before it and
-        after the pairs before it.
+        or may have no word, or no word is free, it is put, empty, after the units that are linked
+        to those before it and after the pairs before it.
         """
         nearest = self._closest((pair.first + pair.last - 1) / 2)
-        if pair.first < pair.last and nearest is not None:
-            return nearest, nearest + 1
+        if pair.first < pair.last and most and nearest is not None:
+            return self._grown((nearest, nearest + 1), pair)
         keys, last = self._last_of
         at = bisect_left(keys, pair.first)
-        place = max(self._end, last[at - 1] + 1 if at else self._low)
+        place = max(self._end, last[at - 1] + 1 if at else self._units.low)
         return place, place
 
     def _closest(self, middle: float) -> int | None:
@@ -209,10 +316,8 @@ class _Free:
             del self._near[at]
         found = [self._units_of[origin][-1] for origin in self._near[max(0, at - 1) : at + 1]]
         if not found:
-            units = (j for window in self._windows for j in range(*window))
-            apart = self._spans, self._punctuation
-            return next((j for j in units if not any(j in own for own in apart)), None)
-        return min(found, key=lambda j: (abs(self._origins[j] - middle), j))
+            return next(filter(self._is_free, self._units.words), None)
+        return min(found, key=lambda j: (abs(self._units.origins[j] - middle), j))
 
     def _free_of(self, origin: int) -> list[int]:
         """The units that are linked to a source unit, the last first; the first of them is free."""
@@ -225,9 +330,9 @@ class _Free:
     def _units_of(self) -> dict[int, list[int]]:
         """The words that are linked to each source unit, the last first."""
         found = defaultdict[int, list[int]](list)
-        for j in range(self._high - 1, self._low - 1, -1):
-            if j in self._origins and j not in self._spans and j not in self._punctuation:
-                found[self._origins[j]].append(j)
+        for j in reversed(self._units.words):
+            if j in self._units.origins:
+                found[self._units.origins[j]].append(j)
         return found
 
     @cached_property
@@ -238,12 +343,12 @@ class _Free:
     @cached_property
     def _last_of(self) -> tuple[list[int], list[int]]:
         """The linked source units, and for each the last unit with a link up to it."""
-        own = range(self._low, self._high)
-        found = sorted((self._origins[j], j) for j in own if j in self._origins)
+        own, origins = range(self._units.low, self._units.high), self._units.origins
+        found = sorted((origins[j], j) for j in own if j in origins)
         return [origin for origin, _ in found], list(accumulate((j for _, j in found), max))
 
     def _is_word(self, unit: int, pair: TagPair) -> bool:
-        return not (pair.has_words and unit in self._punctuation)
+        return not (pair.has_words and unit in self._units.punctuation)
 
     def _is_free(self, unit: int) -> bool:
         at = self._window_at(unit)

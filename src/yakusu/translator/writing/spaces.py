@@ -1,0 +1,32 @@
+"""White space that a model reads as a space, such as no-break spaces and several spaces."""
+
+from collections import Counter, defaultdict, deque
+
+import regex
+
+_UNUSUAL = regex.compile(r"[^\S ]|\s{2}")
+_GAP = regex.compile(r"(?P<left>\b\w++|[^\w\s])(?P<space>\s+)(?=(?P<right>\w++|[^\w\s]))")
+
+
+def as_spaced(text: str, source: str) -> str:
+    """Give white space the form that it has in the source, between words that are the same there.
+
+    In 5<U+00A0>km, a translation keeps the no-break space, if it has 5 km as often as the source.
+
+    Args:
+        text: A translation.
+        source: Its source.
+    """
+    if not _UNUSUAL.search(source):
+        return text
+    spaces = defaultdict[tuple[str, str], deque[str]](deque)
+    for gap in _GAP.finditer(source):
+        spaces[gap["left"], gap["right"]].append(gap["space"])
+    counts = Counter((gap["left"], gap["right"]) for gap in _GAP.finditer(text))
+    known = {words for words, own in spaces.items() if len(own) == counts[words]}
+
+    def spaced(gap: "regex.Match[str]") -> str:
+        words = gap["left"], gap["right"]
+        return gap["left"] + (spaces[words].popleft() if words in known else gap["space"])
+
+    return str(_GAP.sub(spaced, text))
