@@ -21,8 +21,8 @@ from benchmarks.records import Record
 from benchmarks.runs import Remarks, curve, slug
 from benchmarks.tables import NONE, FilledTable, fill, times
 from yakusu.data.files.text import read_lines
-from yakusu.pipeline.demo.demo import Digits
 from yakusu.pipeline.demo.phrasebook import phrasebook
+from yakusu.pipeline.digits import Digits
 
 FIRST_SEED = 11  # of the other phrasebooks
 

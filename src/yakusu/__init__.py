@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.import_model import import_model
     from yakusu.pipeline.receipts.receipt import verify
     from yakusu.pipeline.receipts.relabel import card
+    from yakusu.pipeline.robustness import evaluate_robustness
     from yakusu.pipeline.score import score
     from yakusu.pipeline.synthetic.backtranslate import BacktranslateConfig, backtranslate
     from yakusu.pipeline.synthetic.distil import DistilConfig, distil
@@ -65,6 +66,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
     ),
+    "evaluate_robustness": "pipeline.robustness",
     "export_model": "pipeline.export_model",
     "import_model": "pipeline.import_model",
     "prepare": "pipeline.training.prepare",
@@ -104,6 +106,7 @@ __all__ = [
     "evaluate",
     "evaluate_model",
     "evaluate_parser",
+    "evaluate_robustness",
     "evaluate_trees",
     "export_model",
     "import_model",

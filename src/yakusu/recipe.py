@@ -21,6 +21,7 @@ from yakusu.config import (
     fault_message,
     fault_place,
 )
+from yakusu.data.augmentation import AugmentationConfig
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
 from yakusu.data.corpus import Corpus, parse_columns, with_languages
@@ -45,6 +46,7 @@ class Recipe(Config):
     data: DataConfig = DataConfig()
     filters: FilterConfig = FilterConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
+    augmentation: AugmentationConfig = AugmentationConfig()
     batches: BatchConfig = BatchConfig()
     model: AnyConfig = config_of({})
     training: TrainingConfig = TrainingConfig()
@@ -92,6 +94,15 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _check_emoji(self) -> "Recipe":
+        if self.augmentation.emoji and not self.tokenizer.placeholder_share:
+            raise ValueError(
+                f"augmentation.emoji = {self.augmentation.emoji:g} needs placeholder tokens: set "
+                "tokenizer.placeholder_share, or remove augmentation.emoji"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_coverage(self) -> "Recipe":
         if self.search.coverage and not self.model.attends:
             raise ValueError(
@@ -113,6 +124,8 @@ class Recipe(Config):
                     else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"
                 )
+        if parsing and not self.augmentation.is_off:
+            raise ValueError("trees are not typed in other ways: remove augmentation")
         if parsing and self.data.others:
             raise ValueError("a parser has one corpus of trees: remove data.others")
         if parsing != (self.tokenizer.target == "tokens"):

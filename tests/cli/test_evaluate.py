@@ -1,5 +1,6 @@
 """The verbs `evaluate` and `verify`."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -187,3 +188,55 @@ def test_evaluate_of_trees_refuses_options_of_an_engine_without_a_model(
     trees.write_text("(S (NP (DT the) (NN boat)) (VP (VBZ sails)))\n")
     said = run_yakusu("evaluate", trees, trees, "--engine", "native")
     assert said.error == "--engine has no effect unless SYSTEM is a model folder: omit it"
+
+
+# ---- robustness ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few(work: Path, tmp_path: Path) -> list[str | Path]:
+    """A reference and --src with a few lines."""
+    for name in ("a.en", "a.de"):
+        lines = (work / name).read_text().splitlines()[:4]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return [tmp_path / "a.de", "--src", tmp_path / "a.en"]
+
+
+def test_evaluate_robust_prints_a_row_for_each_way_to_type(
+    run_yakusu: Yakusu, model: Path, few: list[str | Path]
+) -> None:
+    said = run_yakusu("evaluate", model, *few, "--robust")
+    rows = [re.split(r"\s{2,}", line)[0] for line in said.out.splitlines()[1:8]]
+    assert said.code == 0
+    assert rows == [
+        *("plain", "capitals", "title case", "lower case"),
+        *("no final punctuation", "typos", "emoji"),
+    ]
+    plain = run_yakusu("evaluate", model, *few).out.splitlines()[0]
+    assert said.out.splitlines()[1].split()[1] == plain.split()[2]
+
+
+def test_evaluate_prints_json(run_yakusu: Yakusu, model: Path, few: list[str | Path]) -> None:
+    scores = json.loads(run_yakusu("evaluate", few[0], few[0], "--format", "json").out)
+    assert [(score["name"], score["value"]) for score in scores][:2] == [
+        ("BLEU", 100),
+        ("chrF2", 100),
+    ]
+    assert scores[0]["signature"].startswith("nrefs:1|")
+    found = json.loads(run_yakusu("evaluate", model, *few, "--robust", "--format", "json").out)
+    first = found["rows"][0]
+    assert first["name"] == "plain" and first["digits"] == {"n_right": 0, "n_sentences": 0}
+    assert {"bleu", "of_plain", "emoji_kept"} < set(first)
+
+
+def test_evaluate_robust_refuses_what_it_does_not_score(
+    run_yakusu: Yakusu, model: Path, few: list[str | Path]
+) -> None:
+    assert run_yakusu("evaluate", few[0], few[0], "--robust").error == (
+        f"--robust translates sentences, but {few[0]} is not a model folder: give a model folder, "
+        "or omit --robust"
+    )
+    assert run_yakusu("evaluate", model, *few, "--robust", "--paper").error == (
+        "--robust scores one model with BLEU: omit --paper"
+    )
+    assert "add --src FILE" in run_yakusu("evaluate", model, few[0], "--robust").error

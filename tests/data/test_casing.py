@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.lines.casing import capitals, in_capitals, sentence_case
+from yakusu.data.lines.casing import (
+    capitals,
+    in_capitals,
+    lower_case,
+    sentence_case,
+    title_case,
+)
 from yakusu.data.lines.private_use import firm_place
 
 LANGUAGES = st.sampled_from(["", "en", "de", "tr", "az", "el", "nl", "ja", "ru"])
@@ -135,3 +141,29 @@ def test_capitals_have_no_lower_case_and_change_nothing_again(text: str, languag
     once = capitals(text, language)
     assert capitals(once, language) == once
     assert len(once.split()) == len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "don't open the iPhone 3d case", "Don't Open The iPhone 3d Case"),
+        ("en", "A HEADING stays", "A HEADING Stays"),
+        ("fr", "l'île d'Yeu", "L'île d'Yeu"),
+        ("nl", "ijs en ijzer", "IJs En IJzer"),
+        ("tr", "ilk ırmak", "İlk Irmak"),
+        ("de", "ßo", "Sso"),
+        ("ja", "船は東京へ", "船は東京へ"),
+        ("", "", ""),
+    ],
+)
+def test_title_case(language: str, text: str, expected: str) -> None:
+    assert title_case(text, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [("en", "It IS İzmir", "it is izmir"), ("tr", "IĞDIR İl", "ığdır il"), ("el", "ΟΔΟΣ", "οδος")],
+)
+def test_lower_case_has_the_same_length(language: str, text: str, expected: str) -> None:
+    assert lower_case(text, language) == expected
+    assert len(lower_case(text, language)) == len(text)

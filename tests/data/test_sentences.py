@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yakusu.data.lines.private_use import BREAKS, closing, empty, opening
-from yakusu.data.lines.sentences import clauses, continued, join, split
+from yakusu.data.lines.sentences import (
+    clauses,
+    continued,
+    join,
+    split,
+    without_final_punctuation,
+)
 
 # "|" marks the places where a line is divided.
 DIVIDED = [
@@ -282,3 +288,20 @@ def test_a_part_of_a_sentence_does_not_end_in_a_full_stop(
     source: str, text: str, language: str, expected: str
 ) -> None:
     assert continued(text, source, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Is it 3.5 m, e.g. here?!", "Is it 3.5 m, e.g. here"),
+        ("Warte … ", "Warte"),
+        ("Où ?", "Où"),
+        ("行きます。", "行きます"),
+        ("बारिश हो रही है।", "बारिश हो रही है"),
+        ("A heading", "A heading"),
+        ("(Yes.)", "(Yes.)"),
+        ("...", "..."),
+    ],
+)
+def test_the_final_punctuation_of_a_text(text: str, expected: str) -> None:
+    assert without_final_punctuation(text) == expected

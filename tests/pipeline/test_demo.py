@@ -2,7 +2,7 @@
 
 import pytest
 
-from yakusu.pipeline.demo.demo import Digits
+from yakusu.pipeline.digits import Digits
 
 
 @pytest.mark.parametrize(

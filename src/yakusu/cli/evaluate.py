@@ -1,5 +1,8 @@
 """The verbs that check a model: `evaluate` and `verify`."""
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +12,14 @@ import typer
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.engine_options import takes_engine_options
-from yakusu.cli.options import Lowercase, Model
+from yakusu.cli.options import Format, Lowercase, Model
 from yakusu.data.files.text import language_of
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
+    from yakusu.metrics import BootstrapResult, Score
 
 System = Annotated[
     str,
@@ -59,6 +63,15 @@ Language = Annotated[
 Paper = Annotated[
     bool, typer.Option("--paper", help="Add BLEU as in the paper: tokenised, compounds split.")
 ]
+Robust = Annotated[
+    bool,
+    typer.Option(
+        "--robust",
+        help="BLEU of the model for the same sentences in capitals, in title case, in lower case, "
+        "without final punctuation, with typos and with emoji.",
+    ),
+]
+_Format = Annotated[Format, typer.Option(help="text, or json.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -77,20 +90,38 @@ def evaluate_verb(
     tokenize: Tokenize = None,
     language: Language = None,
     paper: Paper = False,
+    robust: Robust = False,
+    format: _Format = Format.TEXT,
     *,
     engine: "EngineConfig",
 ) -> None:
     """Score translations with BLEU, chrF and TER, or trees with labelled F1 as EVALB does.
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
+
+    Example: `yakusu evaluate runs/en-de/model test.de --src test.en --robust`
     """
     if holds_trees(reference) if trees is None else trees:
-        if src or baseline or lowercase or tokenize or language or paper:
+        if src or baseline or lowercase or tokenize or language or paper or robust:
             raise DataError(
                 f"{reference} contains trees, to which these options do not apply: omit the "
                 "options, or add --text if it contains sentences"
             )
-        _evaluate_trees(system, reference, engine)
+        _print(_tree_scores(system, reference, engine), format)
+        return
+    if robust:
+        _refuse_with_robust(system, {"--baseline": baseline, "--paper": paper})
+        table = yakusu.evaluate_robustness(
+            system,
+            _sources(system, src),
+            Path(reference),
+            lowercase=lowercase,
+            tokenize=tokenize,
+            target_language=language,
+            engine=engine,
+            progress=ConsoleProgress(),
+        )
+        print(table if format is Format.TEXT else _as_json(asdict(table)))
         return
     if Path(system).is_dir():
         score = partial(yakusu.evaluate_model, system, _sources(system, src), engine=engine)
@@ -107,7 +138,30 @@ def evaluate_verb(
         paper=paper,
         progress=ConsoleProgress(),
     )
-    print("\n".join(map(str, results)))
+    _print(results, format)
+
+
+def _print(results: "Sequence[Score | BootstrapResult]", format: Format) -> None:
+    """Print scores: a line each, or a list of objects."""
+    if format is Format.TEXT:
+        print("\n".join(map(str, results)))
+    else:
+        print(_as_json([asdict(result) for result in results]))
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _refuse_with_robust(system: str, options: dict[str, str | bool | None]) -> None:
+    """Refuse what --robust does not score."""
+    if not Path(system).is_dir():
+        raise DataError(
+            f"--robust translates sentences, but {system} is not a model folder: give a model "
+            "folder, or omit --robust"
+        )
+    if given := [name for name, value in options.items() if value]:
+        raise DataError(f"--robust scores one model with BLEU: omit {', '.join(given)}")
 
 
 def _refuse_unused(
@@ -130,14 +184,12 @@ def _refuse(options: list[str], *, unless: str) -> None:
         raise DataError(f"{', '.join(options)} {verb} no effect unless {unless}: omit {them}")
 
 
-def _evaluate_trees(system: str, reference: str, engine: "EngineConfig") -> None:
+def _tree_scores(system: str, reference: str, engine: "EngineConfig") -> "list[Score]":
     if Path(system).is_dir() and not holds_trees(system):
         progress = ConsoleProgress()
-        scores = yakusu.evaluate_parser(system, reference, engine=engine, progress=progress)
-    else:
-        _refuse(_given(engine), unless="SYSTEM is a model folder")
-        scores = yakusu.evaluate_trees(system, reference)
-    print("\n".join(map(str, scores)))
+        return yakusu.evaluate_parser(system, reference, engine=engine, progress=progress)
+    _refuse(_given(engine), unless="SYSTEM is a model folder")
+    return yakusu.evaluate_trees(system, reference)
 
 
 def _sources(model: str, src: str | None) -> Path:

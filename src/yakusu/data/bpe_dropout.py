@@ -13,7 +13,7 @@ V pieces, n symbols of a window of sentences: characters at first, and pieces at
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class BpeDropout:
         return pairs
 
     def _divided(self, side: Sentences, pieces: Pieces, epoch: int, number: int) -> Sentences:
-        merges, kept = Merges(pieces, self.symbols), list[npt.NDArray[Any]]()
+        merges, kept = Merges(pieces, self.symbols), list[Any]()
         for begin in range(0, len(side), _WINDOW):
             rng = np.random.default_rng([self.seed, epoch, number, begin, _PURPOSE])
             window = [side[i] for i in range(begin, min(begin + _WINDOW, len(side)))]
@@ -68,8 +68,7 @@ class BpeDropout:
                 new.astype(usual.dtype) if len(new) - 1 <= self.max_tokens else usual
                 for new, usual in zip(divided, window, strict=True)
             ]
-        offsets = np.cumsum([0, *map(len, kept)], dtype=np.uint64)
-        return Sentences(cast(Ids, np.concatenate(kept)), offsets)
+        return Sentences.joined(kept)
 
 
 class Merges:

@@ -121,6 +121,12 @@ class Sentences:
         )
         return cls(tokens, offsets)
 
+    @classmethod
+    def joined(cls, sentences: Sequence[Ids]) -> "Sentences":
+        """A side of at least one sentence, each an array of ids."""
+        offsets = np.cumsum([0, *map(len, sentences)], dtype=np.uint64)
+        return cls(np.concatenate(sentences), offsets)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -52,7 +52,7 @@ class TrainingData:
     dev: Pairs  # for validation
     batches: BatchConfig  # sizes of steps and batches
     seed: int  # of the data order and of dropout
-    divided: Callable[[int], Pairs] | None = None  # `train` under BPE-dropout, by epoch
+    of_epoch: Callable[[int], Pairs] | None = None  # `train` as it is in an epoch; None: unchanged
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Trainer:
         """Advance the state to each next step and yield its batches, until a limit is reached."""
         state, data = self.state, self.data
         while not limit_reached(self.config, state):
-            self._pairs = data.divided(state.epoch) if data.divided else data.train
+            self._pairs = data.of_epoch(state.epoch) if data.of_epoch else data.train
             steps = epoch_steps(
                 self._pairs,
                 step_tokens=data.batches.step_tokens,

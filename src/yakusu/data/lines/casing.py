@@ -1,9 +1,11 @@
-"""Sentences in capitals, which a model reads in sentence case; capitals for its translations.
+"""Sentences in capitals, which a model reads in sentence case; a text in another case.
 
-    DO NOT OPEN THE DOOR!   ->   Do not open the door!
-    Tür nicht öffnen!       ->   TÜR NICHT ÖFFNEN!
+    sentence_case   DO NOT OPEN THE DOOR!   ->   Do not open the door!
+    capitals        Tür nicht öffnen!       ->   TÜR NICHT ÖFFNEN!
+    title_case      Do not open the door!   ->   Do Not Open The Door!
+    lower_case      Do not open the door!   ->   do not open the door!
 
-Words with digits, Roman numerals and private-use characters keep their case.
+In sentence case, words with digits, Roman numerals and private-use characters keep their case.
 """
 
 import unicodedata
@@ -72,7 +74,7 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
 
     def cased(match: regex.Match[str]) -> str:
         word = str(match[0])
-        lower, name = _lower(word, language), _as_name(word, language)
+        lower, name = lower_case(word, language), _as_name(word, language)
         if not word.isupper() or _dotted(lower, language).upper() != word.replace("ẞ", "SS"):
             return word  # the word in lower case says less
         if _CODE.search(word):
@@ -85,11 +87,25 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
     return str(_WORD.sub(cased, sentence))
 
 
-def _lower(word: str, language: str) -> str:
-    """A word in lower case, of the same length."""
+def lower_case(text: str, language: str) -> str:
+    """A text in lower case by the rules of its language, of the same length."""
     if _is_turkic(language):
-        word = word.replace("I", "ı")
-    return word.replace("İ", "i").lower()
+        text = text.replace("I", "ı")
+    return text.replace("İ", "i").lower()
+
+
+def title_case(text: str, language: str) -> str:
+    """A text whose words begin with a capital; those with digits or other capitals are kept."""
+
+    def titled(match: regex.Match[str]) -> str:
+        word = str(match[0])
+        if _CODE.search(word) or word != lower_case(word, language):
+            return word
+        if word.startswith("ij") and _is("nl", language):
+            return f"IJ{word[2:]}"
+        return _dotted(word[0], language).title() + word[1:]
+
+    return str(_WORD.sub(titled, text))
 
 
 def _dotted(text: str, language: str) -> str:
@@ -100,7 +116,7 @@ def _dotted(text: str, language: str) -> str:
 def _as_name(word: str, language: str) -> str:
     """A word in lower case, except for its first letter."""
     n_first = 2 if word.startswith("IJ") and _is("nl", language) else 1
-    return word[:n_first] + _lower(word, language)[n_first:]
+    return word[:n_first] + lower_case(word, language)[n_first:]
 
 
 def capitals(text: str, language: str, *, source: str = "") -> str:
@@ -112,7 +128,7 @@ def capitals(text: str, language: str, *, source: str = "") -> str:
         source: The text that it translates, which is mostly in capitals: other words of it, such as
             kg and iPhone, keep their case.
     """
-    if not _has_case(language):
+    if not has_case(language):
         return text
     kept = {word for word in _WORD.findall(source) if not word.isupper()}
     pieces, end = list[str](), 0
@@ -146,7 +162,7 @@ def _is(wanted: str, language: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _has_case(language: str) -> bool:
+def has_case(language: str) -> bool:
     """Whether a language is usually written in a script with capital letters."""
     if not language:
         return True

@@ -88,6 +88,7 @@ _DIVISIONS = [
 _SPACE = 2  # the rank of white space
 
 _ENDS_IN_STOP = regex.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
+_FINAL = regex.compile(r"\s*[\p{Sentence_Terminal}…⋯]+\s*$")
 _FULL_STOP = regex.compile(
     r"(?<=[^\p{Sentence_Terminal}…\s])(?<![^\p{L}]\p{Latin}|^\p{Latin})\s*[.。｡।۔։።។]$"
 )
@@ -245,6 +246,11 @@ def without_stop(text: str, source: str) -> str:
     Dots and the stops of abbreviations such as "z. B." are kept.
     """
     return text if _ENDS_IN_STOP.search(source) else str(_FULL_STOP.sub("", text))
+
+
+def without_final_punctuation(text: str) -> str:
+    """A text without the signs that end its last sentence, if it has a letter."""
+    return str(_FINAL.sub("", text)) if has_letter(text) else text
 
 
 def continued(text: str, source: str, language: str) -> str:

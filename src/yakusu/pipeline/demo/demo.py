@@ -1,7 +1,6 @@
 """The demo: a translator trained in minutes on a generated phrasebook."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from yakusu.data.files.text import Pair
 from yakusu.data.languages import canonical
 from yakusu.errors import RunError
 from yakusu.metrics import Score, score_translations
+from yakusu.pipeline.digits import Digits
 from yakusu.pipeline.training.train import train
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import RecipeFiles, load_recipe
@@ -17,29 +17,6 @@ from yakusu.translator import Translator
 
 _PAIRS = 30_000  # with 12,000, the digits of more sentences are wrong (docs/decisions/0047)
 _EVERY = 19  # every 19th test sentence is a sample, because neighbours are similar
-
-
-@dataclass(frozen=True)
-class Digits:
-    """Sentences whose reference or translation contains digits.
-
-    Attributes:
-        n_right: Number of translations with the digits of the reference, in the same order.
-        n_sentences: Number of sentences.
-    """
-
-    n_right: int
-    n_sentences: int
-
-    @classmethod
-    def of(cls, translations: Sequence[str], references: Sequence[str]) -> "Digits":
-        """Compare translations with their references."""
-        found = [[re.findall(r"\d+", text) for text in side] for side in (translations, references)]
-        right = [own == given for own, given in zip(*found, strict=True) if own or given]
-        return cls(sum(right), len(right))
-
-    def __str__(self) -> str:
-        return f"all digits right in {self.n_right} of {self.n_sentences} sentences with digits"
 
 
 @dataclass(frozen=True)

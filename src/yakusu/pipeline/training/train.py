@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
 import torch
 
+from yakusu.data.augmentation import Augmentation
 from yakusu.data.bpe_dropout import BpeDropout
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
@@ -171,22 +172,36 @@ def _training_device(recipe: Recipe, group: Group) -> torch.device:
 
 
 def _training_data(recipe: Recipe, data: Path, tokenizer: Tokenizer) -> TrainingData:
-    train, p = Pairs.open(data, "train"), recipe.training.bpe_dropout
+    train = Pairs.open(data, "train")
+    augmentation = Augmentation(
+        train,
+        tokenizer,
+        recipe.augmentation,
+        seed=recipe.seed,
+        languages=[each.languages for each in recipe.directions],
+        symbols=recipe.tokenizer.symbols,
+        max_tokens=recipe.filters.max_tokens,
+    )
     dropout = BpeDropout(
         train,
         tokenizer,
-        p,
+        recipe.training.bpe_dropout,
         seed=recipe.seed,
         symbols=recipe.tokenizer.symbols,
         sides=("src", "tgt") if recipe.tokenizer.target == "text" else ("src",),
         max_tokens=recipe.filters.max_tokens,
     )
+
+    def of_epoch(epoch: int) -> Pairs:
+        pairs = augmentation.epoch(epoch)
+        return replace(dropout, pairs=pairs).epoch(epoch) if dropout.p else pairs
+
     return TrainingData(
         train=train,
         dev=Pairs.open(data, "dev"),
         batches=recipe.batches,
         seed=recipe.seed,
-        divided=dropout.epoch if p else None,
+        of_epoch=of_epoch,
     )
 
 

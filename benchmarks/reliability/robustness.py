@@ -1,0 +1,237 @@
+"""Sentences in capitals, with typos and so on: usual models, inline case marks, augmentation.
+
+Systems:
+- usual: the recipe without augmentation;
+- marks: the corpora in lower case, with a mark before each capitalised word and another one before
+  each word in capitals; the sources get the marks, and the translations lose them;
+- noise: the recipe with its section [augmentation], or with that of --noise.
+
+All systems of a corpus have the same number of steps. A share is BLEU divided by that of the plain
+sources, compared in the same way (src/yakusu/pipeline/robustness.py). Settings are chosen on the
+development sets; --test scores the test sets, once, when all settings are fixed.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import regex
+
+import yakusu
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS
+from benchmarks.records import Record
+from benchmarks.runs import Remarks, open_translator, slug
+from benchmarks.tables import NONE, FilledTable, fill
+from yakusu.data.files.text import read_lines
+from yakusu.metrics import MetricOptions
+from yakusu.pipeline.robustness import robustness
+
+CAPITALISED, CAPITALS = "↑", "⇑"
+LANGUAGES = ("en", "de")
+SYSTEMS = ("usual", "marks", "noise")
+NO_NOISE = tuple(
+    f"augmentation.{key}=0" for key in yakusu.load_recipe("tiny").augmentation.model_dump()
+)
+_WORD = regex.compile(r"[\p{L}\p{M}]+")
+_MARKED = regex.compile(rf"([{CAPITALISED}{CAPITALS}]) ?([\p{{L}}\p{{M}}]*)")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus and how its models are trained.
+
+    train, dev, test: Files below the folder of the corpora, without the language.
+    recipe: Name of a packaged recipe.
+    steps: Number of steps.
+    n_pairs: Number of training pairs; 0: all.
+    """
+
+    train: str
+    dev: str
+    test: str
+    recipe: str
+    steps: int
+    n_pairs: int = 0
+
+
+_MULTI30K = ("multi30k/train", "multi30k/val", "multi30k/test2016")
+_TATOEBA = ("tatoeba/en-de/train", "tatoeba/en-de/dev", "tatoeba/en-de/test")
+CORPORA = {
+    "Multi30k, 5,000 pairs": Corpus(*_MULTI30K, "tiny", steps=1200, n_pairs=5000),
+    "Multi30k, 29,000 pairs": Corpus(*_MULTI30K, "small", steps=4000),
+    "Tatoeba, 161,704 pairs": Corpus(*_TATOEBA, "small", steps=8000),
+}
+
+benchmark = Benchmark(
+    "robustness",
+    __doc__,
+    example="python -m benchmarks.reliability.robustness --runs runs/robustness",
+    needs=["data", "runs"],
+    quick={
+        "corpora": ["Multi30k, 5,000 pairs"],
+        "steps": 4,
+        "set": [
+            "training.validate_steps=4",
+            "batches.step_tokens=500",
+            "model.n_layers=1",
+            *SETTINGS,
+        ],
+    },
+)
+benchmark.option("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, help="all")
+benchmark.option("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS, help="all")
+benchmark.option("--seeds", nargs="+", type=int, default=[1], help="of the training (%(default)s)")
+benchmark.option("--steps", type=int, help="other numbers of steps than those of the plan")
+benchmark.option("--set", nargs="+", default=[], help="settings of all systems, key=value")
+benchmark.option("--noise", nargs="+", default=[], help="of noise, as lower=0.1; others than usual")
+benchmark.option("--test", action="store_true", help="score the test sets")
+
+
+# ---- inline case marks ---------------------------------------------------------------------------
+
+
+def marked(text: str) -> str:
+    """A text in lower case with marks: "Ein NATO-Gipfel" is "↑ ein ⇑ nato-↑ gipfel".
+
+    Words such as iPhone and McDonald keep their case.
+    """
+    return str(_WORD.sub(lambda match: _with_mark(match[0]), text))
+
+
+def _with_mark(word: str) -> str:
+    if word == word.lower():
+        return word
+    mark = CAPITALS if word.isupper() and len(word) > 1 else CAPITALISED
+    changed = f"{mark} {word.lower()}"
+    return changed if restored(changed) == word else word
+
+
+def restored(text: str) -> str:
+    """A text with case instead of marks."""
+
+    def cased(match: regex.Match[str]) -> str:
+        mark, word = match.groups()
+        return word.upper() if mark == CAPITALS else word[:1].upper() + word[1:]
+
+    return str(_MARKED.sub(cased, text))
+
+
+# ---- runs ----------------------------------------------------------------------------------------
+
+
+def write_text(corpus: Corpus, data: Path, folder: Path, change: Callable[[str], str]) -> list[str]:
+    """Write the training and dev set of a system; return the settings that name them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = []
+    for key, name, n in (("train", corpus.train, corpus.n_pairs), ("dev", corpus.dev, 0)):
+        paths = []
+        for language in LANGUAGES:
+            lines = list(read_lines(data / f"{name}.{language}"))
+            paths.append(folder / f"{key}.{language}")
+            text = "".join(f"{change(line)}\n" for line in lines[: n or None])
+            paths[-1].write_text(text, encoding="utf-8")
+        settings.append(f'data.{key}={{src="{paths[0]}", tgt="{paths[1]}"}}')
+    return settings
+
+
+def train(name: str, system: str, seed: int, args: argparse.Namespace) -> Path:
+    """Train a system on a corpus, or finish its run; return the model folder."""
+    corpus, steps = CORPORA[name], args.steps or CORPORA[name].steps
+    own = [f"augmentation.{each}" for each in args.noise] if system == "noise" else NO_NOISE
+    label = " ".join((system, *args.noise)) if system == "noise" else system
+    folder = args.runs / slug(f"{name} {steps} steps") / slug(f"{label} {seed}")
+    change = marked if system == "marks" else str
+    recipe = yakusu.load_recipe(
+        corpus.recipe,
+        [
+            f'run="{folder / "run"}"',
+            f"seed={seed}",
+            f"training.max_steps={steps}",
+            "training.patience=0",
+            *write_text(corpus, args.data, folder, change),
+            *own,
+            *args.set,
+        ],
+    )
+    return yakusu.train(recipe, progress=Remarks(folder.name)).model
+
+
+def scored(
+    model: Path, system: str, corpus: Corpus, args: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """The rows of the robustness of a model on the dev set, or on the test set."""
+    name = corpus.test if args.test else corpus.dev
+    sources, references = (list(read_lines(args.data / f"{name}.{code}")) for code in LANGUAGES)
+    translator = open_translator(model, threads=args.threads)
+
+    def translate(lines: list[str]) -> list[str]:
+        if system != "marks":
+            return translator.translate(lines)
+        return list(map(restored, translator.translate(map(marked, lines))))
+
+    options = MetricOptions(target_language=LANGUAGES[1])
+    found = robustness(translate, sources, references, LANGUAGES[0], options)
+    print(found, flush=True)
+    return [{**asdict(row), "bleu": row.bleu.value, "score": str(row.bleu)} for row in found.rows]
+
+
+# ---- table ---------------------------------------------------------------------------------------
+
+
+def tables(records: Sequence[Record]) -> Iterator[FilledTable]:
+    """BLEU of plain sources and the shares of it, for each corpus, system and test set."""
+    kinds = dict.fromkeys(record["test_set"] for record in records)
+    for kind in kinds:
+        own = [record for record in records if record["test_set"] == kind]
+        names = [row["name"] for row in own[0]["rows"]][1:]
+        columns = (
+            ("Corpus", "{corpus}"),
+            ("System", "{label}"),
+            ("Seed", "{own_seed}"),
+            ("Steps", "{steps:,}"),
+            ("BLEU, plain", lambda r: f"{r['rows'][0]['bleu']:.2f}"),
+            *((name, _share(number)) for number, name in enumerate(names, start=1)),
+            ("Mean", lambda r: f"{mean(row['of_plain'] for row in r['rows'][1:]):.1%}"),
+            ("Emoji kept", lambda r: f"{r['rows'][-1]['emoji_kept']:.1%}"),
+        )
+        yield fill(columns, own, own, title=kind)
+
+
+def _share(number: int) -> Callable[[Record], str]:
+    def cell(record: Record) -> str:
+        share = record["rows"][number]["of_plain"]
+        return NONE if share is None else f"{share:.1%}"
+
+    return cell
+
+
+def main(args: argparse.Namespace) -> None:
+    """Train and score each system."""
+    for name in args.corpora:
+        for seed in args.seeds:
+            for system in args.systems:
+                model = train(name, system, seed, args)
+                print(f"{name}, {system}, seed {seed}:")
+                rows = scored(model, system, CORPORA[name], args)
+                kind = "test set" if args.test else "development set"
+                label = " ".join((system, *args.noise)) if system == "noise" else system
+                steps = args.steps or CORPORA[name].steps
+                measured = {
+                    "name": f"{name}, {label}, seed {seed}, {steps} steps, {kind}",
+                    "corpus": name,
+                    "label": label,
+                    "own_seed": seed,
+                    "steps": steps,
+                    "test_set": kind,
+                    "changes": args.set,
+                    "rows": rows,
+                }
+                benchmark.record(measured, seed=seed)
+
+
+if __name__ == "__main__":
+    benchmark.run(main)
