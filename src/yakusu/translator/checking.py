@@ -16,12 +16,11 @@ from yakusu.data.lines.agreement import Agreement, Disagreement
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator.reading.passage import Passage, Segment
-from yakusu.translator.reading.planner import Planner
+from yakusu.translator.reading.planner import Plan, Planner
 from yakusu.translator.reading.protecting import protecting
+from yakusu.translator.writing.writer import Candidate
 
-Plans = list[tuple[list[Passage], list[Query]]]  # the lines of each text, and their queries
-Found = list[list[Sequence[Hypothesis]]]  # of each query of each text; (): none
-_Key = tuple[int, int]  # the number of a text, and of a query in it
+_Key = tuple[int, int]  # the number of a text, and of a segment with text in it
 
 
 class Checker:
@@ -43,71 +42,70 @@ class Checker:
 
     def check(
         self,
-        plans: Plans,
-        found: Found,
+        plans: Sequence[Plan],
+        found: Sequence[list[list[Candidate]]],
         searched: Callable[[Sequence[Query]], Sequence[Sequence[Hypothesis]]],
     ) -> None:
-        """Replace the plans and the results of segments that are searched again, or kept.
+        """Replace the plans and the candidates of segments that are searched again, or kept.
 
         Args:
             plans: The plans of several texts.
-            found: Their results.
+            found: The candidates for each of their queries.
             searched: Searches for translations.
         """
         differ = dict(self._differing(plans, found))
         again = {key: own for key in differ if (own := self._again(plans, key, differ[key]))}
-        results = iter(searched([query for _, query in again.values()]) if again else ())
-        for key, difference in differ.items():
-            text, number = key
+        results = iter(searched([*again.values()]) if again else ())
+        for (text, number), difference in differ.items():
             lines, queries = plans[text]
             i, j = _places(lines)[number]
             line = protecting(lines[i], j, difference.missing)
-            second = next(results) if key in again else ()
-            if line and (agreeing := self._agreeing(line.segments[j], second)):
-                lines[i], queries[number] = line, again[key][1]
+            hypotheses = next(results) if (text, number) in again else ()
+            if line and (agreeing := self._second(line.segments[j], hypotheses)):
+                lines[i], queries[number] = line, again[text, number]
                 found[text][number] = agreeing
             else:
                 lines[i] = _kept(lines[i], j, difference)
-                found[text][number] = ()
+                found[text][number] = []
 
-    def _differing(self, plans: Plans, found: Found) -> Iterator[tuple[_Key, Disagreement]]:
+    def _differing(
+        self, plans: Sequence[Plan], found: Sequence[list[list[Candidate]]]
+    ) -> Iterator[tuple[_Key, Disagreement]]:
         """The segments whose best translation differs; of the others, drop those that do."""
-        for text, ((lines, queries), results) in enumerate(zip(plans, found, strict=True)):
+        for text, ((lines, queries), candidates) in enumerate(zip(plans, found, strict=True)):
             for number, (i, j) in enumerate(_places(lines)):
-                segment, own = lines[i].segments[j], results[number]
+                segment, own = lines[i].segments[j], candidates[number]
                 truncated = len(queries[number].source) >= self._planner.longest[0]
                 if truncated or not (segment.checked and own):
                     continue
-                if difference := self._compare(segment, own[0]):
+                if difference := self._compare(segment, own[0][1]):
                     yield (text, number), difference
                 elif len(own) > 1:
-                    results[number] = self._agreeing(segment, own)
+                    candidates[number] = [
+                        each for each in own if not self._compare(segment, each[1])
+                    ]
 
-    def _agreeing(self, segment: Segment, found: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """The hypotheses that agree with a segment, if the best one does."""
-        agree = [not self._compare(segment, each) for each in found]
-        return [each for each, own in zip(found, agree, strict=True) if own and agree[0]]
+    def _second(self, segment: Segment, found: Sequence[Hypothesis]) -> list[Candidate]:
+        """The candidates that agree with a segment, if the best one does."""
+        candidates = [(h, self._text_of(segment, h.tokens)) for h in found]
+        agree = [bool(text) and not self._compare(segment, text) for _, text in candidates]
+        return [each for each, own in zip(candidates, agree, strict=True) if own and agree[0]]
 
-    def _compare(self, segment: Segment, hypothesis: Hypothesis) -> Disagreement:
+    def _compare(self, segment: Segment, text: str) -> Disagreement | None:
         """The difference between a segment and its translation, without those of terms."""
-        text = self._text_of(segment, hypothesis.tokens)
-        if not text:
-            return Disagreement()  # it is kept anyway
-        found = self._agreement.compare(segment.given, text)
+        found = self._agreement.compare(segment.given, text) if text else None
         if not (found and segment.terms):
             return found
         source, target = (
-            " ".join(side)
-            for side in zip(*((t.source, t.target) for t in segment.terms), strict=True)
+            " ".join(words)
+            for words in zip(*((t.source, t.target) for t in segment.terms), strict=True)
         )
         return Disagreement(
             tuple(span for span in found.missing if span.text not in source),
             tuple(span for span in found.added if span.text not in target),
         )
 
-    def _again(
-        self, plans: Plans, key: _Key, difference: Disagreement
-    ) -> tuple[Passage, Query] | None:
+    def _again(self, plans: Sequence[Plan], key: _Key, difference: Disagreement) -> Query | None:
         """The query of a second search for a segment; None: it cannot be written so."""
         text, number = key
         lines, queries = plans[text]
@@ -116,7 +114,7 @@ class Checker:
         if line is None:
             return None
         exclude = tuple(span.text for span in difference.added)
-        return line, self._planner.again(line.segments[j], exclude, like=queries[number])
+        return self._planner.again(line.segments[j], exclude, like=queries[number])
 
 
 def _places(lines: Sequence[Passage]) -> list[tuple[int, int]]:

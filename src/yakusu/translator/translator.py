@@ -33,9 +33,9 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, Query, Searches
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
-from yakusu.translator.checking import Checker, Found, Plans
+from yakusu.translator.checking import Checker
 from yakusu.translator.folder.opening import open_decoder
-from yakusu.translator.reading.planner import Planner
+from yakusu.translator.reading.planner import Plan, Planner
 from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
@@ -209,7 +209,7 @@ class Translator:
 
     def _new_checker(self) -> Checker | None:
         text = self._planner.text_config
-        if self.task.constrains or not text.check:
+        if self.task.constrains or not text.check or text.version == 1:
             return None
         agreement = Agreement(self.languages, text.span_finder(RESERVED.pattern))
         return Checker(agreement, self._planner, self._writer.text_of)
@@ -273,7 +273,7 @@ class Translator:
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
-            plans: Plans = []
+            plans: list[Plan] = []
             with self._searches(batch) as searches:
                 for number, item in enumerate(items, n_read + 1):
                     if cancelled and cancelled.is_set():
@@ -289,9 +289,11 @@ class Translator:
             if cancelled and cancelled.is_set():
                 return
             n_read += len(items)
-            found: Found = [
-                [next(results) if len(query.source) > 1 else () for query in queries]
-                for _, queries in plans
+            found = [
+                self._writer.candidates(
+                    passages, (next(results) if len(query.source) > 1 else () for query in queries)
+                )
+                for passages, queries in plans
             ]
             if self._checker:
                 self._checker.check(plans, found, partial(self._search, batch=batch))

@@ -17,7 +17,8 @@ class TextConfig(Config):
         version: Version of the text rules. 1: those without the `CODE_RULES` that are new in
             version 2; sentences in capitals are read as they are, quotation marks and dashes that
             are read as ASCII stay so, a character counts as seen if training has seen what the
-            vocabulary makes of it, and words with invisible characters are copied.
+            vocabulary makes of it, words with invisible characters are copied, and numbers
+            are not compared.
         to: Code of the target language; "": the model's default. Required if the model has several
             target languages and no default.
         protect: Regular expressions of further text to copy; a string is a single one.

@@ -33,6 +33,7 @@ from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
+Plan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
 _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
 
 
@@ -130,7 +131,7 @@ class Planner:
         layout: Layout | None = None,
         trace: bool = False,
         cancelled: Event | None = None,
-    ) -> tuple[list[Passage], list[Query]]:
+    ) -> Plan:
         """The lines of a text, and a query for each of their segments with text.
 
         Args:

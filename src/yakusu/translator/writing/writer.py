@@ -4,8 +4,7 @@ Hypothesis (ids) -> Output (the text of a segment) -> Translation (of all lines)
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from yakusu.alignment import Link
@@ -19,6 +18,7 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.passage import Passage, Segment
+from yakusu.translator.reading.planner import Plan
 from yakusu.translator.reading.slots import restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
@@ -37,7 +37,8 @@ from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.words import details_of_text
 
-_Made = tuple[Passage, Segment, Query, Hypothesis]
+Candidate = tuple[Hypothesis, str]  # a translation of a segment, and its text
+_Made = tuple[Passage, Segment, Query, Hypothesis, str]
 
 
 class Writer:
@@ -55,12 +56,25 @@ class Writer:
     ) -> None:
         self._decoder, self._tokenizer = decoder, tokenizer
         self._task, self._language = task, language
-        self._decoded = lru_cache(maxsize=4096)(self._decode)  # read twice if it is compared
+
+    def candidates(
+        self, passages: Sequence[Passage], found: Iterable[Sequence[Hypothesis]]
+    ) -> list[list[Candidate]]:
+        """The text of each hypothesis.
+
+        Args:
+            passages: The lines of a text.
+            found: The hypotheses for each of their segments with text.
+        """
+        return [
+            [(h, self.text_of(segment, h.tokens)) for h in own]
+            for (_, segment), own in zip(_segments(passages), found, strict=True)
+        ]
 
     def write(
         self,
-        plans: Sequence[tuple[list[Passage], list[Query]]],
-        found: Sequence[Sequence[Sequence[Hypothesis]]],
+        plans: Sequence[Plan],
+        found: Sequence[Sequence[Sequence[Candidate]]],
         search: SearchConfig,
         tally: Tally,
         *,
@@ -71,7 +85,7 @@ class Writer:
 
         Args:
             plans: The lines of the texts, and the queries of their segments.
-            found: The hypotheses of each query of each text; none: the segment is kept.
+            found: The candidates for each query of each text; none: the segment is kept.
             search: The settings of the search.
             tally: Counts to which those of segments without translation and of terms are added.
             details: Whether the translations have details.
@@ -98,8 +112,8 @@ class Writer:
 
     def _every(
         self,
-        plans: Sequence[tuple[list[Passage], list[Query]]],
-        found: Sequence[Sequence[Sequence[Hypothesis]]],
+        plans: Sequence[Plan],
+        found: Sequence[Sequence[Sequence[Candidate]]],
         details: bool,
         batch: int,
     ) -> Iterator[list[Output]]:
@@ -110,7 +124,7 @@ class Writer:
             for (line, segment), query in zip(_segments(lines), queries, strict=True)
         ]
         best = list(chain.from_iterable(found))
-        made = [(*part, h) for part, own in zip(parts, best, strict=True) for h in own]
+        made = [(*part, *each) for part, own in zip(parts, best, strict=True) for each in own]
         every = iter(self._outputs(made, details=details, batch=batch))
         for (_, segment, _), own in zip(parts, best, strict=True):
             yield list(islice(every, len(own))) or [self._without_model(segment)]
@@ -122,14 +136,12 @@ class Writer:
 
     def _outputs(self, made: Sequence[_Made], *, details: bool, batch: int) -> Iterator[Output]:
         """The output for each hypothesis."""
-        texts = [self.text_of(segment, h.tokens) for _, segment, _, h in made]
-        links = self._links(made, texts, batch=batch)
+        links = self._links(made, batch=batch)
         more: Sequence[Details | None] = [None] * len(made)
         if details:
-            pairs = [self._translated(*each) for each in zip(made, texts, strict=True)]
+            pairs = list(map(self._translated, made))
             more = details_of(self._decoder, self._tokenizer, pairs, batch=batch)
-        rows = zip(made, texts, links, more, strict=True)
-        for (passage, segment, _, h), text, own, detail in rows:
+        for (passage, segment, _, h, text), own, detail in zip(made, links, more, strict=True):
             numbers = h.score, h.log_prob, len(h.tokens) + 1
             if text:
                 if segment.continues or segment.after[:1] in passage.spans:
@@ -144,12 +156,12 @@ class Writer:
 
     def text_of(self, segment: Segment, tokens: Sequence[int]) -> str:
         """What the model has written for a segment; "" if it generates no text."""
-        text = self._task.postprocess(self._decoded(tuple(tokens)), segment.text)
+        text = self._task.postprocess(self._decoded(tokens), segment.text)
         if not (text and PLACE.search(segment.text)):
             return text
         return adjust_spaces(to_places(text, segment.text), segment.text)
 
-    def _decode(self, tokens: tuple[int, ...]) -> str:
+    def _decoded(self, tokens: Sequence[int]) -> str:
         """The text of tokens."""
         if UNK in tokens:
             return "".join(self._pieces(tokens))
@@ -164,22 +176,19 @@ class Writer:
 
     # ---- alignment -----------------------------------------------------------------------------
 
-    def _translated(self, made: _Made, text: str) -> Translated:
+    def _translated(self, made: _Made) -> Translated:
         """A segment and its translation, with the tokens of both."""
-        _, segment, query, h = made
+        _, segment, query, h, text = made
         pieces = self._pieces(h.tokens)
         source = to_slots(self._task.preprocess_source(segment.text))
         # The words of a tree are not those that a parser writes.
         text = "".join(pieces) if self._task.constrains else text
         return Translated(source, query.source, h.tokens, pieces, text)
 
-    def _links(
-        self, made: Sequence[_Made], texts: Sequence[str], *, batch: int
-    ) -> Iterator[tuple[Link, ...]]:
+    def _links(self, made: Sequence[_Made], *, batch: int) -> Iterator[tuple[Link, ...]]:
         """The links between units for the segments of lines with tags; () for the others."""
-        rows = [row for row in zip(made, texts, strict=True) if row[0][0].tags]
-        aligned = [self._translated(*row) for row in rows]
-        links = unit_links_of(self._decoder, self._tokenizer, aligned, batch=batch) if rows else ()
+        rows = [self._translated(own) for own in made if own[0].tags]
+        links = unit_links_of(self._decoder, self._tokenizer, rows, batch=batch) if rows else ()
         found = (own or () for own in links)
         return (next(found) if passage.tags else () for passage, *_ in made)
 
