@@ -217,7 +217,7 @@ class Tokenizer:
         A character that the vocabulary replaces by another one with less meaning is not covered.
         """
         seen = self._seen_characters
-        if self.coverage and seen.issuperset(text):
+        if seen.issuperset(text):
             return True
         text = visible(text)
         if any(map(self.src.loses, {c for c in text if c not in seen and not c.isspace()})):
@@ -242,9 +242,13 @@ class Tokenizer:
 
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
-        raw = self.coverage.source_characters if self.coverage else ""
+        """The characters that are covered, or become covered ones, and some of them without a list."""
+        if self.coverage is None:
+            ascii_letters = filter(str.isalnum, map(chr, range(128)))
+            return frozenset(c for c in ascii_letters if self.src.id_of(c) != UNK).union(" ")
+        raw = self.coverage.source_characters
         kept = (c for c in raw if not self.src.loses(c))
-        return frozenset(kept).union(*map(self.src.spelled, raw))
+        return frozenset(kept).union(" ", *map(self.src.spelled, raw))
 
     @property
     def min_vocab_size(self) -> int:

@@ -289,12 +289,7 @@ class Translator:
             if cancelled and cancelled.is_set():
                 return
             n_read += len(items)
-            found = [
-                self._writer.candidates(
-                    passages, (next(results) if len(query.source) > 1 else () for query in queries)
-                )
-                for passages, queries in plans
-            ]
+            found = [self._writer.candidates(*plan, results) for plan in plans]
             if self._checker:
                 self._checker.check(plans, found, partial(self._search, batch=batch))
                 if cancelled and cancelled.is_set():

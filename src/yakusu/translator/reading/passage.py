@@ -235,7 +235,8 @@ class PassageReader:
         (before, body, after), protected = _without_outer(line, of_line)
         known = body.translate(self._punctuation)
         cased = self._recased(known, protected, whole=whole) if recases else known
-        covers = self._covers_marks if right_to_left(body) else self._covers
+        is_ascii = body.isascii()
+        covers = self._covers if is_ascii or not right_to_left(body) else self._covers_marks
         found = with_unseen(cased, protected, covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(of_line), len({*found}.difference(protected)) - n_terms, n_terms
@@ -249,7 +250,7 @@ class PassageReader:
             if span.kind == "term":
                 spans[place], terms[place] = span.text, spans[place]
         every, tags = list(map(plain.of, (known, cased, body))), plain.tags
-        if n_hidden := n_invisible(every[0]):
+        if n_hidden := 0 if is_ascii else n_invisible(every[0]):
             removed = removed_places(every[0])
             tags = [(place - bisect_left(removed, place), tag) for place, tag in tags]
             every = list(map(visible, every))

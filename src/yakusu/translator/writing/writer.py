@@ -4,7 +4,7 @@ Hypothesis (ids) -> Output (the text of a segment) -> Translation (of all lines)
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from yakusu.alignment import Link
@@ -58,17 +58,23 @@ class Writer:
         self._task, self._language = task, language
 
     def candidates(
-        self, passages: Sequence[Passage], found: Iterable[Sequence[Hypothesis]]
+        self,
+        passages: Sequence[Passage],
+        queries: Sequence[Query],
+        found: Iterator[Sequence[Hypothesis]],
     ) -> list[list[Candidate]]:
-        """The text of each hypothesis.
+        """The text of each hypothesis for the segments of a text.
 
         Args:
-            passages: The lines of a text.
-            found: The hypotheses for each of their segments with text.
+            passages: The lines of the text.
+            queries: The queries of their segments.
+            found: The next hypotheses of the search, for each query that has more than eos.
         """
         return [
-            [(h, self.text_of(segment, h.tokens)) for h in own]
-            for (_, segment), own in zip(_segments(passages), found, strict=True)
+            [(h, self.text_of(segment, h.tokens)) for h in next(found)]
+            if len(query.source) > 1
+            else []
+            for (_, segment), query in zip(_segments(passages), queries, strict=True)
         ]
 
     def write(
