@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 import regex
@@ -136,20 +136,51 @@ class NumberWords:
         plain, others = plain_words(text), set[Value]()
         by_start = {number.start: number for number in numbers}
         found, words, certain = list[DigitNumber](), list[Value](), list[Value]()
+        end, last = -1, Fraction(0)
         for group in _groups(self._atoms(plain, numbers, others), plain):
-            half = self._half and self._half.match(plain, group[-1].end)
             if number := by_start.get(group[0].start):
-                found.append(_with_scale(number, group, plain, has_half=bool(half)))
+                found.append(self._with_scale(number, group, plain))
                 continue
-            values = _word_values(group)
-            words += [*values, values[0] + _HALF] if half else values
-            if group[0].kind != "unit" and self._half_a:  # half a million
-                before = plain[max(0, group[0].start - 16) : group[0].start]
-                words += [values[0] * _HALF] * bool(self._half_a.search(before))
-            certain += values[: group[-1].end - group[0].start > 1]
+            values = self._word_values(group, plain)
+            words += values
+            if 9 < last < 22 and 9 < values[0] < 100 and plain[end : group[0].start] == " ":
+                words.append(last * 100 + values[0])  # nineteen eighty-four
+            end, last = group[-1].end, values[0]
+            certain += values[: end - group[0].start > 1]
         words += [int(match[0].translate(_HAN)) for match in _HAN_DIGITS.finditer(plain)]
-        words += list(_years(words))
         return NumbersOfText(tuple(found), tuple(words), tuple(certain), frozenset(others))
+
+    def _word_values(self, group: Sequence[_Atom], text: str) -> list[Value]:
+        """What number words mean; five decades are 50 and 5."""
+        values = [_total(group, group[0].value)]
+        if group[-1].kind == "multiplier" and len(group) > 1:
+            values.append(_total(group[:-1], group[0].value))
+        if self._half and self._half.match(text, group[-1].end):
+            values.append(values[0] + _HALF)
+        if group[0].kind != "unit" and self._half_a:  # half a million
+            before = text[max(0, group[0].start - 16) : group[0].start]
+            values += [values[0] * _HALF] * bool(self._half_a.search(before))
+        return values
+
+    def _with_scale(self, number: DigitNumber, group: Sequence[_Atom], text: str) -> DigitNumber:
+        """A number in digits with what follows it.
+
+        Args:
+            number: The number.
+            group: Its atoms, the digits first.
+            text: The text.
+        """
+        values, end = number.values, group[-1].end
+        if len(group) > 1:
+            values = tuple(_total(group, value) for value in values)
+            if group[-1].kind == "multiplier" or (text[end - 1] == "조" and len(group) == 2):
+                values = (*values, *number.values)  # 9조 is also article 9
+            number = replace(number, end=end, text=text[number.start : end], parts=())
+        elif values and (letter := _LETTER_SCALE.match(text, end)):
+            values = (*values, values[0] * _LETTER_SCALES[letter[0]])
+        if values and self._half and self._half.match(text, end):
+            values = (*values, values[0] + _HALF)
+        return number if values == number.values else replace(number, values=values)
 
     def _atoms(
         self, text: str, numbers: Sequence[DigitNumber], others: set[Value]
@@ -266,46 +297,6 @@ def _total(group: Sequence[_Atom], first: Value) -> Value:
         else:
             parts.append(first if i == 0 else atom.value)
     return sum(parts)
-
-
-def _word_values(group: Sequence[_Atom]) -> list[Value]:
-    """What number words mean; five decades are 50 and 5."""
-    total = _total(group, group[0].value)
-    if group[-1].kind == "multiplier" and len(group) > 1:
-        return [total, _total(group[:-1], group[0].value)]
-    return [total]
-
-
-def _with_scale(
-    number: DigitNumber, group: Sequence[_Atom], text: str, *, has_half: bool
-) -> DigitNumber:
-    """A number in digits with what follows it.
-
-    Args:
-        number: The number.
-        group: Its atoms, the digits first.
-        text: The text.
-        has_half: Whether a word follows that adds a half.
-    """
-    values = number.values
-    if len(group) > 1:
-        end = group[-1].end
-        values = tuple(_total(group, value) for value in values)
-        if group[-1].kind == "multiplier" or (text[end - 1] == "조" and len(group) == 2):
-            values = (*values, *number.values)  # 9조 is also article 9
-        number = replace(number, end=end, text=text[number.start : end], parts=())
-    elif values and (letter := _LETTER_SCALE.match(text, number.end)):
-        values = (*values, values[0] * _LETTER_SCALES[letter[0]])
-    if has_half and values:
-        values = (*values, values[0] + _HALF)
-    return number if values == number.values else replace(number, values=values)
-
-
-def _years(words: Sequence[Value]) -> Iterator[Value]:
-    """Years in two parts: nineteen eighty-four."""
-    for first, second in pairwise(words):
-        if 10 <= first < 22 and 10 <= second < 100:
-            yield first * 100 + second
 
 
 @lru_cache(maxsize=64)
