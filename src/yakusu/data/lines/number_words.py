@@ -32,8 +32,8 @@ _JOINING = frozenset(
 )
 _UNSPACED = frozenset(["ja", "km", "lo", "my", "th", "yue", "zh"])
 _PREFIXES = {  # conjunctions and prepositions that are written as part of the word after them
-    "ar": regex.compile(r"(?<!\p{L})(?:[وفبلك]|ال|وال)$"),
-    "he": regex.compile(r"(?<!\p{L})[ובלמשכה]{1,2}$"),
+    "ar": "[وفبلك]|ال|وال",
+    "he": "[ובלמשכה]{1,2}",
 }
 _SMALLEST_SCALE = 1000  # after digits and a space: "5 cents" are not 500
 _ANDS = ("and", "und", "et", "y", "e", "i", "og", "och", "en", "ja", "ve", "și", "và")
@@ -108,7 +108,7 @@ class NumberWords:
         base = language.partition("-")[0]
         self._unspaced, self._korean = base in _UNSPACED, base == "ko"
         self._joining = self._unspaced or self._korean or base in _JOINING
-        self._prefixes, half = _PREFIXES.get(base), _HALVES.get(base)
+        half = _HALVES.get(base)
         self._half = half and regex.compile(
             rf"{_BEFORE_HALF}(?:{half})(?!\p{{Latin}}|\p{{Cyrillic}})"
         )
@@ -119,7 +119,17 @@ class NumberWords:
         lengths = defaultdict[str, set[int]](set)
         for form in self._forms:
             lengths[form[:2]].add(len(form))
+        self._starts = self._start_of_forms(_PREFIXES.get(base))
         self._lengths = {start: sorted(each, reverse=True) for start, each in lengths.items()}
+
+    def _start_of_forms(self, prefixes: str | None) -> "regex.Pattern[str]":
+        """Where a form may begin; in languages with spaces, at the start of a word."""
+        first = "".join(sorted({form[0] for form in self._forms}))
+        letter = f"[{regex.escape(first)}]" if first else "(?!)"
+        if self._unspaced:
+            return regex.compile(letter)
+        before = rf"|(?<=(?<!\p{{L}})(?:{prefixes}))" if prefixes else ""
+        return regex.compile(rf"(?:(?<![\p{{L}}\p{{M}}]){before}){letter}")
 
     def __bool__(self) -> bool:
         return self._has_units
@@ -197,23 +207,18 @@ class NumberWords:
     def _words(self, text: str, start: int, end: int, others: set[Value]) -> Iterator[_Atom]:
         place, follows = start, start > 0  # follows: a number ends at the place
         while place < end:
-            stop = place + 1
-            if follows or self._begins(text, place):
-                forms, stop = self._longest(text, place, end, follows=follows)
-                follows = self._joining and bool(forms)
-                for form in forms:
-                    if form.kind in ("value", "calendar"):
-                        others.add(form.value)
-                    else:
-                        yield _Atom(place, stop, form.kind, form.value)
+            if not follows:
+                if not (word := self._starts.search(text, place, end)):
+                    return
+                place = word.start()
+            forms, stop = self._longest(text, place, end, follows=follows)
+            follows = self._joining and bool(forms)
+            for form in forms:
+                if form.kind in ("value", "calendar"):
+                    others.add(form.value)
+                else:
+                    yield _Atom(place, stop, form.kind, form.value)
             place = stop
-
-    def _begins(self, text: str, place: int) -> bool:
-        """Whether a word begins at a place."""
-        if self._unspaced or place == 0 or not _LETTER.match(text, place - 1):
-            return True
-        before = text[max(0, place - 3) : place]
-        return bool(self._prefixes and self._prefixes.search(before))
 
     def _longest(
         self, text: str, place: int, end: int, *, follows: bool
