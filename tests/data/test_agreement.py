@@ -87,6 +87,10 @@ SAME = [
     ("en-ja", "the 2nd time", "第二回"),
     ("en-ko", "20 years old", "스무 살"),
     ("en-zh", "in 1984", "一九八四年"),
+    ("en-de", "in 2012", "zweitausendundzwölf"),
+    ("en-de", "$1,000 and $2,000", "tausend und zweitausend Dollar"),
+    ("en-de", "2.1 million people", "2,1 Millionen Einwohner"),
+    ("en-de", "120 million people", "hundertzwanzig Millionen Einwohner"),
     ("en-de", "nineteen eighty-four", "1984"),
     ("en-he", "7 days", "שבעה ימים"),
     ("en-de", "Five decades", "50 Jahre"),
@@ -111,6 +115,9 @@ SAME = [
     ("en-ja", "at 3:30 pm", "15時30分に"),
     ("en-ja", "at 3:30 pm", "午後3時30分に"),
     ("en-de", "at 6:30", "um halb sieben"),
+    ("en-de", "He came at 2:30.", "Er kam um halb drei."),
+    ("en-de", "at 3 p.m.", "um fünfzehn Uhr"),
+    ("en-de", "at noon", "zu Mittag, um 12 Uhr"),
     ("en-fr", "I leave at ten", "Je pars à 22h"),
     ("en-ja", "10:00", "10時"),
     ("en-de", "the 1990s", "die 1990er Jahre"),
@@ -130,6 +137,7 @@ SAME = [
     ("en-ja", "30% off", "3割引"),
     ("en-de", "call 030 1234567", "rufen Sie 030/123 45 67 an"),
     ("en-de", "half an hour", "30 Minuten"),
+    ("en-de", "CO2", "CO₂"),
     ("en-ko", "a dog", "개 1마리"),
 ]
 

@@ -11,11 +11,11 @@ vierköpfig is 4. Everything takes linear time.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import regex
@@ -38,6 +38,7 @@ _PREFIXES = {  # conjunctions and prepositions that are written as part of the w
 _SMALLEST_SCALE = 1000  # after digits and a space: "5 cents" are not 500
 _ANDS = ("and", "und", "et", "y", "e", "i", "og", "och", "en", "ja", "ve", "și", "và")
 _LINKS = frozenset(["", " ", *(f" {word} " for word in _ANDS), "und", "و", " و"])
+_GLUED = regex.compile("und|en|og|och")  # between number words without spaces
 _HALVES = {  # after a number: two and a half
     **{"en": "half|halves", "de": "halb|halbe[nrms]?", "fr": "demie?s?", "es": "medi[ao]s?"},
     **{
@@ -78,6 +79,7 @@ class _Atom(NamedTuple):
     end: int
     kind: FormKind | str
     value: Value
+    is_whole: bool  # no letter follows, or another atom
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,15 @@ class NumbersOfText:
         numbers: The numbers in digits, with the scales that follow them.
         words: The values of number words, each as often as it occurs.
         certain: Those of words of more than one character, which hardly mean anything else.
-        others: The values that other words stand for, such as months.
+        others: The values that other words stand for, such as half.
+        calendar: Those of months and days of the week.
     """
 
     numbers: tuple[DigitNumber, ...]
     words: tuple[Value, ...]
     certain: tuple[Value, ...]
     others: frozenset[Value]
+    calendar: frozenset[Value]
 
 
 class NumberWords:
@@ -142,8 +146,9 @@ class NumberWords:
             numbers: Its numbers in digits.
         """
         if not self._forms:
-            return NumbersOfText(tuple(numbers), (), (), frozenset())
-        plain, others = plain_words(text), set[Value]()
+            return NumbersOfText(tuple(numbers), (), (), frozenset(), frozenset())
+        plain = plain_words(text)
+        others: dict[FormKind, set[Value]] = {"value": set(), "calendar": set()}
         by_start = {number.start: number for number in numbers}
         found, words, certain = list[DigitNumber](), list[Value](), list[Value]()
         end, last = -1, Fraction(0)
@@ -158,13 +163,15 @@ class NumberWords:
             end, last = group[-1].end, values[0]
             certain += values[: end - group[0].start > 1]
         words += [int(match[0].translate(_HAN)) for match in _HAN_DIGITS.finditer(plain)]
-        return NumbersOfText(tuple(found), tuple(words), tuple(certain), frozenset(others))
+        explaining = map(frozenset, others.values())
+        return NumbersOfText(tuple(found), tuple(words), tuple(certain), *explaining)
 
     def _word_values(self, group: Sequence[_Atom], text: str) -> list[Value]:
         """What number words mean; five decades are 50 and 5."""
         values = [_total(group, group[0].value)]
         if group[-1].kind == "multiplier" and len(group) > 1:
             values.append(_total(group[:-1], group[0].value))
+        values += _parts_with_scales(group, text)
         if self._half and self._half.match(text, group[-1].end):
             values.append(values[0] + _HALF)
         if group[0].kind != "unit" and self._half_a:  # half a million
@@ -193,18 +200,20 @@ class NumberWords:
         return number if values == number.values else replace(number, values=values)
 
     def _atoms(
-        self, text: str, numbers: Sequence[DigitNumber], others: set[Value]
+        self, text: str, numbers: Sequence[DigitNumber], others: Mapping[FormKind, set[Value]]
     ) -> Iterator[_Atom]:
         """The atoms of a text, in order; the values of other words are added to `others`."""
         place = 0
         for number in numbers:
             yield from self._words(text, place, number.start, others)
             value = number.values[0] if number.values else -1
-            yield _Atom(number.start, number.end, "", value)
+            yield _Atom(number.start, number.end, "", value, True)
             place = number.end
         yield from self._words(text, place, len(text), others)
 
-    def _words(self, text: str, start: int, end: int, others: set[Value]) -> Iterator[_Atom]:
+    def _words(
+        self, text: str, start: int, end: int, others: Mapping[FormKind, set[Value]]
+    ) -> Iterator[_Atom]:
         place, follows = start, start > 0  # follows: a number ends at the place
         while place < end:
             if not follows:
@@ -213,12 +222,18 @@ class NumberWords:
                 place = word.start()
             forms, stop = self._longest(text, place, end, follows=follows)
             follows = self._joining and bool(forms)
+            if follows and (link := _GLUED.match(text, stop, end)):  # zweitausendundzwölf
+                follows = bool(self._longest(text, link.end(), end, follows=True)[0])
+            else:
+                link = None
             for form in forms:
-                if form.kind in ("value", "calendar"):
-                    others.add(form.value)
+                if form.kind in others:
+                    others[form.kind].add(form.value)
                 else:
-                    yield _Atom(place, stop, form.kind, form.value)
-            place = stop
+                    whole = self._unspaced or bool(link) or not _LETTER.match(text, stop)
+                    whole = whole or bool(self._longest(text, stop, end, follows=True)[0])
+                    yield _Atom(place, stop, form.kind, form.value, whole)
+            place = link.end() if link and follows else stop
 
     def _longest(
         self, text: str, place: int, end: int, *, follows: bool
@@ -270,6 +285,8 @@ def _continues(group: Sequence[_Atom], atom: _Atom, text: str) -> bool:
     between = text[last.end : min(atom.start, last.end + 8)]
     if between not in _LINKS or len(group) > LONGEST or last.kind == "multiplier":
         return False
+    if between and not atom.is_whole:  # hundert Einwohner
+        return False
     if last.kind == "" and atom.kind in ("scale", "multiplier"):
         close = between == " " and (atom.kind == "multiplier" or atom.value >= _SMALLEST_SCALE)
         return last.value >= 0 and (not between or close)
@@ -280,9 +297,11 @@ def _continues(group: Sequence[_Atom], atom: _Atom, text: str) -> bool:
     if atom.kind == "":  # 1만8500, 2만 5천
         is_next = not between or bool(_EAST_ASIAN_SCALE.match(text, atom.end))
         return last.kind == "scale" and group[0].kind == "" and is_next
-    if last.kind == "":
+    if last.kind == "" or (group[0].kind == "" and between):
         return False
-    return last.value > atom.value and last.value % 10 ** len(str(int(atom.value))) == 0
+    # All numbers below 100 are forms.
+    fits = last.value >= 100 and last.value % 10 ** len(str(int(atom.value))) == 0
+    return fits and last.value > atom.value
 
 
 def _total(group: Sequence[_Atom], first: Value) -> Value:
@@ -302,6 +321,18 @@ def _total(group: Sequence[_Atom], first: Value) -> Value:
         else:
             parts.append(first if i == 0 else atom.value)
     return sum(parts)
+
+
+def _parts_with_scales(group: Sequence[_Atom], text: str) -> Iterator[Value]:
+    """The numbers of a group as if a conjunction joined several: tausend und zweitausend."""
+    start = 0
+    for i, (last, atom) in enumerate(pairwise(group), start=1):
+        if text[last.end : atom.start] not in ("", " ") and any(
+            each.kind == "scale" for each in group[i:]
+        ):
+            yield _total(group[start:i], group[start].value)
+            yield _total(group[i:], atom.value)
+            start = i
 
 
 @lru_cache(maxsize=64)
