@@ -160,6 +160,7 @@ def test_a_number_agrees_in_every_form_of_the_languages(
         ("en-de", "3:30 am", "15:30 Uhr", ["3:30"], ["15:30"]),
         ("en-de", "$10.50", "10,05 $", ["10.50"], ["10,05"]),
         ("ja-en", "3月6日", "March 16", ["6"], ["16"]),
+        ("ja-en", "8月8日", "in August", ["8"], []),
         ("en-de", "4 boats", "vierzig Boote", ["4"], []),
         ("en-de", "12 cats, 3 dogs", "1 Katze, 23 Hunde", ["12", "3"], ["23"]),
         ("en-fr", "92", "quatre-vingt-deux", ["92"], []),

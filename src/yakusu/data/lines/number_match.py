@@ -51,7 +51,7 @@ class _Side:
     words: Counter[Value]
     certain: Counter[Value]
     others: set[Value]
-    calendar: set[Value]
+    calendar: Counter[Value]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class NumberMatch:
             Counter(found.words),
             Counter(found.certain),
             {*found.others},
-            {*found.calendar, *roman_numerals(text)},
+            Counter([*found.calendar, *roman_numerals(text)]),
         )
 
 
@@ -166,13 +166,17 @@ def _explain(a: _Side, b: _Side) -> None:
 
 
 def _explained(values: Iterable[Value], other: _Side) -> bool:
-    """Whether a word of the other side has one of the values; a number word explains one number."""
+    """Whether a word of the other side has one of the values.
+
+    A word that is a number, a month or a Roman numeral explains one number only.
+    """
     values = list(values)
-    for value in values:
-        if other.words[value] > 0:
-            other.words[value] -= 1
-            return True
-    return any(value in other.others or value in other.calendar for value in values)
+    for words in (other.words, other.calendar):
+        for value in values:
+            if words[value] > 0:
+                words[value] -= 1
+                return True
+    return any(value in other.others for value in values)
 
 
 def _pair_joined(a: _Side, b: _Side) -> None:

@@ -97,8 +97,8 @@ class NumbersOfText:
     numbers: tuple[DigitNumber, ...]
     words: tuple[Value, ...]
     certain: tuple[Value, ...]
-    others: frozenset[Value]
-    calendar: frozenset[Value]
+    others: tuple[Value, ...]
+    calendar: tuple[Value, ...]
 
 
 class NumberWords:
@@ -146,9 +146,9 @@ class NumberWords:
             numbers: Its numbers in digits.
         """
         if not self._forms:
-            return NumbersOfText(tuple(numbers), (), (), frozenset(), frozenset())
+            return NumbersOfText(tuple(numbers), (), (), (), ())
         plain = plain_words(text)
-        others: dict[FormKind, set[Value]] = {"value": set(), "calendar": set()}
+        others: dict[FormKind, list[Value]] = {"value": [], "calendar": []}
         by_start = {number.start: number for number in numbers}
         found, words, certain = list[DigitNumber](), list[Value](), list[Value]()
         end, last = -1, Fraction(0)
@@ -163,7 +163,7 @@ class NumberWords:
             end, last = group[-1].end, values[0]
             certain += values[: end - group[0].start > 1]
         words += [int(match[0].translate(_HAN)) for match in _HAN_DIGITS.finditer(plain)]
-        explaining = map(frozenset, others.values())
+        explaining = map(tuple, others.values())
         return NumbersOfText(tuple(found), tuple(words), tuple(certain), *explaining)
 
     def _word_values(self, group: Sequence[_Atom], text: str) -> list[Value]:
@@ -200,7 +200,7 @@ class NumberWords:
         return number if values == number.values else replace(number, values=values)
 
     def _atoms(
-        self, text: str, numbers: Sequence[DigitNumber], others: Mapping[FormKind, set[Value]]
+        self, text: str, numbers: Sequence[DigitNumber], others: Mapping[FormKind, list[Value]]
     ) -> Iterator[_Atom]:
         """The atoms of a text, in order; the values of other words are added to `others`."""
         place = 0
@@ -212,7 +212,7 @@ class NumberWords:
         yield from self._words(text, place, len(text), others)
 
     def _words(
-        self, text: str, start: int, end: int, others: Mapping[FormKind, set[Value]]
+        self, text: str, start: int, end: int, others: Mapping[FormKind, list[Value]]
     ) -> Iterator[_Atom]:
         place, follows = start, start > 0  # follows: a number ends at the place
         while place < end:
@@ -228,7 +228,7 @@ class NumberWords:
                 link = None
             for form in forms:
                 if form.kind in others:
-                    others[form.kind].add(form.value)
+                    others[form.kind].append(form.value)
                 else:
                     whole = self._unspaced or bool(link) or not _LETTER.match(text, stop)
                     whole = whole or bool(self._longest(text, stop, end, follows=True)[0])
@@ -299,9 +299,10 @@ def _continues(group: Sequence[_Atom], atom: _Atom, text: str) -> bool:
         return last.kind == "scale" and group[0].kind == "" and is_next
     if last.kind == "" or (group[0].kind == "" and between):
         return False
-    # All numbers below 100 are forms.
-    fits = last.value >= 100 and last.value % 10 ** len(str(int(atom.value))) == 0
-    return fits and last.value > atom.value
+    # The forms include all numbers below 100, but those of CLDR may lack a conjunction.
+    is_long = last.value >= 100 or bool(between.strip())
+    fits = last.value % 10 ** len(str(int(atom.value))) == 0
+    return is_long and fits and last.value > atom.value
 
 
 def _total(group: Sequence[_Atom], first: Value) -> Value:
