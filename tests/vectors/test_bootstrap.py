@@ -11,7 +11,7 @@ from yakusu.arrays import Doubles
 from yakusu.errors import DataError
 from yakusu.vectors import bootstrap
 from yakusu.vectors.bootstrap import Interval, paired_difference
-from yakusu.vectors.outcomes import Agreement, Shares, TaskResult, mean_of, result_of
+from yakusu.vectors.outcomes import RankCorrelation, Shares, TaskResult, mean_of, result_of
 
 
 def answers(*right: float) -> TaskResult:
@@ -21,7 +21,7 @@ def answers(*right: float) -> TaskResult:
 def agreement(seed: int, n: int = 40) -> TaskResult:
     rng = np.random.default_rng(seed)
     human = rng.integers(0, 6, n).astype(float)
-    return result_of("s", Agreement(human, (human + rng.normal(0, 3, n)).round()), 0, "")
+    return result_of("s", RankCorrelation(human, (human + rng.normal(0, 3, n)).round()), 0, "")
 
 
 def all_resamples(n: int) -> Doubles:
@@ -41,12 +41,12 @@ def test_ranks_are_computed_within_each_resample_and_equal_values_tie() -> None:
     picks = rng.integers(30, size=(50, 30))
     times = np.array([np.bincount(each, minlength=30) for each in picks], dtype=float)
     expected = [spearmanr(human[each], cosines[each]).statistic for each in picks]
-    found = Agreement(human, cosines).scores(times)
+    found = RankCorrelation(human, cosines).scores(times)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_a_correlation_of_equal_values_is_undefined() -> None:
-    found = Agreement(np.array([1.0, 2, 2]), np.array([1.0, 2, 3])).scores(
+    found = RankCorrelation(np.array([1.0, 2, 2]), np.array([1.0, 2, 3])).scores(
         np.array([[1.0, 1, 1], [0, 2, 1], [3, 0, 0]])
     )
     assert found[0] == pytest.approx(math.sqrt(3) / 2)
@@ -97,7 +97,7 @@ def test_the_size_of_the_blocks_does_not_matter(monkeypatch: pytest.MonkeyPatch)
 def _other() -> TaskResult:
     human = agreement(3).outcomes[0].human  # type: ignore[attr-defined]
     cosines = np.random.default_rng(9).random(40)
-    return result_of("s", Agreement(human, cosines), 0, "")
+    return result_of("s", RankCorrelation(human, cosines), 0, "")
 
 
 def test_results_without_items_or_with_other_items_have_no_interval() -> None:

@@ -48,7 +48,7 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class RankCorrelation:
     """The score is Spearman's rho of human scores and cosines, (N,) each; equal values tie."""
 
     human: Doubles

@@ -21,7 +21,7 @@ from yakusu.compress.blocks import Matrix, Rows
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.nearest import unit
-from yakusu.vectors.outcomes import Agreement, Shares, TaskResult, result_of
+from yakusu.vectors.outcomes import RankCorrelation, Shares, TaskResult, result_of
 
 _COSINES = 2**25  # held in memory at a time: 128 MiB
 
@@ -49,7 +49,7 @@ class Similarity:
             known = (rows >= 0).all(axis=1)
             x, y = (unit(vectors[column].astype(np.float64)) for column in rows[known].T)
             cosines = np.einsum("qh,qh->q", x, y).round(12)  # pairs of equal words must tie
-            agreement = Agreement(np.array(self.scores)[known], cosines)
+            agreement = RankCorrelation(np.array(self.scores)[known], cosines)
             tracker.advance(len(self.pairs))
         how = "Spearman's rho of cosines; pairs with an unknown word left out"
         return result_of(self.name, agreement, int((~known).sum()), how)

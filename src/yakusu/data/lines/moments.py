@@ -28,7 +28,7 @@ _MERIDIEM = regex.compile(
 _ASIAN_MERIDIEM = regex.compile(r"(?:(?P<a>午前|오전|上午|早上)|(?P<p>午後|오후|下午|晚上))\s?$")
 _AFTER_HOUR = regex.compile(
     r"\s?(?:h\b|h\s?\d\d\b|uhr|heures?\b|o['’]clock|[ap]\.?\s?m\b|[時时](?!間|间)|[点點]|시(?!간)|ч\b|час|"
-    r"saat|godz|horas?\b|timer\b|[:.]\d\d(?![\d.,/]))",
+    r"saat|godz|horas?\b|timer\b|[:.]\d\d(?!\d|[.,/]\d))",
     regex.IGNORECASE,
 )
 _BEFORE_HOUR = regex.compile(

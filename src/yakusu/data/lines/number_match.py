@@ -51,6 +51,7 @@ class _Side:
     words: Counter[Value]
     certain: Counter[Value]
     others: set[Value]
+    calendar: Counter[Value]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ class NumberMatch:
             list(found.numbers),
             Counter(found.words),
             Counter(found.certain),
-            {*found.others, *roman_numerals(text)},
+            {*found.others},
+            Counter([*found.calendar, *roman_numerals(text)]),
         )
 
 
@@ -158,18 +160,22 @@ def _matched(sought: _Keyed, offered: _Keyed) -> tuple[list[int], list[int]]:
 def _explain(a: _Side, b: _Side) -> None:
     """Remove the numbers that words of the other side explain."""
     a.words, b.words = a.words - b.certain, b.words - a.certain
-    a.others, b.others = a.others - b.others, b.others - a.others
+    a.calendar, b.calendar = a.calendar - b.calendar, b.calendar - a.calendar
     for side, other in ((a, b), (b, a)):
         side.numbers = [n for n in side.numbers if not _explained(n.values, other)]
 
 
 def _explained(values: Iterable[Value], other: _Side) -> bool:
-    """Whether a word of the other side has one of the values; a number word explains one number."""
+    """Whether a word of the other side has one of the values.
+
+    A word that is a number, a month or a Roman numeral explains one number only.
+    """
     values = list(values)
-    for value in values:
-        if other.words[value] > 0:
-            other.words[value] -= 1
-            return True
+    for words in (other.words, other.calendar):
+        for value in values:
+            if words[value] > 0:
+                words[value] -= 1
+                return True
     return any(value in other.others for value in values)
 
 
@@ -246,7 +252,7 @@ def _spoken(part: _Part) -> Iterator[int]:
     """The numbers in words for hours and decades: 22h is ten, 6:30 halb sieben, 1990s nineties."""
     yield from (year for kind, year in part.years if kind in ("decade", "value"))
     for hour in part.hours:
-        yield from (hour % 12 or 12, hour % 12 + 1)
+        yield from (hour, hour % 12 or 12, hour % 12 + 1)
 
 
 def _without_repetitions(numbers: Iterable[DigitNumber], again: set[Value]) -> list[DigitNumber]:

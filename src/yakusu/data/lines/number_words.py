@@ -11,7 +11,7 @@ vierköpfig is 4. Everything takes linear time.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -32,12 +32,13 @@ _JOINING = frozenset(
 )
 _UNSPACED = frozenset(["ja", "km", "lo", "my", "th", "yue", "zh"])
 _PREFIXES = {  # conjunctions and prepositions that are written as part of the word after them
-    "ar": regex.compile(r"(?<!\p{L})(?:[وفبلك]|ال|وال)$"),
-    "he": regex.compile(r"(?<!\p{L})[ובלמשכה]{1,2}$"),
+    "ar": "[وفبلك]|ال|وال",
+    "he": "[ובלמשכה]{1,2}",
 }
 _SMALLEST_SCALE = 1000  # after digits and a space: "5 cents" are not 500
 _ANDS = ("and", "und", "et", "y", "e", "i", "og", "och", "en", "ja", "ve", "și", "và")
 _LINKS = frozenset(["", " ", *(f" {word} " for word in _ANDS), "und", "و", " و"])
+_GLUED = regex.compile("und|en|og|och")  # between number words without spaces
 _HALVES = {  # after a number: two and a half
     **{"en": "half|halves", "de": "halb|halbe[nrms]?", "fr": "demie?s?", "es": "medi[ao]s?"},
     **{
@@ -78,6 +79,7 @@ class _Atom(NamedTuple):
     end: int
     kind: FormKind | str
     value: Value
+    is_whole: bool  # no letter follows, or another atom
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,15 @@ class NumbersOfText:
         numbers: The numbers in digits, with the scales that follow them.
         words: The values of number words, each as often as it occurs.
         certain: Those of words of more than one character, which hardly mean anything else.
-        others: The values that other words stand for, such as months.
+        others: The values that other words stand for, such as half.
+        calendar: Those of months and days of the week.
     """
 
     numbers: tuple[DigitNumber, ...]
     words: tuple[Value, ...]
     certain: tuple[Value, ...]
-    others: frozenset[Value]
+    others: tuple[Value, ...]
+    calendar: tuple[Value, ...]
 
 
 class NumberWords:
@@ -108,7 +112,7 @@ class NumberWords:
         base = language.partition("-")[0]
         self._unspaced, self._korean = base in _UNSPACED, base == "ko"
         self._joining = self._unspaced or self._korean or base in _JOINING
-        self._prefixes, half = _PREFIXES.get(base), _HALVES.get(base)
+        half = _HALVES.get(base)
         self._half = half and regex.compile(
             rf"{_BEFORE_HALF}(?:{half})(?!\p{{Latin}}|\p{{Cyrillic}})"
         )
@@ -119,7 +123,17 @@ class NumberWords:
         lengths = defaultdict[str, set[int]](set)
         for form in self._forms:
             lengths[form[:2]].add(len(form))
+        self._starts = self._start_of_forms(_PREFIXES.get(base))
         self._lengths = {start: sorted(each, reverse=True) for start, each in lengths.items()}
+
+    def _start_of_forms(self, prefixes: str | None) -> "regex.Pattern[str]":
+        """Where a form may begin; in languages with spaces, at the start of a word."""
+        first = "".join(sorted({form[0] for form in self._forms}))
+        letter = f"[{regex.escape(first)}]" if first else "(?!)"
+        if self._unspaced:
+            return regex.compile(letter)
+        before = rf"|(?<=(?<!\p{{L}})(?:{prefixes}))" if prefixes else ""
+        return regex.compile(rf"(?:(?<![\p{{L}}\p{{M}}]){before}){letter}")
 
     def __bool__(self) -> bool:
         return self._has_units
@@ -132,57 +146,94 @@ class NumberWords:
             numbers: Its numbers in digits.
         """
         if not self._forms:
-            return NumbersOfText(tuple(numbers), (), (), frozenset())
-        plain, others = plain_words(text), set[Value]()
+            return NumbersOfText(tuple(numbers), (), (), (), ())
+        plain = plain_words(text)
+        others: dict[FormKind, list[Value]] = {"value": [], "calendar": []}
         by_start = {number.start: number for number in numbers}
         found, words, certain = list[DigitNumber](), list[Value](), list[Value]()
+        end, last = -1, Fraction(0)
         for group in _groups(self._atoms(plain, numbers, others), plain):
-            half = self._half and self._half.match(plain, group[-1].end)
             if number := by_start.get(group[0].start):
-                found.append(_with_scale(number, group, plain, has_half=bool(half)))
+                found.append(self._with_scale(number, group, plain))
                 continue
-            values = _word_values(group)
-            words += [*values, values[0] + _HALF] if half else values
-            if group[0].kind != "unit" and self._half_a:  # half a million
-                before = plain[max(0, group[0].start - 16) : group[0].start]
-                words += [values[0] * _HALF] * bool(self._half_a.search(before))
-            certain += values[: group[-1].end - group[0].start > 1]
+            values = self._word_values(group, plain)
+            words += values
+            if 9 < last < 22 and 9 < values[0] < 100 and plain[end : group[0].start] == " ":
+                words.append(last * 100 + values[0])  # nineteen eighty-four
+            end, last = group[-1].end, values[0]
+            certain += values[: end - group[0].start > 1]
         words += [int(match[0].translate(_HAN)) for match in _HAN_DIGITS.finditer(plain)]
-        words += list(_years(words))
-        return NumbersOfText(tuple(found), tuple(words), tuple(certain), frozenset(others))
+        explaining = map(tuple, others.values())
+        return NumbersOfText(tuple(found), tuple(words), tuple(certain), *explaining)
+
+    def _word_values(self, group: Sequence[_Atom], text: str) -> list[Value]:
+        """What number words mean; five decades are 50 and 5."""
+        values = [_total(group, group[0].value)]
+        if group[-1].kind == "multiplier" and len(group) > 1:
+            values.append(_total(group[:-1], group[0].value))
+        values += _parts_with_scales(group, text)
+        if self._half and self._half.match(text, group[-1].end):
+            values.append(values[0] + _HALF)
+        if group[0].kind != "unit" and self._half_a:  # half a million
+            before = text[max(0, group[0].start - 16) : group[0].start]
+            values += [values[0] * _HALF] * bool(self._half_a.search(before))
+        return values
+
+    def _with_scale(self, number: DigitNumber, group: Sequence[_Atom], text: str) -> DigitNumber:
+        """A number in digits with what follows it.
+
+        Args:
+            number: The number.
+            group: Its atoms, the digits first.
+            text: The text.
+        """
+        values, end = number.values, group[-1].end
+        if len(group) > 1:
+            values = tuple(_total(group, value) for value in values)
+            if group[-1].kind == "multiplier" or (text[end - 1] == "조" and len(group) == 2):
+                values = (*values, *number.values)  # 9조 is also article 9
+            number = replace(number, end=end, text=text[number.start : end], parts=())
+        elif values and (letter := _LETTER_SCALE.match(text, end)):
+            values = (*values, values[0] * _LETTER_SCALES[letter[0]])
+        if values and self._half and self._half.match(text, end):
+            values = (*values, values[0] + _HALF)
+        return number if values == number.values else replace(number, values=values)
 
     def _atoms(
-        self, text: str, numbers: Sequence[DigitNumber], others: set[Value]
+        self, text: str, numbers: Sequence[DigitNumber], others: Mapping[FormKind, list[Value]]
     ) -> Iterator[_Atom]:
         """The atoms of a text, in order; the values of other words are added to `others`."""
         place = 0
         for number in numbers:
             yield from self._words(text, place, number.start, others)
             value = number.values[0] if number.values else -1
-            yield _Atom(number.start, number.end, "", value)
+            yield _Atom(number.start, number.end, "", value, True)
             place = number.end
         yield from self._words(text, place, len(text), others)
 
-    def _words(self, text: str, start: int, end: int, others: set[Value]) -> Iterator[_Atom]:
+    def _words(
+        self, text: str, start: int, end: int, others: Mapping[FormKind, list[Value]]
+    ) -> Iterator[_Atom]:
         place, follows = start, start > 0  # follows: a number ends at the place
         while place < end:
-            stop = place + 1
-            if follows or self._begins(text, place):
-                forms, stop = self._longest(text, place, end, follows=follows)
-                follows = self._joining and bool(forms)
-                for form in forms:
-                    if form.kind in ("value", "calendar"):
-                        others.add(form.value)
-                    else:
-                        yield _Atom(place, stop, form.kind, form.value)
-            place = stop
-
-    def _begins(self, text: str, place: int) -> bool:
-        """Whether a word begins at a place."""
-        if self._unspaced or place == 0 or not _LETTER.match(text, place - 1):
-            return True
-        before = text[max(0, place - 3) : place]
-        return bool(self._prefixes and self._prefixes.search(before))
+            if not follows:
+                if not (word := self._starts.search(text, place, end)):
+                    return
+                place = word.start()
+            forms, stop = self._longest(text, place, end, follows=follows)
+            follows = self._joining and bool(forms)
+            if follows and (link := _GLUED.match(text, stop, end)):  # zweitausendundzwölf
+                follows = bool(self._longest(text, link.end(), end, follows=True)[0])
+            else:
+                link = None
+            for form in forms:
+                if form.kind in others:
+                    others[form.kind].append(form.value)
+                else:
+                    whole = self._unspaced or bool(link) or not _LETTER.match(text, stop)
+                    whole = whole or bool(self._longest(text, stop, end, follows=True)[0])
+                    yield _Atom(place, stop, form.kind, form.value, whole)
+            place = link.end() if link and follows else stop
 
     def _longest(
         self, text: str, place: int, end: int, *, follows: bool
@@ -234,6 +285,8 @@ def _continues(group: Sequence[_Atom], atom: _Atom, text: str) -> bool:
     between = text[last.end : min(atom.start, last.end + 8)]
     if between not in _LINKS or len(group) > LONGEST or last.kind == "multiplier":
         return False
+    if between and not atom.is_whole:  # hundert Einwohner
+        return False
     if last.kind == "" and atom.kind in ("scale", "multiplier"):
         close = between == " " and (atom.kind == "multiplier" or atom.value >= _SMALLEST_SCALE)
         return last.value >= 0 and (not between or close)
@@ -244,9 +297,12 @@ def _continues(group: Sequence[_Atom], atom: _Atom, text: str) -> bool:
     if atom.kind == "":  # 1만8500, 2만 5천
         is_next = not between or bool(_EAST_ASIAN_SCALE.match(text, atom.end))
         return last.kind == "scale" and group[0].kind == "" and is_next
-    if last.kind == "":
+    if last.kind == "" or (group[0].kind == "" and between):
         return False
-    return last.value > atom.value and last.value % 10 ** len(str(int(atom.value))) == 0
+    # The forms include all numbers below 100, but those of CLDR may lack a conjunction.
+    is_long = last.value >= 100 or bool(between.strip())
+    fits = last.value % 10 ** len(str(int(atom.value))) == 0
+    return is_long and fits and last.value > atom.value
 
 
 def _total(group: Sequence[_Atom], first: Value) -> Value:
@@ -268,44 +324,16 @@ def _total(group: Sequence[_Atom], first: Value) -> Value:
     return sum(parts)
 
 
-def _word_values(group: Sequence[_Atom]) -> list[Value]:
-    """What number words mean; five decades are 50 and 5."""
-    total = _total(group, group[0].value)
-    if group[-1].kind == "multiplier" and len(group) > 1:
-        return [total, _total(group[:-1], group[0].value)]
-    return [total]
-
-
-def _with_scale(
-    number: DigitNumber, group: Sequence[_Atom], text: str, *, has_half: bool
-) -> DigitNumber:
-    """A number in digits with what follows it.
-
-    Args:
-        number: The number.
-        group: Its atoms, the digits first.
-        text: The text.
-        has_half: Whether a word follows that adds a half.
-    """
-    values = number.values
-    if len(group) > 1:
-        end = group[-1].end
-        values = tuple(_total(group, value) for value in values)
-        if group[-1].kind == "multiplier" or (text[end - 1] == "조" and len(group) == 2):
-            values = (*values, *number.values)  # 9조 is also article 9
-        number = replace(number, end=end, text=text[number.start : end], parts=())
-    elif values and (letter := _LETTER_SCALE.match(text, number.end)):
-        values = (*values, values[0] * _LETTER_SCALES[letter[0]])
-    if has_half and values:
-        values = (*values, values[0] + _HALF)
-    return number if values == number.values else replace(number, values=values)
-
-
-def _years(words: Sequence[Value]) -> Iterator[Value]:
-    """Years in two parts: nineteen eighty-four."""
-    for first, second in pairwise(words):
-        if 10 <= first < 22 and 10 <= second < 100:
-            yield first * 100 + second
+def _parts_with_scales(group: Sequence[_Atom], text: str) -> Iterator[Value]:
+    """The numbers of a group as if a conjunction joined several: tausend und zweitausend."""
+    start = 0
+    for i, (last, atom) in enumerate(pairwise(group), start=1):
+        if text[last.end : atom.start] not in ("", " ") and any(
+            each.kind == "scale" for each in group[i:]
+        ):
+            yield _total(group[start:i], group[start].value)
+            yield _total(group[i:], atom.value)
+            start = i
 
 
 @lru_cache(maxsize=64)

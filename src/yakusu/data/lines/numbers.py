@@ -29,6 +29,7 @@ _NUMBER = re.compile(
 _RATE = re.compile(r"(?<![\d.,])(\d)\s?[割할](?:\s?(\d)\s?[分푼])?(?:\s?(\d)\s?[厘리])?")
 _OF_CLOCK = re.compile(r"\s?(?:h\b|hrs|hours\b|GMT|UTC|Uhr|[A-Z]{1,2}T\b)")
 _WIDE = re.compile(r"(?<=\d)[，．：／](?=\d)")
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")  # CO₂
 _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
 _SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
@@ -98,11 +99,11 @@ def more_digits(text: str, than: Counter[str]) -> list[DigitNumber]:
 
 
 def ascii_digits(text: str) -> str:
-    """Replace the digits of other scripts, and the full-width signs between them."""
+    """Replace the digits of other scripts, the full-width signs between them, and subscripts."""
     if text.isascii():
         return text
     text = _RUN.sub(lambda run: "".join(str(unicodedata.decimal(each)) for each in run[0]), text)
-    return _WIDE.sub(lambda sign: sign[0].translate(_NARROW), text)
+    return _WIDE.sub(lambda sign: sign[0].translate(_NARROW), text).translate(_SUBSCRIPTS)
 
 
 def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
