@@ -62,7 +62,7 @@ benchmark = Benchmark(
 )
 benchmark.option("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, help="all")
 benchmark.option("--seeds", type=int, nargs="+", default=[1, 2], help="%(default)s")
-benchmark.option("--steps", type=int, default=2_000, help="of a run (%(default)s)")
+benchmark.option("--steps", type=int, default=1_000, help="of a run (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further settings of all runs, key=value")
 
 
@@ -99,13 +99,18 @@ def full_width(lines: Iterable[str]) -> float:
     return counts[True] / max(1, counts.total())
 
 
+def run_of(name: str, normalization: str, seed: int, args: argparse.Namespace) -> Path:
+    """The folder of a run."""
+    folder: Path = args.runs / f"{CORPORA[name].recipe}-{normalization}-{args.steps}-{seed}"
+    return folder
+
+
 def translated(name: str, normalization: str, seed: int, args: argparse.Namespace) -> list[str]:
     """Train a model, unless its run is finished, and translate the dev set."""
-    corpus = CORPORA[name]
-    run = args.runs / f"{corpus.recipe}-{normalization}-{seed}"
+    corpus, run = CORPORA[name], run_of(name, normalization, seed, args)
     settings = [
         *(f'run="{run}"', f"seed={seed}", f'tokenizer.normalization="{normalization}"'),
-        *(f"training.max_steps={args.steps}", f"training.warmup_steps={args.steps // 4}"),
+        *(f"training.max_steps={args.steps}", f"training.warmup_steps={args.steps // 2}"),
         *args.set,
     ]
     recipe = yakusu.load_recipe(RECIPES / f"{corpus.recipe}.toml", settings)
@@ -129,9 +134,7 @@ def compared(name: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     train = yakusu.load_recipe(RECIPES / f"{corpus.recipe}.toml").data.train
     of_targets = full_width(read_lines(Path(train.files[1])))
     steps = {
-        each: read_json(args.runs / f"{corpus.recipe}-{each}-{seed}" / "model" / "receipt.json")[
-            "steps"
-        ]
+        each: read_json(run_of(name, each, seed, args) / "model" / "receipt.json")["steps"]
         for each in (BEFORE, AFTER)
     }
     return {
