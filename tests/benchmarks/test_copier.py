@@ -18,11 +18,11 @@ copier: Any = pytest.importorskip("benchmarks.reliability.copier", reason="only 
 
 def test_a_copier_returns_what_is_read_and_lists_what_is_not(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
-    path.write_text("H<sub>2</sub>O and Жу<b>к</b>, {name}!\n\nTwo  spaces.", encoding="utf-8")
+    path.write_text("H<sub>2</sub>O and Жу<b>к</b>, {name}!\n\nA soft\u00adhyphen.", "utf-8")
     for known in (False, True):
         copied = copier.copy_file(path, "en", known=known)
         assert copied.n_texts == 3
-        assert copied.changed == [("Two  spaces.", "Two spaces.")]
+        assert copied.changed == [("A soft\u00adhyphen.", "A softhyphen.")]
 
 
 @pytest.mark.parametrize("language", ["de", "ja", "ar"])
@@ -89,7 +89,8 @@ def test_no_message_without_flags_is_broken_if_the_words_are_in_reverse_order() 
     done = [(source, target) for source, target in entries if target]
     assert len(entries) == 500 and len(done) + len(document.skipped) == 500
     assert [(pair, fault) for pair in done for fault in faults(*pair)] == []
-    assert sum(source != target for source, target in done) > 250
+    assert all("placeholders in another order" in reason for reason in document.skipped)
+    assert sum(source != target for source, target in done) > 150
 
 
 def read_entries(data: bytes) -> list[tuple[str, str]]:

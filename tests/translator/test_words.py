@@ -52,8 +52,8 @@ def linked(text: str, *outputs: str, links: Links | None = None, language: str =
         ("One is. Two is.", ["Eins ist.", "Zwei ist."], "One~Eins is.~ist. Two~Zwei is.~ist."),
         ("* one\n\n* two", ["eins", "zwei"], "*~* one~eins *~* two~zwei"),
         ("one\u2028- two", ["eins", "zwei"], "one~eins -~- two~zwei"),
-        ("see {% if x %} now", ["sieh 0 nun"], "see~sieh {%~{% if~if x~x %}~%} now~nun"),
-        ("see {% if x %} now", ["0 nun sieh"], "{%~{% {%~nun if~if x~x %}~%} now~sieh"),
+        ("see {% url x %} now", ["sieh 0 nun"], "see~sieh {%~{% url~url x~x %}~%} now~nun"),
+        ("see {% url x %} now", ["0 nun sieh"], "{%~{% {%~nun url~url x~x %}~%} now~sieh"),
         ("go (%s, %d) now", ["geh (0) nun"], "go~geh (%s,~(%s, %d)~%d) now~nun"),
         ("a <b>red</b> hat", ["ein roter Hut"], "a~ein <b>red</b>~<b>roter</b> hat~Hut"),
         (

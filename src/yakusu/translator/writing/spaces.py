@@ -27,6 +27,7 @@ def as_spaced(text: str, source: str) -> str:
 
     def spaced(gap: "regex.Match[str]") -> str:
         words = gap["left"], gap["right"]
-        return gap["left"] + (spaces[words].popleft() if words in known else gap["space"])
+        space = spaces[words].popleft() if words in known else gap["space"]
+        return f"{gap['left']}{space}"
 
     return str(_GAP.sub(spaced, text))
