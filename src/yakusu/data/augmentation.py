@@ -27,6 +27,7 @@ data folder.
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, repeat
 from random import Random
 
@@ -126,7 +127,8 @@ class Augmentation:
         new = [*language, *src.encode(tag + source)], tgt.encode(target)
         if any(UNK in side for side in (*ids, *new)) or max(map(len, new)) - 1 > self.max_tokens:
             return usual
-        return np.array(new[0], usual[0].dtype), np.array(new[1], usual[1].dtype)
+        source_ids, target_ids = map(partial(np.array, dtype=usual[0].dtype), new)
+        return source_ids, target_ids
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +125,7 @@ class Sentences:
     def joined(cls, sentences: Sequence[Ids]) -> "Sentences":
         """A side of at least one sentence, each an array of ids."""
         offsets = np.cumsum([0, *map(len, sentences)], dtype=np.uint64)
-        return cls(np.concatenate(sentences), offsets)
+        return cls(cast(Ids, np.concatenate(sentences)), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
