@@ -20,8 +20,9 @@ from yakusu.data.lines.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.reading.passage import Passage, PassageReader
 from yakusu.translator.reading.slots import restore, slots_of, to_places, to_slots
-from yakusu.translator.writing.output import Output, as_typed
+from yakusu.translator.writing.output import Output
 from yakusu.translator.writing.placement import units
+from yakusu.translator.writing.typed import as_typed
 
 SEEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöü0123456789.,:;!?-'()*# ")
 

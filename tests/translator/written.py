@@ -5,7 +5,8 @@ from itertools import islice
 
 from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.slots import restore
-from yakusu.translator.writing.output import Output, as_typed, masked
+from yakusu.translator.writing.output import Output, masked
+from yakusu.translator.writing.typed import as_typed
 
 Lines = list[tuple[Passage, Sequence[Output], str]]
 

@@ -242,7 +242,7 @@ class Tokenizer:
 
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
-        """The characters that are covered, or become covered ones, and some of them without a list."""
+        """The covered characters, and what they become; without a list, some of them."""
         if self.coverage is None:
             ascii_letters = filter(str.isalnum, map(chr, range(128)))
             return frozenset(c for c in ascii_letters if self.src.id_of(c) != UNK).union(" ")

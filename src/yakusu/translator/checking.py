@@ -54,8 +54,10 @@ class Checker:
             searched: Searches for translations.
         """
         differ = dict(self._differing(plans, found))
+        if not differ:
+            return
         again = {key: own for key in differ if (own := self._again(plans, key, differ[key]))}
-        results = iter(searched([*again.values()]) if again else ())
+        results = iter(searched([*again.values()]))
         for (text, number), difference in differ.items():
             lines, queries = plans[text]
             i, j = _places(lines)[number]
@@ -78,7 +80,8 @@ class Checker:
                 truncated = len(queries[number].source) >= self._planner.longest[0]
                 if truncated or not (segment.checked and own):
                     continue
-                if difference := self._compare(segment, own[0][1]):
+                difference = self._compare(segment, own[0][1])
+                if difference.missing or difference.added:
                     yield (text, number), difference
                 elif len(own) > 1:
                     candidates[number] = [
@@ -91,10 +94,10 @@ class Checker:
         agree = [bool(text) and not self._compare(segment, text) for _, text in candidates]
         return [each for each, own in zip(candidates, agree, strict=True) if own and agree[0]]
 
-    def _compare(self, segment: Segment, text: str) -> Disagreement | None:
+    def _compare(self, segment: Segment, text: str) -> Disagreement:
         """The difference between a segment and its translation, without those of terms."""
-        found = self._agreement.compare(segment.given, text) if text else None
-        if not (found and segment.terms):
+        found = self._agreement.compare(segment.given, text) if text else Disagreement()
+        if not segment.terms:
             return found
         source, target = (
             " ".join(words)

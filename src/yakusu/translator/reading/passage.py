@@ -238,7 +238,7 @@ class PassageReader:
         is_ascii = body.isascii()
         covers = self._covers if is_ascii or not right_to_left(body) else self._covers_marks
         found = with_unseen(cased, protected, covers, glossary=self._glossary)
-        n_terms = sum(span.kind == "term" for span in found)
+        n_terms = sum(span.kind == "term" for span in found) if found else 0
         counts = len(of_line), len({*found}.difference(protected)) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > MAX_PLACES:

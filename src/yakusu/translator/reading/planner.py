@@ -263,7 +263,8 @@ class Planner:
                     "exclude"
                 )
             return Query(ids, (), self.constraints.tree(text) if len(ids) > 1 else None)
-        slots = [self._tokenizer.target_slots.get(slot, UNK) for slot in slots_of(text)]
+        found = () if text.isascii() else slots_of(text)  # places are not ASCII
+        slots = [self._tokenizer.target_slots.get(slot, UNK) for slot in found]
         if not (slots or prefix or include or exclude):
             return Query(ids)
         given = self._prefix(prefix)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from heapq import nlargest
-from itertools import chain
 from operator import itemgetter
 
 import regex
@@ -15,7 +14,6 @@ from yakusu.data.lines.spans import has_end_of_pair
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.placement import place_tags, units
-from yakusu.translator.writing.spaces import as_spaced
 
 
 @dataclass(frozen=True)
@@ -63,39 +61,11 @@ def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
     return without_stop(text, segment.text) if _IS_STOP.match(mark) else text
 
 
-def as_typed(text: str, passage: Passage) -> str:
-    """Give white space, quotation marks and dashes the form that they have in the source.
-
-    This concerns white space between unchanged words, and the other characters that were read as
-    ASCII, if the translation has as many of them.
-
-    Args:
-        text: The translation of a line.
-        passage: The line.
-    """
-    text = as_spaced(text, passage.given)
-    if not passage.typed:
-        return text
-    for read in "'\"-":
-        forms = [
-            typed for typed, own in zip(passage.typed, passage.given, strict=True) if own == read
-        ]
-        if set(forms) - {read} and text.count(read) == len(forms):
-            parts = text.split(read)
-            text = "".join(chain(*zip(parts, forms, strict=False), parts[-1:]))
-    return text
-
-
 def candidates(outputs: Sequence[Output]) -> Sequence[Output]:
     """The outputs of a search, without those that are copied; only the first if it is copied."""
     if outputs[0].copied:
         return outputs[:1]
     return [output for output in outputs if not output.copied]
-
-
-def all_copied(outputs: Sequence[Output]) -> bool:
-    """Whether a text is its source because the model generates no text for it."""
-    return bool(outputs) and all(output.copied for output in outputs)
 
 
 def combinations(
@@ -135,7 +105,7 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
         outputs: An output for each of its segments with text, in order.
         language: Code of the target language, "" if unknown.
     """
-    if all_copied(outputs):
+    if outputs and all(output.copied for output in outputs):
         return passage.source
     parts: list[tuple[str, str]] = []
     for text in _texts(passage, outputs):
@@ -143,7 +113,7 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
         if parts and not said:
             said, space = parts[-1][0], parts.pop()[1] + space
         parts.append((said, space))
-    joined = join(parts, language)
+    joined = join(parts, language) if len(parts) > 1 else "".join(map("".join, parts))
     if not passage.tags:
         return joined
     tags = [

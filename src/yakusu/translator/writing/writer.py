@@ -25,8 +25,6 @@ from yakusu.translator.writing.details import Details, details_of
 from yakusu.translator.writing.links import Translated, unit_links_of
 from yakusu.translator.writing.output import (
     Output,
-    all_copied,
-    as_typed,
     candidates,
     combinations,
     ended,
@@ -35,6 +33,7 @@ from yakusu.translator.writing.output import (
 from yakusu.translator.writing.placement import adjust_spaces, units
 from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
+from yakusu.translator.writing.typed import as_typed
 from yakusu.translator.writing.words import details_of_text
 
 Candidate = tuple[Hypothesis, str]  # a translation of a segment, and its text
@@ -211,7 +210,7 @@ class Writer:
             line = as_typed(masked(passage, own, self._language), passage)
             lines.append((passage, own, line))
             if passage.spans or passage.tags:
-                as_given = passage.terms if all_copied(own) else {}
+                as_given = passage.terms if own and all(o.copied for o in own) else {}
                 line = restore(line, {**passage.kept, **as_given})
             text += passage.before + line + passage.after
         details = None
@@ -224,7 +223,7 @@ class Writer:
             sum(output.n_tokens for output in outputs),
             details,
             traces,
-            all_copied(outputs),
+            bool(outputs) and all(output.copied for output in outputs),
             tuple(_differences(passages)),
         )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.translator.writing.spaces import as_spaced
+from yakusu.translator.writing.typed import as_spaced
 
 
 @pytest.mark.parametrize(
