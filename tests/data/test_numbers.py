@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from yakusu.data.lines.cldr import symbols_of
+from yakusu.data.lines.cldr import localised, symbols_of
 from yakusu.data.lines.moments import hours, years
 from yakusu.data.lines.number_words import number_words
 from yakusu.data.lines.numbers import Symbols, Value, read_numbers, roman_numerals
@@ -189,3 +189,22 @@ def test_years_have_several_forms(
     [number] = read_numbers(text, UNKNOWN)
     value = int(number.values[0])
     assert list(years(value, language, text, number.start, number.end)) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "languages", "expected"),
+    [
+        ("1,000", ("en", "de"), "1.000"),
+        ("1.234.567,89", ("de", "en"), "1,234,567.89"),
+        ("12,500", ("en", "fr"), "12\u202f500"),
+        ("1,000", ("en", "ja"), "1,000"),
+        ("3.5", ("en", "de"), "3.5"),
+        ("1.000", ("en", "de"), "1.000"),
+        ("10:30", ("en", "de"), "10:30"),
+        ("1,000", ("en", ""), "1,000"),
+    ],
+)
+def test_a_number_in_groups_gets_the_signs_of_another_language(
+    number: str, languages: tuple[str, str], expected: str
+) -> None:
+    assert localised(number, languages) == expected

@@ -120,3 +120,15 @@ def test_a_word_that_was_written_as_code_is_searched_again() -> None:
     ((best,),) = translator.stream(["der Hund ist alt"])
     assert (best.text, best.copied) == ("der Hund ist alt", True)
     assert len(asked(translator)) == 2
+
+
+def test_a_placeholder_is_written_with_the_signs_of_the_target_language() -> None:
+    table = {
+        "es kostet 1.000 oder 2.5": ["it costs 100 or 2.5"],
+        f"es kostet {S} oder 2.5": [f"it costs {S} or 2.5"],
+    }
+    ((best,),) = saying(table).stream(["es kostet 1.000 oder 2.5"])
+    assert best.text == "it costs 1,000 or 2.5"
+    table[f"es kostet {S} oder 2.5"] = [f"it costs {S} or 3.5"]
+    ((best,),) = saying(table).stream(["es kostet 1.000 oder 2.5"])
+    assert best.text == "es kostet 1.000 oder 2.5"

@@ -11,8 +11,10 @@ A segment whose second translation differs as well is kept. All of this depends 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from yakusu.data.lines.agreement import Agreement, Disagreement
+from yakusu.data.lines.cldr import localised
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator.reading.passage import Passage, Segment
@@ -28,6 +30,7 @@ class Checker:
 
     Args:
         agreement: What is compared.
+        languages: Codes of the source and target languages, "" if unknown.
         planner: Makes the queries of second searches.
         text_of: The text of a translation of a segment, in which spans are private-use characters.
     """
@@ -35,10 +38,12 @@ class Checker:
     def __init__(
         self,
         agreement: Agreement,
+        languages: tuple[str, str],
         planner: Planner,
         text_of: Callable[[Segment, Sequence[int]], str],
     ) -> None:
         self._agreement, self._planner, self._text_of = agreement, planner, text_of
+        self._written = partial(localised, languages=languages)
 
     def check(
         self,
@@ -61,7 +66,7 @@ class Checker:
         for (text, number), difference in differ.items():
             lines, queries = plans[text]
             i, j = _places(lines)[number]
-            line = protecting(lines[i], j, difference.missing)
+            line = protecting(lines[i], j, difference.missing, self._written)
             hypotheses = next(results) if (text, number) in again else ()
             if line and (agreeing := self._second(line.segments[j], hypotheses)):
                 lines[i], queries[number] = line, again[text, number]
@@ -113,7 +118,7 @@ class Checker:
         text, number = key
         lines, queries = plans[text]
         i, j = _places(lines)[number]
-        line = protecting(lines[i], j, difference.missing)
+        line = protecting(lines[i], j, difference.missing, self._written)
         if line is None:
             return None
         exclude = tuple(span.text for span in difference.added)

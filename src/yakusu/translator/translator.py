@@ -212,7 +212,7 @@ class Translator:
         if self.task.constrains or not text.check or text.version == 1:
             return None
         agreement = Agreement(self.languages, text.span_finder(RESERVED.pattern))
-        return Checker(agreement, self._planner, self._writer.text_of)
+        return Checker(agreement, self.languages, self._planner, self._writer.text_of)
 
     def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.

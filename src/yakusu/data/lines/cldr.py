@@ -1,5 +1,6 @@
 """CLDR's data of a language, which Babel contains."""
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,3 +32,20 @@ def symbols_of(language: str) -> Symbols:
         return Symbols()
     symbols = locale.number_symbols.get("latn", {})
     return Symbols(symbols.get("group", ""), symbols.get("decimal", ""))
+
+
+def localised(number: str, languages: tuple[str, str]) -> str:
+    """A number in groups with the signs of another language: 1,000.5 becomes 1.000,5.
+
+    Args:
+        number: A number of a text; one without groups, which may be a version or a date, is
+            unchanged.
+        languages: Codes of the language of the text, and of the other one.
+    """
+    own, other = map(symbols_of, languages)
+    group, decimal = map(re.escape, (own.group, own.decimal))
+    if not (group and other.group):
+        return number
+    if not re.fullmatch(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?", number, re.ASCII):
+        return number
+    return number.translate(str.maketrans(own.group + own.decimal, other.group + other.decimal))

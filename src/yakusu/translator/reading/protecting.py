@@ -3,7 +3,7 @@
 It costs 1,000 yen.   ->   It costs P yen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count, islice
 
@@ -12,13 +12,16 @@ from yakusu.data.lines.spans import Span
 from yakusu.translator.reading.passage import Passage, Segment
 
 
-def protecting(passage: Passage, number: int, parts: Sequence[Span]) -> Passage | None:
+def protecting(
+    passage: Passage, number: int, parts: Sequence[Span], written: Callable[[str], str] = str
+) -> Passage | None:
     """The line with private-use characters in place of parts of a segment.
 
     Args:
         passage: The line.
         number: The number of the segment.
         parts: The parts, with their places in the text of the segment, in order.
+        written: How a part is written in the translation.
 
     Returns:
         None: a part has a tag inside, or the line has too many spans.
@@ -35,14 +38,15 @@ def protecting(passage: Passage, number: int, parts: Sequence[Span]) -> Passage 
         (position - sum(s.end - s.start - 1 for s in in_line if s.end <= position), tag)
         for position, tag in passage.tags
     )
-    typed = (segment.given[part.start : part.end] for part in parts)
+    typed = [segment.given[part.start : part.end] for part in parts]
     text, given = (_replaced(own, parts, places) for own in (segment.text, segment.given))
     segments = list(passage.segments)
     segments[number] = replace(segment, text=text, given=given)
     return replace(
         passage,
         segments=tuple(segments),
-        spans={**passage.spans, **dict(zip(places, typed, strict=True))},
+        spans={**passage.spans, **dict(zip(places, map(written, typed), strict=True))},
+        terms={**passage.terms, **dict(zip(places, typed, strict=True))},
         given=_replaced(passage.given, in_line, places),
         tags=tuple(tags),
         typed=_replaced(passage.typed, in_line, places) if passage.typed else "",
