@@ -2,7 +2,8 @@
 
     It costs 1,000 yen.   ->   Es kostet 100 Yen.      1,000 is missing, and 100 is added
 
-The segment is searched once more, with what is missing as placeholders, and without what was added:
+The segment is searched once more, with what is missing and all numbers as placeholders, and without
+further digits and what was added:
 
     It costs P yen.       ->   Es kostet P Yen.        P is 1,000
 
@@ -18,7 +19,7 @@ from yakusu.data.lines.cldr import localised
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator.reading.passage import Passage, Segment
-from yakusu.translator.reading.planner import Plan, Planner
+from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.reading.protecting import protecting
 from yakusu.translator.writing.writer import Candidate
 
@@ -47,7 +48,7 @@ class Checker:
 
     def check(
         self,
-        plans: Sequence[Plan],
+        plans: Sequence[TextPlan],
         found: Sequence[list[list[Candidate]]],
         searched: Callable[[Sequence[Query]], Sequence[Sequence[Hypothesis]]],
     ) -> None:
@@ -66,7 +67,7 @@ class Checker:
         for (text, number), difference in differ.items():
             lines, queries = plans[text]
             i, j = _places(lines)[number]
-            line = protecting(lines[i], j, difference.missing, self._written)
+            line = self._protected(lines[i], j, difference)
             hypotheses = next(results) if (text, number) in again else ()
             if line and (agreeing := self._second(line.segments[j], hypotheses)):
                 lines[i], queries[number] = line, again[text, number]
@@ -76,7 +77,7 @@ class Checker:
                 found[text][number] = []
 
     def _differing(
-        self, plans: Sequence[Plan], found: Sequence[list[list[Candidate]]]
+        self, plans: Sequence[TextPlan], found: Sequence[list[list[Candidate]]]
     ) -> Iterator[tuple[_Key, Disagreement]]:
         """The segments whose best translation differs; of the others, drop those that do."""
         for text, ((lines, queries), candidates) in enumerate(zip(plans, found, strict=True)):
@@ -113,15 +114,22 @@ class Checker:
             tuple(span for span in found.added if span.text not in target),
         )
 
-    def _again(self, plans: Sequence[Plan], key: _Key, difference: Disagreement) -> Query | None:
+    def _protected(self, line: Passage, number: int, difference: Disagreement) -> Passage | None:
+        """The line with placeholders in place of what the second translation must have."""
+        parts = self._agreement.required(line.segments[number].given, difference)
+        return protecting(line, number, parts, self._written)
+
+    def _again(
+        self, plans: Sequence[TextPlan], key: _Key, difference: Disagreement
+    ) -> Query | None:
         """The query of a second search for a segment; None: it cannot be written so."""
         text, number = key
         lines, queries = plans[text]
         i, j = _places(lines)[number]
-        line = protecting(lines[i], j, difference.missing, self._written)
+        line = self._protected(lines[i], j, difference)
         if line is None:
             return None
-        exclude = tuple(span.text for span in difference.added)
+        exclude = [span.text for span in difference.added if not any(map(str.isdecimal, span.text))]
         return self._planner.again(line.segments[j], exclude, like=queries[number])
 
 

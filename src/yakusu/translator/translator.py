@@ -35,7 +35,7 @@ from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
 from yakusu.translator.folder.opening import open_decoder
-from yakusu.translator.reading.planner import Plan, Planner
+from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
@@ -273,7 +273,7 @@ class Translator:
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
-            plans: list[Plan] = []
+            plans: list[TextPlan] = []
             with self._searches(batch) as searches:
                 for number, item in enumerate(items, n_read + 1):
                     if cancelled and cancelled.is_set():

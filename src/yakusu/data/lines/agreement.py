@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from yakusu.data.lines.cldr import symbols_of
+from yakusu.data.lines.numbers import read_numbers
 from yakusu.data.lines.spans import Span, SpanFinder
 
 if TYPE_CHECKING:
@@ -75,6 +77,15 @@ class Agreement:
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
+
+    def required(self, source: str, difference: Disagreement) -> tuple[Span, ...]:
+        """What a second translation must have: what is missing, and all numbers in digits."""
+        found = [*difference.missing]
+        ends = {place for span in found for place in range(span.start, span.end)}
+        for number in read_numbers(source, symbols_of(self._languages[0])):
+            if ends.isdisjoint(range(number.start, number.end)):
+                found.append(Span(number.start, number.end, source[number.start : number.end]))
+        return _in_order(found)
 
     @cached_property
     def _numbers(self) -> "NumberMatch":

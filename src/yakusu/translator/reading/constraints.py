@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
+
+from yakusu.arrays import Flags
 from yakusu.data.lines.terms import Term
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
+from yakusu.search.constraint import Constraint
 from yakusu.search.phrases import phrase_constraint
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.spelling import Phrase, PhraseVocabulary
 from yakusu.search.tokens import TokenRules
+from yakusu.search.without import Without
 from yakusu.tasks.task import Task
 
 
@@ -34,6 +39,12 @@ class Constraints:
     @cached_property
     def _phrases(self) -> PhraseVocabulary:
         return PhraseVocabulary(self._tokenizer)
+
+    @cached_property
+    def _no_digits(self) -> Flags:
+        """Whether each target token has no digit: (V - 1,)."""
+        texts = self._phrases.pieces.texts
+        return np.array([not _has_digit(text) for text in texts], dtype=np.bool_)
 
     def check_terms(self, terms: Sequence[Term], path: str) -> None:
         """Refuse translations of terms that the vocabulary cannot spell.
@@ -61,6 +72,7 @@ class Constraints:
         slots: Sequence[int],
         prefix: Sequence[int],
         room: int,
+        digits: bool = True,
     ) -> Restrictions | None:
         """The restrictions of a sentence, for one search; None: the rules only.
 
@@ -70,17 +82,20 @@ class Constraints:
             slots: Placeholder tokens of the target, in the order of the source.
             prefix: The ids that the translation begins with.
             room: Maximum number of tokens after the prefix, without eos.
+            digits: Whether the translation may contain digits, unless a phrase has them.
 
         Raises:
             DataError: A phrase cannot be spelled with the vocabulary, phrases contradict each
                 other, or those to include do not fit.
         """
-        if not (include or exclude or slots or prefix):
+        if digits and not (include or exclude or slots or prefix):
             return None
-        phrases = []
+        phrases = list[Constraint]()
         if include or exclude:
             self._check_room(include, exclude, prefix, room)
             phrases.append(phrase_constraint(self._phrases, include, exclude))
+        if not digits and not any(map(_has_digit, include)):
+            phrases.append(Without(self._no_digits))
         return Restrictions(self.rules, phrases, slots, self._given(include, prefix))
 
     def _check_room(
@@ -108,3 +123,8 @@ class Constraints:
         normalised = self._tokenizer.decode_target(self._tokenizer.encode_target(forms))
         # Spaces are never spelled with bytes.
         return "".join((begin, *forms, *normalised)).replace(" ", "")
+
+
+def _has_digit(phrase: str | Phrase) -> bool:
+    text = phrase if isinstance(phrase, str) else phrase.text
+    return any(map(str.isdecimal, text))

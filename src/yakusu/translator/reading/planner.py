@@ -33,7 +33,7 @@ from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
-Plan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
+TextPlan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
 _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
 
 
@@ -131,7 +131,7 @@ class Planner:
         layout: Layout | None = None,
         trace: bool = False,
         cancelled: Event | None = None,
-    ) -> Plan:
+    ) -> TextPlan:
         """The lines of a text, and a query for each of their segments with text.
 
         Args:
@@ -221,15 +221,15 @@ class Planner:
         return self._restricted(text, ids, prefix, phrases, request.exclude)
 
     def again(self, segment: Segment, exclude: Sequence[str], *, like: Query) -> Query:
-        """The query of a second search for a segment.
+        """The query of a second search for a segment: the translation has no digits.
 
         Args:
-            segment: The segment, parts of which have become spans.
+            segment: The segment, whose numbers have become spans.
             exclude: Phrases that the translation must not contain.
             like: The query of the first search.
         """
         ids = self._encoded(self._task.preprocess_source(segment.text))
-        query = self._restricted(segment.text, ids, "", _terms(segment), exclude)
+        query = self._restricted(segment.text, ids, "", _terms(segment), exclude, digits=False)
         trace: list[TraceStep[int]] | None = None if like.trace is None else []
         return replace(query, trace=trace, cancelled=like.cancelled)
 
@@ -253,6 +253,8 @@ class Planner:
         prefix: str,
         include: Sequence[str | Phrase],
         exclude: Sequence[str],
+        *,
+        digits: bool = True,
     ) -> Query:
         """The query of a sentence; the spans of `prefix` are slots."""
         exclude = (*self.search.exclude, *exclude)
@@ -265,13 +267,15 @@ class Planner:
             return Query(ids, (), self.constraints.tree(text) if len(ids) > 1 else None)
         found = () if text.isascii() else slots_of(text)  # places are not ASCII
         slots = [self._tokenizer.target_slots.get(slot, UNK) for slot in found]
-        if not (slots or prefix or include or exclude):
+        if digits and not (slots or prefix or include or exclude):
             return Query(ids)
         given = self._prefix(prefix)
         room = limit(
             self.search, n_source=len(ids) - 1, n_prefix=len(given), max_length=self.longest[1]
         ) - len(given)
-        needed = self.constraints.of(include, exclude, slots=slots, prefix=given, room=room)
+        needed = self.constraints.of(
+            include, exclude, slots=slots, prefix=given, room=room, digits=digits
+        )
         return Query(ids, given, needed)
 
     def _prefix(self, text: str) -> list[int]:

@@ -18,7 +18,7 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.passage import Passage, Segment
-from yakusu.translator.reading.planner import Plan
+from yakusu.translator.reading.planner import TextPlan
 from yakusu.translator.reading.slots import restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
@@ -78,7 +78,7 @@ class Writer:
 
     def write(
         self,
-        plans: Sequence[Plan],
+        plans: Sequence[TextPlan],
         found: Sequence[Sequence[Sequence[Candidate]]],
         search: SearchConfig,
         tally: Tally,
@@ -117,7 +117,7 @@ class Writer:
 
     def _every(
         self,
-        plans: Sequence[Plan],
+        plans: Sequence[TextPlan],
         found: Sequence[Sequence[Sequence[Candidate]]],
         details: bool,
         batch: int,
