@@ -151,7 +151,8 @@ class NumberWords:
         others: dict[FormKind, list[Value]] = {"value": [], "calendar": []}
         by_start = {number.start: number for number in numbers}
         found, words, certain = list[DigitNumber](), list[Value](), list[Value]()
-        end, last = -1, Fraction(0)
+        end = -1
+        last: Value = 0
         for group in _groups(self._atoms(plain, numbers, others), plain):
             if number := by_start.get(group[0].start):
                 found.append(self._with_scale(number, group, plain))
