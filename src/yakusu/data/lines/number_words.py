@@ -184,7 +184,7 @@ def _total(group: Sequence[NumberAtom], first: Value | None = None) -> Value:
         else:
             parts.append(atom.value)
             scale = Fraction(1)
-    return _exact(sum(parts, Fraction(0)))
+    return _exact(Fraction(sum(parts)))
 
 
 def _exact(value: Fraction) -> Value:
