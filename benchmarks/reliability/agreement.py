@@ -63,16 +63,36 @@ class HeldOut(NamedTuple):
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:
-    """One row for each set and direction."""
-    for each in record["sets"]:
-        n_faults = sum(each["faults"].values())
-        found = sum(each["found"].values())
-        yield {
-            **each,
-            "share": len(each["lines"]) / each["pairs"],
-            "recall": f"{found:,} of {n_faults:,}" if n_faults else "-",
-            "n": len(each["lines"]),
-        }
+    """One row for each set and direction, and the totals."""
+    sets = record["sets"]
+    yield from (_row(each["set"], each["languages"], [each]) for each in sets)
+    for name, is_news in (("all but news", False), ("news", True)):
+        yield _row(name, "", [each for each in sets if ("news" in each["set"]) is is_news])
+
+
+def _row(name: str, languages: str, sets: list[dict[str, Any]]) -> dict[str, Any]:
+    n_pairs, n_lines = (sum(map(count, sets)) for count in (_pairs, _lines))
+    faults, found = (sum(sum(each[key].values()) for each in sets) for key in ("faults", "found"))
+    judged = [each["judged"] for each in sets]
+    return {
+        "set": name,
+        "languages": languages,
+        "pairs": n_pairs,
+        "lines": n_lines,
+        "share": n_lines / n_pairs,
+        "judged": "-" if "-" in judged else sum(judged),
+        "found": f"{found:,} of {faults:,}" if faults else "-",
+        "recall": f"{found / faults:.1%}" if faults else "-",
+        "microseconds": sum(each["microseconds"] * each["pairs"] for each in sets) / n_pairs,
+    }
+
+
+def _pairs(each: dict[str, Any]) -> int:
+    return int(each["pairs"])
+
+
+def _lines(each: dict[str, Any]) -> int:
+    return len(each["lines"])
 
 
 tables = Table(
@@ -80,10 +100,11 @@ tables = Table(
         ("Set", "{set}"),
         ("Languages", "{languages}"),
         ("Pairs", "{pairs:,}"),
-        ("Disagree", "{n:,}"),
+        ("Disagree", "{lines:,}"),
         ("Share", "{share:.2%}"),
         ("Faults of references", "{judged}"),
-        ("Faults found", "{recall}"),
+        ("Faults found", "{found}"),
+        ("Share", "{recall}"),
         ("µs per pair", "{microseconds:.0f}"),
     ),
     rows=_rows,

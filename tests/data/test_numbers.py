@@ -129,11 +129,11 @@ def test_number_words_have_the_value_of_all_their_parts(
         ("ja", "1億2000万円", 120_000_000),
         ("ko", "12조3천억", 12_300_000_000_000),
         ("fr", "5 cents", 5),
-        ("en", "3 and a half", 3),
+        ("en", "3 and a half", Fraction(7, 2)),
         ("vi", "2 triệu", 2_000_000),
     ],
 )
-def test_a_scale_after_digits_multiplies_them(language: str, text: str, expected: int) -> None:
+def test_a_scale_after_digits_multiplies_them(language: str, text: str, expected: Value) -> None:
     numbers = read_numbers(text, symbols_of(language))
     [number] = number_words(language).read(text, numbers).numbers
     assert number.values[0] == expected

@@ -13,6 +13,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -130,6 +131,18 @@ def _scales(language: str) -> Iterator[tuple[str, int]]:
     yield from _compact_scales(language)
 
 
+def decimal_words(language: str) -> frozenset[str]:
+    """The words between a whole number and its decimals: point, Komma, virgule."""
+    found = set[str]()
+    for engine in _engines(language):
+        one, five = _spellings(engine, 1), _spellings(engine, 5)
+        for form in _spellings(engine, Decimal("1.5")):
+            before = next((each for each in one if form.startswith(each)), form)
+            after = next((each for each in five if form.endswith(each)), "")
+            found.add(plain_words(form[len(before) : len(form) - len(after)]).strip())
+    return frozenset(found - {""})
+
+
 def _compact_scales(language: str) -> Iterator[tuple[str, int]]:
     """Scales of CLDR's compact numbers: 2 Mio., 2万."""
     if not (locale := cldr_locale(language)):
@@ -166,7 +179,7 @@ def _engines(language: str) -> "Iterator[RbnfEngine]":
             yield RbnfEngine.for_language(name)
 
 
-def _spellings(engine: "RbnfEngine", number: int) -> set[str]:
+def _spellings(engine: "RbnfEngine", number: int | Decimal) -> set[str]:
     """The spellings of a number."""
     found = set[str]()
     for name, rules in engine.rulesets.items():
