@@ -63,6 +63,8 @@ def with_unseen(
         glossary: Its terms are not copied, even as parts of unseen words: they become spans of kind
             "term", whose text is the translation.
     """
+    if len(text) <= LONGEST_WORD and covers(text):
+        return [*known]
     spans: list[Span] = []
     start, tags = 0, list[Span]()
     for span in (*known, Span(len(text), len(text), "")):
