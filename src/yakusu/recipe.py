@@ -94,15 +94,6 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
-    def _check_emoji(self) -> "Recipe":
-        if self.augmentation.emoji and not self.tokenizer.placeholder_share:
-            raise ValueError(
-                f"augmentation.emoji = {self.augmentation.emoji:g} needs placeholder tokens: set "
-                "tokenizer.placeholder_share, or remove augmentation.emoji"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _check_coverage(self) -> "Recipe":
         if self.search.coverage and not self.model.attends:
             raise ValueError(

@@ -210,19 +210,16 @@ def test_an_interrupted_run_gives_the_same_bytes(
     assert trained("parts", 4, 8) == trained("straight", 8)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (["augmentation.lower=0.6", "augmentation.title=0.6"], "= 1.2: decrease them"),
-        (
-            ["augmentation.emoji=0.1", "tokenizer.placeholder_share=0"],
-            "augmentation.emoji = 0.1 needs placeholder tokens",
-        ),
-    ],
-)
-def test_shares_that_are_not_possible_are_refused(changes: list[str], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        yakusu.load_recipe("tiny", changes)
+def test_a_vocabulary_without_placeholder_tokens_has_no_emoji(tokenizer: Tokenizer) -> None:
+    config = TokenizerConfig(vocab_size=330, placeholder_share=0, symbols=(SYMBOL,))
+    without = Tokenizer.train(lines()[:-1], lines()[:-1], config, seed=1)
+    given = augmentation(without, AugmentationConfig(emoji=1))
+    assert given.epoch(0) is given.pairs
+
+
+def test_a_pair_has_one_case() -> None:
+    with pytest.raises(RecipeError, match=r"= 1\.2: decrease them"):
+        yakusu.load_recipe("tiny", ["augmentation.lower=0.6", "augmentation.title=0.6"])
 
 
 def test_a_parser_reads_trees_as_they_are() -> None:

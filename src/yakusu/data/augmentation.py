@@ -56,7 +56,7 @@ class AugmentationConfig(Config):
     lower: float = Field(0.0, ge=0, le=1)  # lower case
     unpunctuated: float = Field(0.0, ge=0, le=1)  # without final punctuation
     typos: float = Field(0.0, ge=0, le=1)
-    emoji: float = Field(0.0, ge=0, le=1)
+    emoji: float = Field(0.0, ge=0, le=1)  # no effect without placeholder tokens
 
     @property
     def is_off(self) -> bool:
@@ -97,12 +97,15 @@ class Augmentation:
 
     def epoch(self, epoch: int) -> Pairs:
         """The pairs of an epoch."""
-        if self.config.is_off:
+        config = self.config
+        if not self.tokenizer.target_slots:
+            config = config.model_copy(update={"emoji": 0.0})
+        if config.is_off:
             return self.pairs
-        src, tgt = zip(*self._retyped(epoch), strict=True)
+        src, tgt = zip(*self._retyped(epoch, config), strict=True)
         return replace(self.pairs, src=Sentences.joined(src), tgt=Sentences.joined(tgt))
 
-    def _retyped(self, epoch: int) -> Iterator[tuple[Ids, Ids]]:
+    def _retyped(self, epoch: int, config: AugmentationConfig) -> Iterator[tuple[Ids, Ids]]:
         parts = zip(
             self.pairs.parts, chain(self.languages, repeat(self.languages[0])), strict=False
         )
@@ -111,7 +114,7 @@ class Augmentation:
             usual = self.pairs.src[i], self.pairs.tgt[i]
             key = f"{self.seed} {epoch} {len(usual[0])} ".encode()
             digest = hashlib.blake2b(key + usual[0].tobytes() + usual[1].tobytes(), digest_size=24)
-            way = Way.drawn(digest.digest(), self.config)
+            way = Way.drawn(digest.digest(), config)
             yield self._pair(usual, way, own) if way else usual
 
     def _pair(
