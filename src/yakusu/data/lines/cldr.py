@@ -3,8 +3,6 @@
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from yakusu.data.lines.numbers import Symbols
-
 if TYPE_CHECKING:
     from babel import Locale
 
@@ -25,9 +23,8 @@ def cldr_locale(language: str) -> "Locale | None":
 
 
 @lru_cache(maxsize=64)
-def symbols_of(language: str) -> Symbols:
-    """The signs of a language in numbers."""
+def decimal_sign(language: str) -> str:
+    """What precedes the decimals of a number, such as "." and ","; "": unknown."""
     if not (locale := cldr_locale(language)):
-        return Symbols()
-    symbols = locale.number_symbols.get("latn", {})
-    return Symbols(symbols.get("group", ""), symbols.get("decimal", ""))
+        return ""
+    return str(locale.number_symbols.get("latn", {}).get("decimal", ""))
