@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from benchmarks.common import Benchmark
 from benchmarks.records import Record
 from benchmarks.tables import Table
-from yakusu.data.lines.agreement import Agreement
 from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.numbers.agreement import Agreement
 
 HELD_OUT = (
     *(f"multi30k/{split} en {code}" for code in ("de", "fr") for split in ("val", "test2016")),

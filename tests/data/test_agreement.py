@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from yakusu.data.lines.agreement import Agreement
 from yakusu.data.lines.spans import Span, SpanFinder
+from yakusu.data.numbers.agreement import Agreement
 
 FINDER = SpanFinder()
 

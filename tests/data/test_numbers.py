@@ -2,20 +2,20 @@ from fractions import Fraction
 
 import pytest
 
-from yakusu.data.lines.cldr import localised, symbols_of
-from yakusu.data.lines.moments import hours, years
-from yakusu.data.lines.number_words import number_words
-from yakusu.data.lines.numbers import Symbols, Value, read_numbers, roman_numerals
+from yakusu.data.numbers.cldr import decimal_sign, localised
+from yakusu.data.numbers.digits import Value, read_numbers, roman_numerals
+from yakusu.data.numbers.moments import hours, years
+from yakusu.data.numbers.words import number_words
 
-ENGLISH, GERMAN, UNKNOWN = Symbols(",", "."), Symbols(".", ","), Symbols()
+ENGLISH, GERMAN, UNKNOWN = ".", ",", ""
 
 
-def values(text: str, symbols: Symbols) -> list[tuple[Value, ...]]:
-    return [number.values for number in read_numbers(text, symbols)]
+def values(text: str, sign: str) -> list[tuple[Value, ...]]:
+    return [number.values for number in read_numbers(text, sign)]
 
 
 @pytest.mark.parametrize(
-    ("text", "symbols", "expected"),
+    ("text", "sign", "expected"),
     [
         ("1,000", ENGLISH, (1000,)),
         ("1,000", GERMAN, (1, 1000)),
@@ -34,9 +34,9 @@ def values(text: str, symbols: Symbols) -> list[tuple[Value, ...]]:
     ],
 )
 def test_a_number_has_the_values_that_its_signs_allow(
-    text: str, symbols: Symbols, expected: tuple[Value, ...]
+    text: str, sign: str, expected: tuple[Value, ...]
 ) -> None:
-    assert values(text, symbols) == [expected]
+    assert values(text, sign) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,10 @@ def test_roman_numerals_are_words_of_capitals(text: str, expected: list[int]) ->
 
 
 @pytest.mark.parametrize(
-    ("language", "group", "decimal"),
-    [("en", ",", "."), ("de", ".", ","), ("ja", ",", "."), ("xx", "", ""), ("", "", "")],
+    ("language", "sign"), [("en", "."), ("de", ","), ("ja", "."), ("xx", ""), ("", "")]
 )
-def test_the_signs_of_a_language_are_those_of_cldr(language: str, group: str, decimal: str) -> None:
-    assert symbols_of(language) == Symbols(group, decimal)
+def test_the_decimal_sign_of_a_language_is_that_of_cldr(language: str, sign: str) -> None:
+    assert decimal_sign(language) == sign
 
 
 # ---- words
@@ -134,7 +133,7 @@ def test_number_words_have_the_value_of_all_their_parts(
     ],
 )
 def test_a_scale_after_digits_multiplies_them(language: str, text: str, expected: Value) -> None:
-    numbers = read_numbers(text, symbols_of(language))
+    numbers = read_numbers(text, decimal_sign(language))
     [number] = number_words(language).read(text, numbers).numbers
     assert number.values[0] == expected
 

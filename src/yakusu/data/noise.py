@@ -101,7 +101,7 @@ def numbers_differ(pair: Pair, languages: tuple[str, str] = ("", "")) -> bool:
     "1,000.5" equals "1 000,5", and "10:30" equals "10h30". If the languages are known, "ten" is the
     number 10.
     """
-    from yakusu.data.lines.number_match import NumberMatch  # 0.02 s
+    from yakusu.data.numbers.match import NumberMatch  # 0.02 s
 
     return any(NumberMatch(languages).unmatched(*pair))
 

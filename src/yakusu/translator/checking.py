@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from yakusu.data.lines.agreement import Agreement, Disagreement
-from yakusu.data.lines.cldr import localised
+from yakusu.data.numbers.agreement import Agreement, Disagreement
+from yakusu.data.numbers.cldr import localised
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator.reading.passage import Passage, Segment

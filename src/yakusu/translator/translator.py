@@ -21,11 +21,11 @@ from threading import Event
 from yakusu.data.corpus import aligned
 from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import canonical, listed_codes, same_language
-from yakusu.data.lines.agreement import Agreement
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import RESERVED
 from yakusu.data.lines.terms import Glossary
+from yakusu.data.numbers.agreement import Agreement
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError

@@ -43,14 +43,6 @@ _ROMAN_SIGNS = re.compile("[Ⅰ-ↈ]")
 
 
 @dataclass(frozen=True)
-class Symbols:
-    """The signs of a language in numbers; "": unknown."""
-
-    group: str = ""
-    decimal: str = ""
-
-
-@dataclass(frozen=True)
 class DigitNumber:
     """A number in digits.
 
@@ -69,15 +61,15 @@ class DigitNumber:
     parts: tuple["DigitNumber", ...] = field(default=())
 
 
-def read_numbers(text: str, symbols: Symbols) -> list[DigitNumber]:
+def read_numbers(text: str, decimal_sign: str = "") -> list[DigitNumber]:
     """The numbers in digits of a text, in order.
 
     Args:
         text: The text.
-        symbols: The signs of its language.
+        decimal_sign: What precedes decimals in its language; "": unknown.
     """
     plain = ascii_digits(text)
-    found = [_read(match, plain, symbols) for match in _NUMBER.finditer(plain)]
+    found = [_read(match, plain, decimal_sign) for match in _NUMBER.finditer(plain)]
     if _FRACTIONS.search(text):
         found = _with_fractions(found, text)
     return _with_rates(found, plain) if "割" in text or "할" in text else found
@@ -106,7 +98,7 @@ def ascii_digits(text: str) -> str:
     return _WIDE.sub(lambda sign: sign[0].translate(_NARROW), text).translate(_SUBSCRIPTS)
 
 
-def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
+def _read(match: "re.Match[str]", text: str, decimal_sign: str) -> DigitNumber:
     written = match[0]
     if len(written) <= LONGEST and (written.isdecimal() or written[0] == "."):
         value = Fraction(f"0{written}") if written[0] == "." else int(written)
@@ -115,11 +107,12 @@ def _read(match: "re.Match[str]", text: str, symbols: Symbols) -> DigitNumber:
     signs = [text[a.end() : b.start()] for a, b in pairwise(runs)]
     digits = [run[0] for run in runs]
     number = DigitNumber(
-        match.start(), match.end(), written, tuple(_values(digits, signs, symbols))
+        match.start(), match.end(), written, tuple(_values(digits, signs, decimal_sign))
     )
-    if len(runs) > 1 and _divides(digits, signs, symbols, text[match.end() : match.end() + 1]):
+    if len(runs) > 1 and _divides(digits, signs, decimal_sign, text[match.end() : match.end() + 1]):
         parts = (
-            DigitNumber(r.start(), r.end(), r[0], tuple(_values([r[0]], [], symbols))) for r in runs
+            DigitNumber(r.start(), r.end(), r[0], tuple(_values([r[0]], [], decimal_sign)))
+            for r in runs
         )
         return replace(number, parts=tuple(parts))
     return number
@@ -136,7 +129,7 @@ def _clock(match: "re.Match[str]") -> Iterator[DigitNumber]:
         yield DigitNumber(middle, end, minute, (int(minute),))
 
 
-def _values(digits: Sequence[str], signs: Sequence[str], symbols: Symbols) -> Iterator[Value]:
+def _values(digits: Sequence[str], signs: Sequence[str], decimal_sign: str) -> Iterator[Value]:
     """What a number may be, the most probable first."""
     if sum(map(len, digits)) > LONGEST:
         return
@@ -153,11 +146,11 @@ def _values(digits: Sequence[str], signs: Sequence[str], symbols: Symbols) -> It
     decimal = last in ".,٫·" and last not in groups and (not groups or _is_grouped(digits[:-1]))
     fraction = Fraction(whole, 10 ** len(digits[-1]))
     exact = int(fraction) if fraction.denominator == 1 else fraction
-    if decimal and (last == symbols.decimal or not grouped):
+    if decimal and (last == decimal_sign or not grouped):
         yield exact
     if grouped:
         yield whole
-    if decimal and grouped and not symbols.decimal:
+    if decimal and grouped and not decimal_sign:
         yield exact
 
 
@@ -169,12 +162,14 @@ def _is_grouped(digits: Sequence[str]) -> bool:
     return first < 4 and others[-1] == 3 and set(others[:-1]) <= {2, 3} and digits[0] != "0"
 
 
-def _divides(digits: Sequence[str], signs: Sequence[str], symbols: Symbols, following: str) -> bool:
+def _divides(
+    digits: Sequence[str], signs: Sequence[str], decimal_sign: str, following: str
+) -> bool:
     """Whether a number may be a date, a time or a list."""
-    if len(signs) > 1 or signs[0] not in (".", ",", symbols.decimal):
+    if len(signs) > 1 or signs[0] not in (".", ",", decimal_sign):
         return True
     hour, minute = digits[0], digits[1]
-    if signs[0] != symbols.decimal and not _is_grouped(digits):
+    if signs[0] != decimal_sign and not _is_grouped(digits):
         return True
     is_time = len(hour) < 3 and len(minute) == 2 and int(hour) < 25 and int(minute) < 60
     return is_time or (following == "." and len(hour) < 3 and len(minute) < 3)

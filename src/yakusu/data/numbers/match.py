@@ -15,18 +15,17 @@ from dataclasses import dataclass
 
 import regex
 
-from yakusu.data.lines.cldr import symbols_of
-from yakusu.data.lines.moments import hours, years
-from yakusu.data.lines.number_words import number_words
-from yakusu.data.lines.numbers import (
+from yakusu.data.numbers.cldr import decimal_sign
+from yakusu.data.numbers.digits import (
     DigitNumber,
-    Symbols,
     Value,
     count_digits,
     more_digits,
     read_numbers,
     roman_numerals,
 )
+from yakusu.data.numbers.moments import hours, years
+from yakusu.data.numbers.words import number_words
 
 # A scale may follow digits, so that these alone do not decide.
 _SCALE_HINT = regex.compile(
@@ -84,7 +83,7 @@ class NumberMatch:
             counts = count_digits(source), count_digits(target)
             if max(each.total() for each in counts) > _MANY:
                 return more_digits(source, counts[1]), more_digits(target, counts[0])
-        numbers = [read_numbers(text, Symbols()) for text in (source, target)]
+        numbers = [read_numbers(text) for text in (source, target)]
         written = [sorted(number.text for number in side) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, (source, target))):
             return [], []
@@ -106,12 +105,12 @@ class NumberMatch:
         )
         if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
             for side in (a, b):
-                side.numbers = read_numbers(side.text, symbols_of(side.language))
+                side.numbers = read_numbers(side.text, decimal_sign(side.language))
         return a, b
 
     @staticmethod
     def _read(text: str, language: str) -> _Side:
-        found = number_words(language).read(text, read_numbers(text, symbols_of(language)))
+        found = number_words(language).read(text, read_numbers(text, decimal_sign(language)))
         return _Side(
             text,
             language,

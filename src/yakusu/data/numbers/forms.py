@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from yakusu.data.lines.cldr import cldr_locale
-from yakusu.data.lines.numbers import Value
+from yakusu.data.numbers.cldr import cldr_locale
+from yakusu.data.numbers.digits import Value
 
 if TYPE_CHECKING:
     from unicode_rbnf import RbnfEngine
@@ -95,7 +95,7 @@ def _all_forms(language: str) -> Iterator[tuple[str, FormKind, Value]]:
 @cache
 def _listed() -> Mapping[str, Mapping[FormKind, Mapping[str, str]]]:
     """What CLDR does not list: language -> kind -> value -> words."""
-    text = Path(__file__).with_name("number_words.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
     listed: Mapping[str, Mapping[FormKind, Mapping[str, str]]] = tomllib.loads(text)
     return listed
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from yakusu.data.lines.cldr import symbols_of
-from yakusu.data.lines.numbers import read_numbers
 from yakusu.data.lines.spans import Span, SpanFinder
+from yakusu.data.numbers.cldr import decimal_sign
+from yakusu.data.numbers.digits import read_numbers
 
 if TYPE_CHECKING:
-    from yakusu.data.lines.number_match import NumberMatch
+    from yakusu.data.numbers.match import NumberMatch
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Agreement:
         """What a second translation must have: what is missing, and all numbers in digits."""
         found = [*difference.missing]
         ends = {place for span in found for place in range(span.start, span.end)}
-        for number in read_numbers(source, symbols_of(self._languages[0])):
+        for number in read_numbers(source, decimal_sign(self._languages[0])):
             if ends.isdisjoint(range(number.start, number.end)):
                 found.append(Span(number.start, number.end, source[number.start : number.end]))
         return _in_order(found)
 
     @cached_property
     def _numbers(self) -> "NumberMatch":
-        from yakusu.data.lines.number_match import NumberMatch  # 0.02 s
+        from yakusu.data.numbers.match import NumberMatch  # 0.02 s
 
         return NumberMatch(self._languages)
 

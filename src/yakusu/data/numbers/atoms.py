@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from yakusu.data.lines.number_forms import FormKind, NumberForm, number_forms
-from yakusu.data.lines.numbers import DigitNumber, Value
+from yakusu.data.numbers.digits import DigitNumber, Value
+from yakusu.data.numbers.forms import FormKind, NumberForm, number_forms
 
 # Languages that join a number and the words after it; Korean, too, but with fewer short forms.
 _JOINING = frozenset(

@@ -4,8 +4,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from yakusu.data.lines.numbers import Symbols
-
 if TYPE_CHECKING:
     from babel import Locale
 
@@ -25,13 +23,9 @@ def cldr_locale(language: str) -> "Locale | None":
     return None
 
 
-@lru_cache(maxsize=64)
-def symbols_of(language: str) -> Symbols:
-    """The signs of a language in numbers."""
-    if not (locale := cldr_locale(language)):
-        return Symbols()
-    symbols = locale.number_symbols.get("latn", {})
-    return Symbols(symbols.get("group", ""), symbols.get("decimal", ""))
+def decimal_sign(language: str) -> str:
+    """What precedes the decimals of a number, such as "." and ","; "": unknown."""
+    return _signs(language)[1]
 
 
 def localised(number: str, languages: tuple[str, str]) -> str:
@@ -42,10 +36,19 @@ def localised(number: str, languages: tuple[str, str]) -> str:
             unchanged.
         languages: Codes of the language of the text, and of the other one.
     """
-    own, other = map(symbols_of, languages)
-    group, decimal = map(re.escape, (own.group, own.decimal))
-    if not (group and other.group):
+    own, other = map(_signs, languages)
+    group, decimal = map(re.escape, own)
+    if not (own[0] and other[0]):
         return number
     if not re.fullmatch(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?", number, re.ASCII):
         return number
-    return number.translate(str.maketrans(own.group + own.decimal, other.group + other.decimal))
+    return number.translate(str.maketrans("".join(own), "".join(other)))
+
+
+@lru_cache(maxsize=64)
+def _signs(language: str) -> tuple[str, str]:
+    """The signs between groups of digits and before decimals; "": unknown."""
+    if not (locale := cldr_locale(language)):
+        return "", ""
+    symbols = locale.number_symbols.get("latn", {})
+    return str(symbols.get("group", "")), str(symbols.get("decimal", ""))

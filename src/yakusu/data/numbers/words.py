@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import regex
 
-from yakusu.data.lines.number_atoms import NumberAtom, NumberAtoms
-from yakusu.data.lines.number_forms import FormKind, decimal_words, plain_words
-from yakusu.data.lines.numbers import LONGEST, DigitNumber, Value
+from yakusu.data.numbers.atoms import NumberAtom, NumberAtoms
+from yakusu.data.numbers.digits import LONGEST, DigitNumber, Value
+from yakusu.data.numbers.forms import FormKind, decimal_words, plain_words
 
 _SMALLEST_SCALE = 1000  # after digits and a space: "5 cents" are not 500
 _ANDS = ("and", "und", "et", "y", "e", "i", "og", "och", "en", "ja", "ve", "și", "và")
