@@ -178,11 +178,19 @@ def evaluate_parser(
 
 @dataclass(frozen=True)
 class NamedLines:
-    """Lines of text, their name in messages, and the language in their file name ("": none)."""
+    """Lines of text.
+
+    Attributes:
+        name: Their name in messages.
+        lines: The lines.
+        language: The language in their file name, or of the model that wrote them; "": none.
+        kept: Of translations: how many sentences were kept, because their numbers would change.
+    """
 
     name: str
     lines: list[str]
     language: str
+    kept: int = 0
 
     @classmethod
     def of(cls, text: Text, name: str) -> "NamedLines":
@@ -235,7 +243,8 @@ def translated_lines(
     translator = translator.with_settings(text=TextConfig(one_sentence_per_line=True))
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)
-    return NamedLines(f"the output of {name}", lines, translator.languages[1])
+    made = f"the output of {name}"
+    return NamedLines(made, lines, translator.languages[1], translator.tally.differing)
 
 
 def _score(
