@@ -98,8 +98,8 @@ def test_a_model_without_a_right_word_has_no_ratio() -> None:
 def test_the_table_names_the_rows_and_the_signatures() -> None:
     table = str(robustness(attentive, SOURCES, REFERENCES, "en", MetricOptions()))
     lines = table.splitlines()
-    assert lines[0].split("  ")[-3:] == ["digits right", "sentences kept", "emoji kept"]
-    assert lines[1].split() == ["plain", "100.00", "100.0%", "2", "of", "2", "0", "-"]
+    assert lines[0].split("  ")[-3:] == ["of plain", "digits right", "emoji kept"]
+    assert lines[1].split() == ["plain", "100.00", "100.0%", "2", "of", "2", "-"]
     assert lines[7].startswith("emoji ") and lines[7].endswith(" 100.0%")
     assert [line.split("case:")[1][:2] for line in lines[8:]] == ["mi", "lc"]
 

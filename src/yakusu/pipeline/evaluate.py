@@ -178,19 +178,11 @@ def evaluate_parser(
 
 @dataclass(frozen=True)
 class NamedLines:
-    """Lines of text.
-
-    Attributes:
-        name: Their name in messages.
-        lines: The lines.
-        language: The language in their file name, or of the model that wrote them; "": none.
-        kept: Of translations: how many sentences were kept, because their numbers would change.
-    """
+    """Lines of text, their name in messages, and the language in their file name ("": none)."""
 
     name: str
     lines: list[str]
     language: str
-    kept: int = 0
 
     @classmethod
     def of(cls, text: Text, name: str) -> "NamedLines":
@@ -243,8 +235,7 @@ def translated_lines(
     translator = translator.with_settings(text=TextConfig(one_sentence_per_line=True))
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)
-    made = f"the output of {name}"
-    return NamedLines(made, lines, translator.languages[1], translator.tally.differing)
+    return NamedLines(f"the output of {name}", lines, translator.languages[1])
 
 
 def _score(

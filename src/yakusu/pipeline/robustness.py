@@ -16,7 +16,7 @@ no rows for it.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import regex
@@ -48,7 +48,6 @@ class Row:
         bleu: BLEU, and how the translations were compared.
         of_plain: BLEU divided by that of the plain sources; None: that is 0.
         digits: How many translations have the digits of their references.
-        kept: How many sentences were kept, because their numbers or code-like tokens would change.
         emoji_kept: Share of the translations with the emoji of the source; None: there is none.
     """
 
@@ -56,7 +55,6 @@ class Row:
     bleu: Score
     of_plain: float | None
     digits: Digits
-    kept: int = 0
     emoji_kept: float | None = None
 
 
@@ -68,14 +66,13 @@ class Robustness:
 
     def __str__(self) -> str:
         """A table, and the signatures of the scores."""
-        lines = [("", "BLEU", "of plain", "digits right", "sentences kept", "emoji kept")]
+        lines = [("", "BLEU", "of plain", "digits right", "emoji kept")]
         lines += [
             (
                 row.name,
                 f"{row.bleu.value:.2f}",
                 _percent(row.of_plain),
                 f"{row.digits.n_right} of {row.digits.n_sentences}",
-                str(row.kept),
                 _percent(row.emoji_kept),
             )
             for row in self.rows
@@ -148,18 +145,14 @@ def evaluate_robustness(
     language = language or truth.language
     languages = sources.language or translator.languages[0], language or translator.languages[1]
 
-    kept = list[int]()
-
     def translate(lines: list[str]) -> list[str]:
         given = NamedLines(sources.name, lines, sources.language)
-        made = translated_lines(translator, given, language, name=str(model), progress=progress)
-        kept.append(made.kept)
-        return made.lines
+        return translated_lines(
+            translator, given, language, name=str(model), progress=progress
+        ).lines
 
     options = MetricOptions(tokenize, lowercase, languages[1] or None)
-    found = robustness(translate, sources.lines, truth.lines, languages[0], options)
-    rows = (replace(row, kept=n) for row, n in zip(found.rows, kept, strict=True))
-    return Robustness(tuple(rows))
+    return robustness(translate, sources.lines, truth.lines, languages[0], options)
 
 
 def robustness(
