@@ -13,7 +13,7 @@ development sets; --test scores the test sets, once, when all settings are fixed
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -168,10 +168,12 @@ def scored(
     sources, references = (list(read_lines(args.data / f"{name}.{code}")) for code in LANGUAGES)
     translator = open_translator(model, threads=args.threads)
 
-    def translate(lines: list[str]) -> list[str]:
+    def translate(lines: list[str]) -> Iterator[yakusu.Translation]:
         if system != "marks":
-            return translator.translate(lines)
-        return list(map(restored, translator.translate(map(marked, lines))))
+            yield from (best for best, *_ in translator.stream(lines))
+            return
+        for best, *_ in translator.stream(map(marked, lines)):
+            yield replace(best, text=restored(best.text))
 
     options = MetricOptions(target_language=LANGUAGES[1])
     found = robustness(translate, sources, references, LANGUAGES[0], options)

@@ -115,8 +115,6 @@ class Recipe(Config):
                     else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"
                 )
-        if parsing and not self.augmentation.is_off:
-            raise ValueError("trees are not typed in other ways: remove augmentation")
         if parsing and self.data.others:
             raise ValueError("a parser has one corpus of trees: remove data.others")
         if parsing != (self.tokenizer.target == "tokens"):
@@ -125,6 +123,8 @@ class Recipe(Config):
                 f"'{self.tokenizer.target}': parsing requires 'tokens', translation 'text'; start "
                 "from the recipe 'parse' for a parser"
             )
+        if parsing and not self.augmentation.is_off:
+            raise ValueError("trees are not typed in other ways: remove augmentation")
         return self
 
     @property

@@ -10,8 +10,11 @@ from yakusu.data.lines.casing import (
     capitals,
     in_capitals,
     lower_case,
+    may_be_recased,
+    read_without_capitals,
     sentence_case,
     title_case,
+    untitled,
 )
 from yakusu.data.lines.private_use import firm_place
 
@@ -167,3 +170,80 @@ def test_title_case(language: str, text: str, expected: str) -> None:
 def test_lower_case_has_the_same_length(language: str, text: str, expected: str) -> None:
     assert lower_case(text, language) == expected
     assert len(lower_case(text, language)) == len(text)
+
+
+# ---- title case ----------------------------------------------------------------------------------
+
+FREQUENT = {
+    "to",
+    "the",
+    "of",
+    "and",
+    "open",
+    "window",
+    "with",
+    "started",
+    "a",
+    "ein",
+    "läuft",
+}
+NAMES = {"York", "Anna", "Hund", "I"}
+
+
+def rarity(word: str) -> float:
+    """The cost of words in a vocabulary with frequent words and a few names."""
+    return 1 if word in FREQUENT | NAMES else 1 + len(word) + 0.1 * word[0].isupper()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("en", "Getting Started With The Window", "Getting started with the window"),
+        (
+            "en",
+            "Getting Started with Anna and the Window",
+            "Getting started with Anna and the window",
+        ),
+        ("en", "How To Open A New York Window!", "How to open a new York window!"),
+        ("en", "The Window Of An iPhone And I", "The window of an iPhone and I"),
+        ("de", "Ein Hund Läuft Und Ein Hund Läuft", "Ein Hund läuft und ein Hund läuft"),
+        ("en", f"{SLOT} And The Window", f"{SLOT} And the window"),
+        *(
+            ("en", text, text)
+            for text in (
+                "Getting started with the Window",  # ordinary
+                "Anna And York",
+                "The Window",
+                "Johann Wolfgang von Goethe",
+                "Bank of the Rhine",
+                "We saw him at the Open And Window",
+                "OPEN THE WINDOW AND THE DOOR",
+            )
+        ),
+        ("ja", "The Window Of And Open", "The Window Of And Open"),
+        ("", "", ""),
+    ],
+)
+def test_title_case_is_read_in_sentence_case(language: str, text: str, expected: str) -> None:
+    assert untitled(text, language, rarity) == expected
+    assert untitled(text, language, None) == text
+
+
+def test_a_text_in_title_case_is_not_one_in_capitals() -> None:
+    assert read_without_capitals("OPEN THE DOOR", "Open the door")
+    assert not read_without_capitals("Open The Door", "Open the door")
+    assert not read_without_capitals("Open the door", "Open the door")
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        ("OPEN THE DOOR", True),
+        ("Open The Door", True),
+        ("New York opens its doors", False),
+        ("Anna came with Tom", False),
+        ("開けてください", False),
+    ],
+)
+def test_most_texts_are_known_to_have_usual_case(text: str, may_be: bool) -> None:
+    assert may_be_recased(text) == may_be

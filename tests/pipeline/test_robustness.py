@@ -1,11 +1,14 @@
 """Rows of sentences that are typed in several ways, made by translators with known answers."""
 
+from collections.abc import Iterable
+
 import regex
 
 from yakusu.metrics import MetricOptions
 from yakusu.pipeline.digits import Digits
 from yakusu.pipeline.robustness import EMOJI, Row, robustness, with_emoji
 from yakusu.pipeline.typos import WORDS_PER_TYPO, with_typos
+from yakusu.translator import Translation
 
 SOURCES = [
     "The 2 old ferries sail to the island every day.",
@@ -28,22 +31,26 @@ def key(source: str) -> str:
 ANSWERS = {key(source): answer for source, answer in zip(SOURCES, REFERENCES, strict=True)}
 
 
-def attentive(lines: list[str]) -> list[str]:
+def translations(texts: Iterable[str], *, copied: bool = False) -> list[Translation]:
+    return [Translation(text, score=-1, log_prob=-1, n_tokens=1, copied=copied) for text in texts]
+
+
+def attentive(lines: list[str]) -> list[Translation]:
     """Translate everything that differs in case, punctuation and emoji only."""
-    translations = []
+    texts = []
     for line in lines:
         answer = ANSWERS.get(key(line), "")
         answer = answer.upper() if line.isupper() else answer
         if answer and line[-1].isalpha():
             answer = answer[:-1]
-        translations.append(" ".join([answer, *regex.findall("|".join(EMOJI), line)]))
-    return translations
+        texts.append(" ".join([answer, *regex.findall("|".join(EMOJI), line)]))
+    return translations(texts)
 
 
-def literal(lines: list[str]) -> list[str]:
+def literal(lines: list[str]) -> list[Translation]:
     """Translate the sentences as they are, and nothing else."""
     known = dict(zip(SOURCES, REFERENCES, strict=True))
-    return [known.get(line, "Wie bitte?") for line in lines]
+    return translations(known.get(line, "Wie bitte?") for line in lines)
 
 
 def rows(translate: object, source_language: str = "en") -> dict[str, Row]:
@@ -79,8 +86,8 @@ def test_capitals_are_compared_by_the_rules_of_the_target_language() -> None:
 
 
 def test_a_full_stop_that_the_source_lacks_lowers_bleu() -> None:
-    def closing(lines: list[str]) -> list[str]:
-        return [ANSWERS.get(key(line), "") for line in lines]
+    def closing(lines: list[str]) -> list[Translation]:
+        return translations(ANSWERS.get(key(line), "") for line in lines)
 
     share = rows(closing)["no final punctuation"].of_plain
     assert share and share < 1
@@ -91,15 +98,17 @@ def test_a_source_language_without_case_has_no_rows_for_it() -> None:
 
 
 def test_a_model_without_a_right_word_has_no_ratio() -> None:
-    found = rows(lambda lines: ["x" for _ in lines])
+    found = rows(lambda lines: translations(("x" for _ in lines), copied=True))
     assert {row.of_plain for row in found.values()} == {None}
+    assert {row.unchanged for row in found.values()} == {1}
+    assert rows(attentive)["plain"].unchanged == 0
 
 
 def test_the_table_names_the_rows_and_the_signatures() -> None:
     table = str(robustness(attentive, SOURCES, REFERENCES, "en", MetricOptions()))
     lines = table.splitlines()
-    assert lines[0].split("  ")[-3:] == ["of plain", "digits right", "emoji kept"]
-    assert lines[1].split() == ["plain", "100.00", "100.0%", "2", "of", "2", "-"]
+    assert lines[0].split("  ")[-4:] == ["of plain", "digits right", "unchanged", "emoji kept"]
+    assert lines[1].split() == ["plain", "100.00", "100.0%", "2", "of", "2", "0.0%", "-"]
     assert lines[7].startswith("emoji ") and lines[7].endswith(" 100.0%")
     assert [line.split("case:")[1][:2] for line in lines[8:]] == ["mi", "lc"]
 
@@ -107,9 +116,9 @@ def test_the_table_names_the_rows_and_the_signatures() -> None:
 def test_code_keeps_its_case_and_its_letters() -> None:
     seen: list[str] = []
 
-    def spy(lines: list[str]) -> list[str]:
+    def spy(lines: list[str]) -> list[Translation]:
         seen.extend(lines)
-        return lines
+        return translations(lines)
 
     line = "Please open {fileName} in <b>the old window</b> at https://example.org/Page now."
     robustness(spy, [line] * 3, ["x"] * 3, "en", MetricOptions())

@@ -38,6 +38,16 @@ def test_a_text_in_capitals_has_the_translation_of_the_text_in_capitals(
     assert len({*plain}) > 1
 
 
+def test_a_text_in_title_case_has_the_translation_of_the_text_as_it_is_usually_written(
+    english_german: Translator,
+) -> None:
+    words = [source.split() for source in sources()]
+    titled = [" ".join([first, *map(str.capitalize, rest)]) for first, *rest in words]
+    assert english_german.translate(titled) == english_german.translate(sources())
+    as_given = english_german.with_settings(text=TextConfig(capitals=False))
+    assert as_given.translate(titled) != english_german.translate(sources())
+
+
 def test_the_setting_turns_capitals_off_and_changes_no_other_sentence(
     english_german: Translator,
 ) -> None:

@@ -19,7 +19,7 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
 
 
 def _no_capitals(panel: str | None) -> dict[str, Any]:
-    shown = Shown("Read sentences in capitals as they are.", panel=panel)
+    shown = Shown("Read sentences in capitals or title case as they are.", panel=panel)
     return {"no_capitals": flag("--no-capitals", shown)}
 
 

@@ -212,15 +212,32 @@ def _translated(
 def translated_lines(
     translator: Translator, sources: NamedLines, language: str, *, name: str, progress: Progress
 ) -> NamedLines:
-    """Translate lines to score them: each is one sentence.
+    """Translate lines to score them; see `scored_translator`.
 
     Args:
         translator: The translator.
         sources: The lines.
+        language: Language of the references; "": unknown.
+        name: Name of the model in messages.
+        progress: Progress reporter.
+
+    Raises:
+        ModelError: The model has several target languages, but not that of the references.
+    """
+    translator = scored_translator(translator, language, name=name)
+    with progress.track("translating", "sentences", len(sources.lines)) as tracker:
+        lines = translated(translator, sources.lines, tracker)
+    return NamedLines(f"the output of {name}", lines, translator.languages[1])
+
+
+def scored_translator(translator: Translator, language: str, *, name: str) -> Translator:
+    """A translator as it is scored: each line is one sentence.
+
+    Args:
+        translator: The translator.
         language: Language of the references; "": unknown. A model with several target languages
             translates to this one.
         name: Name of the model in messages.
-        progress: Progress reporter.
 
     Raises:
         ModelError: The model has several target languages, but not that of the references.
@@ -232,10 +249,7 @@ def translated_lines(
                 f"{listed_codes(translator.targets)} as the language of the references"
             )
         translator = translator.translating_to(language)
-    translator = translator.with_settings(text=TextConfig(one_sentence_per_line=True))
-    with progress.track("translating", "sentences", len(sources.lines)) as tracker:
-        lines = translated(translator, sources.lines, tracker)
-    return NamedLines(f"the output of {name}", lines, translator.languages[1])
+    return translator.with_settings(text=TextConfig(one_sentence_per_line=True))
 
 
 def _score(

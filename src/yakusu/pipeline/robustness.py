@@ -15,7 +15,7 @@ no rows for it.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,10 +30,10 @@ from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import ModelError
 from yakusu.metrics import MetricOptions, Score, score_translations
 from yakusu.pipeline.digits import Digits
-from yakusu.pipeline.evaluate import NamedLines, refuse_unequal, translated_lines
+from yakusu.pipeline.evaluate import NamedLines, refuse_unequal, scored_translator
 from yakusu.pipeline.typos import with_typos
 from yakusu.progress import Progress, Silent
-from yakusu.translator import Translator
+from yakusu.translator import Translation, Translator
 
 EMOJI = ("😀", "🎉", "❤️", "👍🏽", "☕", "🇯🇵", "👩‍💻", "✈️", "🙏", "🔥", "😂", "🌧️")
 _EMOJI = regex.compile("|".join(EMOJI))
@@ -48,6 +48,7 @@ class Row:
         bleu: BLEU, and how the translations were compared.
         of_plain: BLEU divided by that of the plain sources; None: that is 0.
         digits: How many translations have the digits of their references.
+        unchanged: Share of the sources that are kept, because no translation could be used.
         emoji_kept: Share of the translations with the emoji of the source; None: there is none.
     """
 
@@ -55,6 +56,7 @@ class Row:
     bleu: Score
     of_plain: float | None
     digits: Digits
+    unchanged: float
     emoji_kept: float | None = None
 
 
@@ -66,13 +68,14 @@ class Robustness:
 
     def __str__(self) -> str:
         """A table, and the signatures of the scores."""
-        lines = [("", "BLEU", "of plain", "digits right", "emoji kept")]
+        lines = [("", "BLEU", "of plain", "digits right", "unchanged", "emoji kept")]
         lines += [
             (
                 row.name,
                 f"{row.bleu.value:.2f}",
                 _percent(row.of_plain),
                 f"{row.digits.n_right} of {row.digits.n_sentences}",
+                _percent(row.unchanged),
                 _percent(row.emoji_kept),
             )
             for row in self.rows
@@ -143,20 +146,24 @@ def evaluate_robustness(
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: --robust needs a model that translates")
     language = language or truth.language
-    languages = sources.language or translator.languages[0], language or translator.languages[1]
+    translator = scored_translator(translator, language, name=str(model))
+    source, target = (
+        sources.language or translator.languages[0],
+        language or translator.languages[1],
+    )
 
-    def translate(lines: list[str]) -> list[str]:
-        given = NamedLines(sources.name, lines, sources.language)
-        return translated_lines(
-            translator, given, language, name=str(model), progress=progress
-        ).lines
+    def translate(lines: list[str]) -> Iterator[Translation]:
+        with progress.track("translating", "sentences", len(lines)) as tracker:
+            for best in translator.stream(lines):
+                yield best[0]
+                tracker.advance()
 
-    options = MetricOptions(tokenize, lowercase, languages[1] or None)
-    return robustness(translate, sources.lines, truth.lines, languages[0], options)
+    options = MetricOptions(tokenize, lowercase, target or None)
+    return robustness(translate, sources.lines, truth.lines, source, options)
 
 
 def robustness(
-    translate: Callable[[list[str]], list[str]],
+    translate: Callable[[list[str]], Iterable[Translation]],
     sources: list[str],
     references: Sequence[str],
     source_language: str,
@@ -171,11 +178,11 @@ def robustness(
         source_language: Code of their language, "" if unknown.
         options: Options of BLEU.
     """
-    plain = translate(sources)
+    plain = list(translate(sources))
     rows = [_row(_Typed("plain", str), sources, plain, plain, references, options)]
     for way in _ways(source_language, options.target_language or ""):
         typed = list(map(way.change, sources))
-        rows.append(_row(way, typed, translate(typed), plain, references, options))
+        rows.append(_row(way, typed, list(translate(typed)), plain, references, options))
     return Robustness(rows)
 
 
@@ -213,9 +220,9 @@ def _ways(source: str, target: str) -> list[_Typed]:
 def _row(
     way: _Typed,
     sources: Sequence[str],
-    made: Sequence[str],
-    plain: Sequence[str],
-    truth: Sequence[str],
+    made: Sequence[Translation],
+    plain: Sequence[Translation],
+    references: Sequence[str],
     options: MetricOptions,
 ) -> Row:
     """Compare the translations of sources that are typed in one way.
@@ -225,22 +232,23 @@ def _row(
         sources: The sources.
         made: Their translations.
         plain: The translations of the plain sources.
-        truth: The references.
+        references: The references.
         options: Options of BLEU.
     """
     given = asdict(options) | {"lowercase": options.lowercase or way.lowercase}
-    references = list(map(way.expected, truth))
-    [bleu], [usual] = (
-        score_translations(lines, references, metrics=("bleu",), **given)
-        for lines in (list(map(way.compared, made)), list(map(way.expected, plain)))
+    texts, usual, truth = [each.text for each in made], [each.text for each in plain], references
+    bleu, bleu_of_plain = (
+        score_translations(lines, list(map(way.expected, truth)), metrics=("bleu",), **given)[0]
+        for lines in (list(map(way.compared, texts)), list(map(way.expected, usual)))
     )
-    emoji = [tuple(map(_EMOJI.findall, both)) for both in zip(sources, made, strict=True)]
-    kept = [own == given for given, own in emoji if given]
+    emoji = [tuple(map(_EMOJI.findall, both)) for both in zip(sources, texts, strict=True)]
+    kept = [own == in_source for in_source, own in emoji if in_source]
     return Row(
         way.name,
         bleu,
-        bleu.value / usual.value if usual.value else None,
-        Digits.of(made, truth),
+        bleu.value / bleu_of_plain.value if bleu_of_plain.value else None,
+        Digits.of(texts, truth),
+        unchanged=sum(each.copied for each in made) / len(made),
         emoji_kept=sum(kept) / len(kept) if kept else None,
     )
 

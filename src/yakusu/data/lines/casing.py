@@ -1,6 +1,7 @@
-"""Sentences in capitals, which a model reads in sentence case; a text in another case.
+"""Sentences in capitals and in title case, which a model reads in sentence case; other case.
 
     sentence_case   DO NOT OPEN THE DOOR!   ->   Do not open the door!
+    untitled        Do Not Open The Door!   ->   Do not open the door!
     capitals        Tür nicht öffnen!       ->   TÜR NICHT ÖFFNEN!
     title_case      Do not open the door!   ->   Do Not Open The Door!
     lower_case      Do not open the door!   ->   do not open the door!
@@ -24,12 +25,24 @@ _SUFFIXED = regex.compile(r"\d+\p{L}+$")  # 2ND, 10AM
 _SPAN = regex.compile(f"[{SLOT_RANGE}{FIRM_RANGE}]")
 _ACRONYM = 4  # letters of the longest acronym
 _MOSTLY = 0.75  # of the words, and of the letters
+_FEWEST = 2  # frequent words that show that a sentence is in title case
+_TWO_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
+_TWO_TITLED = regex.compile(r"\p{Lu}[\p{Ll}\p{M}'’]*+\P{L}++\p{Lu}")
+# In title case, words of up to four letters may have no capital.
+_LOWER = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{Ll}{5}")
 _PRONOUN = regex.compile(r"I(?:['’]|$)")  # in English
 _CASED = {"Latn", "Cyrl", "Grek", "Armn", "Copt", "Glag", "Cher", "Adlm"}  # scripts
 # Greek capitals have no accents; a diaeresis replaces one that separates two vowels.
 _GREEK_ACCENTS = regex.compile(r"(?<=\p{Greek}\p{M}*)[\u0300\u0301\u0313\u0314\u0342]")
 _GREEK_HIATUS = regex.compile(r"([αεηουΑΕΗΟΥ])\u0301([ιυΙΥ])(?!\p{M})")
 _GREEK_OR = regex.compile(r"(?<![\p{L}\p{M}])ή(?![\p{L}\p{M}])")  # the only word with an accent
+
+
+def may_be_recased(text: str) -> bool:
+    """Whether a text may have sentences in capitals, or be in title case: a quick test."""
+    return bool(
+        _TWO_CAPITALS.search(text) or (_TWO_TITLED.search(text) and not _LOWER.search(text))
+    )
 
 
 def in_capitals(sentence: str) -> bool:
@@ -85,6 +98,52 @@ def sentence_case(sentence: str, language: str, cost: Callable[[str], float] | N
         return min((lower, name, word), key=cost) if cost else lower
 
     return str(_WORD.sub(cased, sentence))
+
+
+def untitled(sentence: str, language: str, cost: Callable[[str], float] | None) -> str:
+    """A sentence in title case as it is usually written; others are unchanged.
+
+    In title case, all words of more than four letters and half of all begin with a capital. Of the
+    words after the first that do, two or more are frequent words in lower case, and at least half
+    are less rare there, unlike names.
+
+    Args:
+        sentence: The sentence, in which spans are private-use characters.
+        language: Its language code, "" if unknown.
+        cost: See `sentence_case`; that of a frequent word is 1. None: no sentence is in title case.
+    """
+    if cost is None or _LOWER.search(sentence) or not has_case(language):
+        return sentence
+    words = [str(match[0]) for match in _WORD.finditer(sentence)][1:]
+    titled = {word for word in words if word[0].isupper() and _as_name(word, language) == word}
+    if sum(word in titled for word in words) < sum(map(str.islower, words)):
+        return sentence
+    titled -= {word for word in titled if _PRONOUN.match(word) and _is("en", language)}
+    costs = {word: (cost(word), cost(lower_case(word, language))) for word in titled}
+    usual = [lower for own, lower in costs.values() if lower < own]
+    if usual.count(1) < _FEWEST or len(usual) < len(titled) / 2:
+        return sentence
+    first = next(_WORD.finditer(sentence)).start()
+
+    def cased(match: regex.Match[str]) -> str:
+        word = str(match[0])
+        own, lower = costs.get(word, (0, 1))
+        return word if match.start() == first or own < lower else lower_case(word, language)
+
+    return str(_WORD.sub(cased, sentence))
+
+
+def read_without_capitals(given: str, read: str) -> bool:
+    """Whether a text in capitals is read in another case; not one in title case.
+
+    Args:
+        given: The text.
+        read: The text as it is read, of the same length.
+    """
+    return any(
+        own != other and before.isupper()
+        for before, own, other in zip(given, given[1:], read[1:], strict=False)
+    )
 
 
 def lower_case(text: str, language: str) -> str:

@@ -15,17 +15,18 @@ class TextConfig(Config):
 
     Attributes:
         version: Version of the text rules. 1: those without the `CODE_RULES` that are new in
-            version 2; sentences in capitals are read as they are, quotation marks and dashes that
-            are read as ASCII stay so, a character counts as seen if training has seen what the
-            vocabulary makes of it, words with invisible characters are copied, and numbers
-            are not compared.
+            version 2; sentences in capitals and in title case are read as they are, quotation marks
+            and dashes that are read as ASCII stay so, a character counts as seen if training has
+            seen what the vocabulary makes of it, words with invisible characters are copied, and
+            numbers are not compared.
         to: Code of the target language; "": the model's default. Required if the model has several
             target languages and no default.
         protect: Regular expressions of further text to copy; a string is a single one.
         builtin_spans: Copy placeholders, tags, addresses and other code-like tokens.
         unprotect: Names of `CODE_RULES` that do not apply; a string is a single one.
-        capitals: Read sentences in capitals in sentence case, and write their translations in
-            capitals, unless there is a prefix, or a phrase to include or exclude.
+        capitals: Read sentences in capitals and in title case in sentence case, and write the
+            translations of the former in capitals, unless there is a prefix, or a phrase to include
+            or exclude.
         check: Compare the numbers and the code-like tokens of each sentence with those of its
             translation, search once more where they differ, and keep the sentence if they differ
             again. Translations with a prefix, or a phrase to include or exclude, are not compared.

@@ -16,7 +16,13 @@ from itertools import count, islice
 import regex
 
 from yakusu.data.files.text import Pair
-from yakusu.data.lines.casing import in_capitals, sentence_case
+from yakusu.data.lines.casing import (
+    in_capitals,
+    may_be_recased,
+    read_without_capitals,
+    sentence_case,
+    untitled,
+)
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.invisible import (
     DIRECTION_MARK,
@@ -46,7 +52,6 @@ _INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
-_HAS_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
 _NO_TERMS = Glossary(())
 
 
@@ -191,7 +196,7 @@ class PassageReader:
             text: One or several lines.
             layout: State after the previous lines of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
-            recases: Read sentences in capitals in sentence case, if the configuration says so.
+            recases: Read capitals and title case as sentence case, if the configuration says so.
         """
         recases, divides = recases and self._recases, self._divides and not whole
         divide = (layout or Layout()).read if self._divides else _stripped
@@ -269,8 +274,8 @@ class PassageReader:
         return not DIRECTION_MARK.search(text) and self._covers(text)
 
     def _recased(self, text: str, protected: Sequence[Span], *, whole: bool) -> str:
-        """A line whose sentences in capitals are in sentence case; its spans are unchanged."""
-        if not _HAS_CAPITALS.search(text):
+        """A line with sentence case instead of capitals and title case; its spans are unchanged."""
+        if not may_be_recased(text):
             return text
         spans = merged(protected if whole else with_breaks(protected, text), text)
         if len(spans) > MAX_PLACES:
@@ -282,7 +287,7 @@ class PassageReader:
         cased = [
             sentence_case(each, self._language, self._cost)
             if in_capitals(each) or (all_are and each.isupper())
-            else each
+            else untitled(each, self._language, self._cost)
             for each in sentences
         ]
         return plain.restored("".join(cased), text)
@@ -294,7 +299,7 @@ class PassageReader:
 
         Args:
             known: The text, with the punctuation that training has seen.
-            cased: The same with sentences in capitals in sentence case.
+            cased: The same with sentence case instead of capitals and title case.
             body: The text as it was given.
             spans: The text of each private-use character.
             whole: Do not divide it.
@@ -313,7 +318,7 @@ class PassageReader:
                 continues,
                 self._glossary.find(own) if self._glossary.terms else (),
                 given[begin:last],
-                capitals=own != text[begin:last],
+                capitals=read_without_capitals(own, text[begin:last]),
             )
 
     def _parts(
