@@ -64,16 +64,14 @@ def ended(text: str, segment: Segment, passage: Passage, language: str) -> str:
 
 
 def as_typed(text: str, passage: Passage) -> str:
-    """Give white space, quotation marks and dashes the form that they have in the source.
+    """Give the quotation marks and dashes of a translation the form that they have in the source.
 
-    This concerns white space between unchanged words, and the other characters that were read as
-    ASCII, if the translation has as many of them.
+    This concerns the characters that were read as ASCII, if the translation has as many of them.
 
     Args:
         text: The translation of a line.
         passage: The line.
     """
-    text = as_spaced(text, passage.given)
     if not passage.typed:
         return text
     for read in "'\"-":
@@ -143,7 +141,7 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
         if parts and not said:
             said, space = parts[-1][0], parts.pop()[1] + space
         parts.append((said, space))
-    joined = join(parts, language)
+    joined = as_spaced(join(parts, language), passage.given)
     if not passage.tags:
         return joined
     tags = [

@@ -1,6 +1,7 @@
 """White space that a model reads as a space, such as no-break spaces and several spaces."""
 
 from collections import Counter, defaultdict, deque
+from unicodedata import normalize
 
 import regex
 
@@ -19,15 +20,20 @@ def as_spaced(text: str, source: str) -> str:
     """
     if not _UNUSUAL.search(source):
         return text
-    spaces = defaultdict[tuple[str, str], deque[str]](deque)
+    spaces = defaultdict[str, deque[str]](deque)
     for gap in _GAP.finditer(source):
-        spaces[gap["left"], gap["right"]].append(gap["space"])
-    counts = Counter((gap["left"], gap["right"]) for gap in _GAP.finditer(text))
+        spaces[_words(gap)].append(gap["space"])
+    counts = Counter(map(_words, _GAP.finditer(text)))
     known = {words for words, own in spaces.items() if len(own) == counts[words]}
 
     def spaced(gap: "regex.Match[str]") -> str:
-        words = gap["left"], gap["right"]
+        words = _words(gap)
         space = spaces[words].popleft() if words in known else gap["space"]
         return f"{gap['left']}{space}"
 
     return str(_GAP.sub(spaced, text))
+
+
+def _words(gap: "regex.Match[str]") -> str:
+    """The words on both sides, as a vocabulary spells them."""
+    return normalize("NFC", f"{gap['left']} {gap['right']}")
