@@ -9,6 +9,9 @@ Files of text are translated line by line, and documents of all formats text by 
 the number of texts that changed is printed, and each of them as it was (-) and as it became (+);
 <0>, </0> and <0/> stand for the markup of a document. Without files, the texts in
 messages/texts.txt are translated as lines and in documents, and so are the other files there.
+
+With --reverse, the words of each sentence are written in reverse order, and the texts are printed
+whose code-like tokens are not those of the source.
 """
 
 import argparse
@@ -37,11 +40,14 @@ from yakusu.data.lines.private_use import (
     is_opening,
     number_of,
 )
+from yakusu.data.lines.spans import SpanFinder
+from yakusu.data.lines.spans import texts as protected
 from yakusu.data.pieces import SPACE
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.registry import is_supported, read_document
+from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, IdPair, Query, TargetScore
@@ -64,6 +70,7 @@ benchmark = Benchmark(
 )
 benchmark.option("files", nargs="*", type=Path, metavar="FILE", help="files to translate")
 benchmark.option("--language", default="en", help="code of their language (%(default)s)")
+benchmark.option("--reverse", action="store_true", help="write words in reverse order")
 benchmark.option("--texts", type=int, help="without files: only the first texts of each language")
 
 tables = Table(
@@ -213,31 +220,40 @@ class Copied(NamedTuple):
     same_bytes: bool = True
 
 
-def copy_file(path: Path, language: str, *, known: bool) -> Copied:
+def copy_file(path: Path, language: str, *, known: bool, reverses: bool = False) -> Copied:
     """Translate a file with a copier.
 
     Args:
         path: The file.
         language: Code of its language.
         known: Whether the vocabulary contains its characters.
+        reverses: The words are written in reverse order, and a text has changed if its code-like
+            tokens have.
     """
+    different = _with_other_tokens if reverses else _different
     if path.suffix.lower() in (".txt", ".text") or not is_supported(path):
         lines = path.read_text(encoding="utf-8").split("\n")
-        translator = copier(language, lines if known else ())
+        translator = copier(language, lines if known else (), reverses=reverses)
         outputs = [best[0].text for best in translator.stream(lines, layout=Layout())]
-        return Copied(len(lines), _different(lines, outputs))
+        return Copied(len(lines), different(lines, outputs))
     document = read_document(path, DocumentOptions(retranslate=True))
-    translator = copier(language, document.texts if known else ())
+    translator = copier(language, document.texts if known else (), reverses=reverses)
     outputs = translator.translate(document.texts)
-    changed = _different(document.texts, outputs)
+    changed = different(document.texts, outputs)
     data = document.render(outputs)
     is_bilingual = path.suffix.lower() in (".po", ".pot", ".xlf", ".xliff")
-    same_bytes = bool(changed) or is_bilingual or data == path.read_bytes()
+    same_bytes = is_bilingual or outputs != list(document.texts) or data == path.read_bytes()
     return Copied(len(document.texts), changed, document.skipped, same_bytes)
 
 
 def _different(texts: Sequence[str], outputs: Sequence[str]) -> list[tuple[str, str]]:
     return [pair for pair in zip(texts, outputs, strict=True) if pair[0] != pair[1]]
+
+
+def _with_other_tokens(texts: Sequence[str], outputs: Sequence[str]) -> list[tuple[str, str]]:
+    finder = SpanFinder()
+    pairs = zip(texts, outputs, strict=True)
+    return [pair for pair in pairs if len({tuple(protected(finder.find(t))) for t in pair}) > 1]
 
 
 def shown(text: str) -> str:
@@ -312,12 +328,18 @@ def report(name: str, copied: Copied) -> None:
 
 
 def measure(args: argparse.Namespace) -> None:
-    """Translate the files in the folder messages, and record the numbers for each format."""
+    """Translate the files in the folder messages, and record the numbers for each format.
+
+    Raises:
+        DataError: The words are written in reverse order, and the numbers should be recorded.
+    """
+    if args.reverse and args.record:
+        raise DataError("only texts that are not reversed are recorded: leave out --reverse")
     totals: dict[tuple[str, str], Counter[str]] = {}
     with TemporaryDirectory() as scratch:
         for language, path in _samples(Path(scratch), args.texts):
             for vocabulary, known in VOCABULARIES.items():
-                copied = copy_file(path, language, known=known)
+                copied = copy_file(path, language, known=known, reverses=args.reverse)
                 report(f"{language}, {path.name}, vocabulary of {vocabulary}", copied)
                 total = totals.setdefault((path.suffix[1:], vocabulary), Counter())
                 total.update(texts=copied.n_texts, changed=len(copied.changed))
@@ -345,7 +367,7 @@ def main(args: argparse.Namespace) -> None:
         measure(args)
     for path in args.files:
         for vocabulary, known in VOCABULARIES.items():
-            copied = copy_file(path, args.language, known=known)
+            copied = copy_file(path, args.language, known=known, reverses=args.reverse)
             report(f"{path}, vocabulary of {vocabulary}", copied)
 
 

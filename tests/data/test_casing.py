@@ -122,6 +122,13 @@ def test_capitals(language: str, text: str, expected: str) -> None:
     assert capitals(text, language) == expected
 
 
+def test_only_words_of_the_source_are_in_capitals_in_a_language_without_case() -> None:
+    source = "BUY A SONY TV, DON'T SELL AN IPHONE, 5 kg"
+    assert capitals("sonyのTvとiPhone、don't、5 kg", "ja", source=source) == (
+        "SONYのTVとiPhone、DON'T、5 kg"
+    )
+
+
 @given(st.text(), LANGUAGES)
 def test_sentence_case_keeps_the_length_and_all_but_letters(text: str, language: str) -> None:
     made = sentence_case(text, language, len)

@@ -237,6 +237,10 @@ def test_words_of_other_scripts_stay_separate_in_chinese_and_japanese() -> None:
     assert join([("これはOpen", " "), ("Source", " "), ("です。", "")], "ja") == (
         "これはOpen Sourceです。"
     )
+    assert (
+        join([("It rains.", " "), ("We wait.", " "), ("好。", "")], "zh")
+        == "It rains. We wait.好。"
+    )
 
 
 def test_thai_has_a_space_between_sentences() -> None:

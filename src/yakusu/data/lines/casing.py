@@ -20,6 +20,9 @@ from yakusu.data.languages import closeness
 from yakusu.data.lines.private_use import FIRM_RANGE, SLOT_RANGE
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*")
+_CASED_WORD = regex.compile(
+    r"[\p{Lu}\p{Ll}\p{Lt}\p{M}\p{N}_]+(?:['’][\p{Lu}\p{Ll}\p{Lt}\p{M}\p{N}_]+)*"
+)
 _CODE = regex.compile(r"[\d_]|^(?:II|III|IV|VII|VIII|IX|X{1,3}(?:IX|IV|V?I{0,3}))$")
 _SUFFIXED = regex.compile(r"\d+\p{L}+$")  # 2ND, 10AM
 _SPAN = regex.compile(f"[{SLOT_RANGE}{FIRM_RANGE}]")
@@ -183,12 +186,15 @@ def capitals(text: str, language: str, *, source: str = "") -> str:
 
     Args:
         text: The text.
-        language: Its language code, "" if unknown. Texts of languages without case are unchanged.
+        language: Its language code, "" if unknown. In languages without case, only words of the
+            source are in capitals.
         source: The text that it translates, which is mostly in capitals: other words of it, such as
             kg and iPhone, keep their case.
     """
     if not has_case(language):
-        return text
+        words = _WORD.findall(source)
+        given = {form: word for word in words for form in (word.lower(), word.capitalize())}
+        return str(_CASED_WORD.sub(lambda word: given.get(word[0], word[0]), text))
     kept = {word for word in _WORD.findall(source) if not word.isupper()}
     pieces, end = list[str](), 0
     for word in _WORD.finditer(text) if kept else ():

@@ -102,7 +102,8 @@ _INNER_OF = {
 
 _UNSPACED = frozenset({"ja", "lzh", "wuu", "yue", "zh"})  # without a space between sentences
 _UNSPACED_END = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]\P{L}*$")
-_SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]")
+# Characters that need no space beside them: of these scripts, and their punctuation
+_WIDE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー\u3001-\u303f\uff01-\uff65]")
 
 
 def split(text: str, language: str) -> list[str]:
@@ -276,8 +277,9 @@ def continued(text: str, source: str, language: str) -> str:
 def join(parts: Sequence[tuple[str, str]], language: str) -> str:
     """Join the translations of the sentences of a line.
 
-    The white space between sentences is kept, except that Chinese and Japanese have none; a space
-    is put where the source has none and the translation needs one. Nothing is changed at BREAKS.
+    The white space between sentences is kept, except that Chinese and Japanese have none beside
+    their own characters; a space is put where the source has none and the translation needs one.
+    Nothing is changed at BREAKS.
 
     Args:
         parts: Each translation, and the white space that followed its source.
@@ -299,7 +301,7 @@ def _gap(left: str, space: str, right: str, *, language: str) -> str:
     if "\n" in space or _BREAK.match(left[-1]) or _BREAK.match(right):
         return space
     unspaced = language in _UNSPACED or (not language and _UNSPACED_END.search(left))
-    if unspaced and not (_SPACED_WORD.match(left[-1]) and _SPACED_WORD.match(right)):
+    if unspaced and (_WIDE.match(left[-1]) or _WIDE.match(right)):
         return ""
     return space or " "
 

@@ -14,6 +14,7 @@ from yakusu.data.lines.spans import has_end_of_pair
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.placement import place_tags, units
+from yakusu.translator.writing.typed import as_spaced
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
             said, space = parts[-1][0], parts.pop()[1] + space
         parts.append((said, space))
     joined = join(parts, language) if len(parts) > 1 else "".join(map("".join, parts))
+    joined = as_spaced(joined, passage.given)
     if not passage.tags:
         return joined
     tags = [

@@ -6,6 +6,7 @@ training has not seen as those of ASCII.
 
 from collections import Counter, defaultdict, deque
 from itertools import chain
+from unicodedata import normalize
 
 import regex
 
@@ -16,16 +17,14 @@ _GAP = regex.compile(r"(?P<left>\b\w++|[^\w\s])(?P<space>\s+)(?=(?P<right>\w++|[
 
 
 def as_typed(text: str, passage: Passage) -> str:
-    """Give white space, quotation marks and dashes the form that they have in the source.
+    """Give the quotation marks and dashes of a translation the form that they have in the source.
 
-    This concerns white space between unchanged words, and the other characters that were read as
-    ASCII, if the translation has as many of them.
+    This concerns the characters that were read as ASCII, if the translation has as many of them.
 
     Args:
         text: The translation of a line.
         passage: The line.
     """
-    text = as_spaced(text, passage.given)
     if not passage.typed:
         return text
     for read in "'\"-":
@@ -49,15 +48,20 @@ def as_spaced(text: str, source: str) -> str:
     """
     if not _UNUSUAL.search(source):
         return text
-    spaces = defaultdict[tuple[str, str], deque[str]](deque)
+    spaces = defaultdict[str, deque[str]](deque)
     for gap in _GAP.finditer(source):
-        spaces[gap["left"], gap["right"]].append(gap["space"])
-    counts = Counter((gap["left"], gap["right"]) for gap in _GAP.finditer(text))
+        spaces[_words(gap)].append(gap["space"])
+    counts = Counter(map(_words, _GAP.finditer(text)))
     known = {words for words, own in spaces.items() if len(own) == counts[words]}
 
     def spaced(gap: "regex.Match[str]") -> str:
-        words = gap["left"], gap["right"]
+        words = _words(gap)
         space = spaces[words].popleft() if words in known else gap["space"]
         return f"{gap['left']}{space}"
 
     return str(_GAP.sub(spaced, text))
+
+
+def _words(gap: "regex.Match[str]") -> str:
+    """The words on both sides, as a vocabulary spells them."""
+    return normalize("NFC", f"{gap['left']} {gap['right']}")
