@@ -30,10 +30,18 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links from docs/ to benchmarks/, and back, lead to the pages of the site."""
     if page.file.src_uri.startswith("benchmarks/"):
         markdown = re.sub(
-            r"\[([^\]]+)\]\((?:\.\./)*(?:recipes|results/?|tests/[^)]*)\)", r"\1", markdown
+            r"\[([^\]]+)\]\((?:\.\./)*(?:recipes|results/?|tests/[^)]*|messages|\w+\.json)\)",
+            r"\1",
+            markdown,
         )
+        markdown = re.sub(r"\[([^\]]+)\]\(\.\./results/([^)]+)\)", _record, markdown)
         return re.sub(r"\]\(((?:\.\./)+)docs/", r"](\1", markdown)
     return markdown.replace("](../benchmarks/", "](benchmarks/")
+
+
+def _record(link: re.Match[str]) -> str:
+    """The link to a record, or its text as long as the benchmark has not been run."""
+    return link[0] if (ROOT / "benchmarks" / "results" / link[2]).exists() else link[1]
 
 
 def on_env(env: object, config: MkDocsConfig, files: Files) -> None:

@@ -71,7 +71,7 @@ def test_prepare_prints_its_report_and_whether_it_was_done_before(
     args = ["prepare", *train_options(work), "--run", tmp_path / "run"]
     first, second = run_yakusu(*args), run_yakusu(*args)
     assert first.code == second.code == 0
-    assert first.out.startswith(f"{n} pairs read; dropped: 0 empty, 0 identical, 0 duplicate, ")
+    assert first.out.startswith(f"{n} pairs read; dropped: 0 empty, 0 identical, 0 ")
     assert first.out.endswith(f"binarised pairs and tokenizer: {tmp_path / 'run' / 'data'}\n")
     assert second.out == f"already prepared: {first.out}"
     assert "learning a vocabulary of 70 tokens from" in first.err and second.err == ""

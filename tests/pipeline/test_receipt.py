@@ -65,7 +65,8 @@ def test_a_receipt_of_version_0_1_keeps_every_fact(name: str) -> None:
     ):  # have more settings now
         own, old = written["recipe"][section], expected["recipe"][section]
         written["recipe"][section] = {key: own[key] for key in old}
-    assert written["recipe"].pop("parent")["model"] == ""  # a later section
+    assert written["recipe"].pop("parent")["model"] == ""  # later sections
+    assert not any(written["recipe"].pop("augmentation").values())
     assert written == expected
 
 
