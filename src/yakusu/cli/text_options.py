@@ -24,7 +24,7 @@ def _no_capitals(panel: str | None) -> dict[str, Any]:
 
 
 def _no_check(panel: str | None) -> dict[str, Any]:
-    shown = Shown("Accept translations with other numbers and code-like tokens.", panel=panel)
+    shown = Shown("Accept translations whose numbers or code-like tokens differ.", panel=panel)
     return {"no_check": flag("--no-check", shown)}
 
 

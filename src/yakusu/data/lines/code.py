@@ -2,7 +2,7 @@ r"""Code-like tokens: the rules that say which parts of a text a translation con
 
     {name} %1$s $HOME %hours%    a sigil or brackets around or before a name
     user_name std::vector f()    separators or capitals inside a word
-    X7B-2203 a3f9c27e            letters and digits in turn
+    X7B-2203 a3f9c27e            mixed letters and digits
     src/main.c v1.2.3 #tag @anna names of files, versions, hashtags, handles
 
 Ordinary words are not code: B2B, COVID-19, 3D, 2nd, 1990s, 50%, and/or, McDonald, iPhone 15, MP3.
@@ -154,8 +154,7 @@ CODE_RULES = (
     ),
     _rule(
         "escape",
-        "characters written as in source code; a line break or tab only if no lower-case letter "
-        "follows",
+        "escape sequences; line breaks and tabs only if no lower-case letter follows",
         r"\n  \r  \t  \u00e9  \x1b",
         r"\\[nrt](?![a-z])",
         r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|(?:033|e)(?=\[))(?:\[[0-9;]{0,20}m)?",
@@ -328,7 +327,7 @@ CODE_RULES = (
     ),
     _rule(
         "version",
-        "versions, network addresses and points in time",
+        "versions, network addresses and timestamps",
         "v1.2.3  2.0.0-rc1  1.4.x  0.9.1  192.168.0.1  00:1A:2B:3C:4D:5E  2001:db8::1  "
         "2024-05-01T09:30:00Z",
         words=(
@@ -349,7 +348,7 @@ CODE_RULES = (
     ),
     _rule(
         "part_number",
-        "part numbers, keys and checksums: letters and digits in turn, or capitals and many digits",
+        "part numbers, keys and checksums: mixed letters and digits, or capitals and many digits",
         "X7B-2203  WH-1000XM4  RTX4090  SKU-00418  a3f9c27e  0x1F  "
         "123e4567-e89b-12d3-a456-426614174000",
         words=(
