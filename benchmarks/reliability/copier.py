@@ -19,6 +19,7 @@ import html
 import json
 import re
 import string
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
@@ -302,6 +303,12 @@ def write_documents(folder: Path, texts: Sequence[str]) -> list[Path]:
     for suffix, content in contents.items():
         paths.append(folder / f"texts.{suffix}")
         paths[-1].write_text(content, encoding="utf-8")
+    for suffix, (members, paragraph) in _ARCHIVES.items():
+        paths.append(folder / f"texts.{suffix}")
+        body = "".join(paragraph.format(html.escape(text)) for text in texts)
+        with zipfile.ZipFile(paths[-1], "w") as archive:
+            for name, member in members.items():
+                archive.writestr(name, member.replace("BODY", body))
     return paths
 
 
@@ -310,6 +317,30 @@ _XLIFF = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<xliff version="1.2"><file original="texts" '
     'datatype="plaintext" source-language="en"><body>{}</body></file></xliff>\n'
 )
+
+
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+_OPEN = "urn:oasis:names:tc:opendocument:xmlns"
+_ARCHIVES = {  # the members of a file, and a paragraph
+    "docx": (
+        {
+            "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/'
+            f'content-types"><Override PartName="/document.xml" ContentType="{_WORD}"/></Types>',
+            "document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/'
+            'wordprocessingml/2006/main"><w:body>BODY</w:body></w:document>',
+        },
+        "<w:p><w:r><w:t>{}</w:t></w:r></w:p>",
+    ),
+    "odt": (
+        {
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": f'<office:document-content xmlns:office="{_OPEN}:office:1.0" '
+            f'xmlns:text="{_OPEN}:text:1.0"><office:body><office:text>BODY</office:text>'
+            "</office:body></office:document-content>",
+        },
+        "<text:p>{}</text:p>",
+    ),
+}
 
 
 # ---- the measurement -----------------------------------------------------------------------------

@@ -69,6 +69,8 @@ def test_a_paragraph_with_more_marks_than_there_are_numbers_has_no_text(make: ty
         ("The<i> </i>door", "The<0></0> door"),
         ("The <i> </i> door", "The <0></0> door"),
         ("See <a><img></a> and wait", "See <0/> and wait"),
+        ("Open <!-- x --> the door", "Open <0></0> the door"),
+        ("Open<b><!-- x --></b> the door", "Open<0></0> the door"),
     ],
 )
 def test_a_pair_that_encloses_nothing_is_a_pair_of_marks_and_the_spaces_around_it_stay(

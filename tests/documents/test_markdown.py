@@ -72,6 +72,7 @@ def tags(source: str) -> list[str]:
         ("one\rtwo\r\r# three\r", ["one two", "three"]),
         ("The cost is $5 or $6, and $x + y$ is\n", ["The cost is $5 or $6, and <0/> is"]),
         ("See {{ name }} and {% link a.md %} here {#id}\n", ["See <0/> and <1/> here"]),
+        ("See *one*{.red} here\n", ["See <0>one</0><1></1> here"]),
     ],
 )  # fmt: skip
 def test_a_text_is_the_content_of_a_block(source: str, expected: list[str]) -> None:

@@ -48,7 +48,7 @@ def naively_moved(pairs: Sequence[TagPair], units: Units, low: int, high: int) -
         end = max((b for _, b in taken), default=low)
         if pair.opening and pair.closing:
             found = place(pair, units, free, most)
-            first, last = found or nowhere(pair, units, end, low, high)
+            first, last = found or nowhere(pair, units, taken, low, high)
         else:
             first, last = at_edge(pair, units, foreign, (end, high), most)
         inner = naively_moved(pair.inner, units, first, last)
@@ -121,8 +121,15 @@ def at_edge(pair: TagPair, units: Units, foreign: Set[int], place: Interval, mos
     return nothing if pair.first == pair.last or (unlinked and first in units.spans) else best
 
 
-def nowhere(pair: TagPair, units: Units, end: int, low: int, high: int) -> Interval:
-    """Where a pair is put around nothing, after the pairs that end at `end` or before."""
-    before = [j for j in range(low, high) if units.linked.get(j, pair.first) < pair.first]
-    at = max(end, *(j + 1 for j in before), low)
+def nowhere(
+    pair: TagPair, units: Units, taken: Sequence[Interval], low: int, high: int
+) -> Interval:
+    """Where a pair is put around nothing: between the same units, or after others."""
+    linked = units.linked
+    for j in range(low + 1, high) if pair.first == pair.last else ():
+        between = linked.get(j - 1, -2) == pair.first - 1 and linked.get(j) == pair.first
+        if between and all(j <= a or b <= j for a, b in taken):
+            return j, j
+    before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
+    at = max([low, *(b for _, b in taken), *(j + 1 for j in before)])
     return at, at

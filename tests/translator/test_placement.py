@@ -94,6 +94,7 @@ def test_units(text: str, expected: list[str]) -> None:
         ("a <b></b>b", "x y", diagonal(2), "x <b></b>y"),
         ("<b></b>a", "x", diagonal(1), "<b></b>x"),
         ("a<b></b>", "x", diagonal(1), "x<b></b>"),
+        ("a b <b></b>c d", "x y z w", "1-0 2-1 0-2 3-3", "x <b></b>y z w"),
         # no links, no text
         ("a <b>b</b>", "x y", "", "<b>x</b> y"),
         ("<b>a</b>", "", "", "<b></b>"),

@@ -81,7 +81,8 @@ class Piece(NamedTuple):
         speaks: Of an empty piece: it is part of the sentence, such as code. Of an end: it and its
             start must stay in the text.
         breaks: Of an empty piece: it is a line break.
-        hollow: Of an empty piece: it is a pair that encloses nothing, or white space only.
+        hollow: Of an empty piece: a reader sees nothing of it. It is a pair that encloses nothing
+            but white space, or a comment.
         firm: An end that is not firm does not match a start that is followed by a firm start.
         run: The formatting of a text, or the run that contains a piece.
         parts: The pieces that this piece replaces.

@@ -44,6 +44,7 @@ _ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;?)
 _ATTRIBUTE_ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;)")
 _TEMPLATE = re.compile(TEMPLATES, re.DOTALL)
 _KEPT, _KEPT_OPEN = "kept", "kept, without an end"  # names of pieces
+_COMMENTS = ("<!--", "{#", "<%#", "<%--", "{{!")
 _SPEAKING_TEMPLATES = ("{{", "<%=", "<?=")  # these print something
 
 
@@ -112,8 +113,10 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
         kind = PieceKind.START if token.kind is TokenKind.START else PieceKind.END
         if token.kind is TokenKind.OTHER or each.is_void:
             kind = PieceKind.EMPTY
-        breaks = token.name == "br"  # also as an end tag
-        pieces.append(Piece(kind, token.start, token.end, name=token.name, breaks=breaks))
+        piece = Piece(kind, token.start, token.end, name=token.name)
+        is_break = token.name == "br"  # also as an end tag
+        hollow = source.startswith(_COMMENTS, token.start)
+        pieces.append(piece._replace(breaks=is_break, hollow=hollow))
 
 
 def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
@@ -128,8 +131,9 @@ def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
 
 def _template(source: str, start: int, end: int) -> Piece:
     own = source[start:end]
-    speaks = own.startswith(_SPEAKING_TEMPLATES)
-    return Piece(PieceKind.EMPTY, start, end, speaks=speaks, breaks=breaks(own))
+    speaks = own.startswith(_SPEAKING_TEMPLATES) and not own.startswith(_COMMENTS)
+    piece = Piece(PieceKind.EMPTY, start, end, speaks=speaks, breaks=breaks(own))
+    return piece._replace(hollow=own.startswith(_COMMENTS))
 
 
 def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Iterator[Piece]:

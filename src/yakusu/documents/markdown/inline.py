@@ -67,9 +67,12 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
         return _tag(content[start:end], start, end)
     if token.nesting == 0:
         name = f"image {token.attrs['src']}" if token.type == "image" else content[start:end]
-        speaks = token.type in _SPEAKING and not is_silent(content[start:end])
-        is_break = token.type == "template" and breaks(content[start:end])
-        return Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks, breaks=is_break)
+        own, is_code = content[start:end], token.type in _SPEAKING
+        piece = Piece(PieceKind.EMPTY, start, end, name=name, speaks=is_code and not is_silent(own))
+        if token.type == "template" and breaks(own):
+            return piece._replace(breaks=True)
+        # {% link %} prints something.
+        return piece._replace(hollow=is_code and is_silent(own) and not own.startswith("{%"))
     name = token.type.removesuffix("_open").removesuffix("_close")
     if token.type == "link_open":
         links.append(f"link {token.attrs['href']}")
@@ -85,7 +88,8 @@ def _tag(source: str, start: int, end: int) -> Piece:
     found = _TAG.fullmatch(source)
     is_break = breaks(source)  # also the tags of blocks, which are inline in MDX
     if is_break or not found or found["empty"] or found["name"].lower() in _VOID:
-        return Piece(PieceKind.EMPTY, start, end, name=source, breaks=is_break)
+        hollow = source.startswith("<!--")
+        return Piece(PieceKind.EMPTY, start, end, name=source, breaks=is_break, hollow=hollow)
     kind = PieceKind.END if found["slash"] else PieceKind.START
     return Piece(kind, start, end, name="<" + found["name"].lower())
 

@@ -15,7 +15,7 @@ the part after it from the start of its line: only the other end is chosen, by t
 """
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -173,6 +173,7 @@ class _Free:
         windows = zip(starts, [*units.outside, units.high], strict=True)
         self._windows = [(start, end) for start, end in windows if start < end]
         self._n_words = sum(units.n_words(*window) for window in self._windows)
+        self._taken = list[tuple[int, int]]()  # by pairs that enclose something
         self._end = units.low  # of all pairs up to now
 
     def put(self, pair: TagPair, linked: Sequence[int], later: int) -> tuple[int, int]:
@@ -196,6 +197,8 @@ class _Free:
 
     def _take(self, first: int, last: int) -> None:
         self._end = max(self._end, last)
+        if first < last:
+            insort(self._taken, (first, last))
         at = self._window_at(first)
         low, high = self._windows[at] if at >= 0 else (first, first)
         if low < high and last <= high:
@@ -295,11 +298,14 @@ class _Free:
         """Where to put a pair to which no free unit is linked.
 
         It is put around the free word with the nearest link. If it encloses nothing in the source,
-        or may have no word, or no word is free, it is put, empty, after the units that are linked
-        to those before it and after the pairs before it.
+        it is put between the same units, if they are neighbours in the translation, too. In other
+        cases, and if it may have no word, or no word is free, it is put, empty, after the units
+        that are linked to those before it and after the pairs before it.
         """
-        nearest = self._closest((pair.first + pair.last - 1) / 2)
-        if pair.first < pair.last and most and nearest is not None:
+        if pair.first == pair.last:
+            for place in filter(self._may_begin, self._gaps.get(pair.first, ())):
+                return place, place
+        elif most and (nearest := self._closest((pair.first + pair.last - 1) / 2)) is not None:
             return self._grown((nearest, nearest + 1), pair)
         keys, last = self._last_of
         at = bisect_left(keys, pair.first)
@@ -336,6 +342,15 @@ class _Free:
         return found
 
     @cached_property
+    def _gaps(self) -> dict[int, list[int]]:
+        """Before each source unit, the units that follow the same unit as in the source."""
+        found, origins = defaultdict[int, list[int]](list), self._units.origins
+        for j in range(self._units.low + 1, self._units.high):
+            if j in origins and origins.get(j - 1, -1) == origins[j] - 1 >= 0:
+                found[origins[j]].append(j)
+        return found
+
+    @cached_property
     def _near(self) -> list[int]:
         """The source units that may have links to free units, in order."""
         return sorted(self._units_of)
@@ -349,6 +364,11 @@ class _Free:
 
     def _is_word(self, unit: int, pair: TagPair) -> bool:
         return not (pair.has_words and unit in self._units.punctuation)
+
+    def _may_begin(self, unit: int) -> bool:
+        """Whether no pair encloses a unit and the one before it."""
+        at = bisect_left(self._taken, (unit, unit)) - 1
+        return at < 0 or self._taken[at][1] <= unit
 
     def _is_free(self, unit: int) -> bool:
         at = self._window_at(unit)
