@@ -90,7 +90,7 @@ benchmark.option("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS,
 benchmark.option("--seeds", nargs="+", type=int, default=[1], help="of the training (%(default)s)")
 benchmark.option("--steps", type=int, help="other numbers of steps than those of the plan")
 benchmark.option("--set", nargs="+", default=[], help="settings of all systems, key=value")
-benchmark.option("--noise", nargs="+", default=[], help="of noise, as lower=0.1; others than usual")
+benchmark.option("--noise", nargs="+", default=[], help="all shares of noise, as in lower=0.1")
 benchmark.option("--test", action="store_true", help="score the test sets")
 
 
@@ -151,8 +151,10 @@ def train(name: str, system: str, seed: int, args: argparse.Namespace) -> Path:
     corpus, steps = CORPORA[name], args.steps or CORPORA[name].steps
     folder: Path = args.runs / slug(f"{name} {steps} steps")
     folder /= slug(f"{label_of(system, args)} {seed}")
-    shares = [f"augmentation.{each}" for each in args.noise] if system == "noise" else NO_NOISE
-    settings = [f"training.max_steps={steps}", "training.patience=0", *shares, *args.set]
+    noise = args.noise if system == "noise" else []
+    shares = NO_NOISE if noise or system != "noise" else ()
+    settings = [*shares, *(f"augmentation.{each}" for each in noise)]
+    settings += [f"training.max_steps={steps}", "training.patience=0", *args.set]
     progress = Remarks(folder.name)
     if corpus.recipe == "demo":
         yakusu.demo("de", folder=folder, seed=seed, changes=settings, progress=progress)
