@@ -14,6 +14,7 @@ development sets; --test scores the test sets, once, when all settings are fixed
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -44,7 +45,8 @@ _MARKED = regex.compile(rf"([{CAPITALISED}{CAPITALS}]) ?([\p{{L}}\p{{M}}]*)")
 class Corpus:
     """A corpus and how its models are trained.
 
-    train, dev, test: Files below the folder of the corpora, without the language.
+    train, dev, test: Files without the language, below the folder of the corpora, or of the run of
+        the demo.
     recipe: Name of a packaged recipe.
     steps: Number of steps.
     n_pairs: Number of training pairs; 0: all.
@@ -64,6 +66,7 @@ CORPORA = {
     "Multi30k, 5,000 pairs": Corpus(*_MULTI30K, "tiny", steps=1200, n_pairs=5000),
     "Multi30k, 29,000 pairs": Corpus(*_MULTI30K, "small", steps=4000),
     "Tatoeba, 161,704 pairs": Corpus(*_TATOEBA, "small", steps=8000),
+    "the demo": Corpus("train", "dev", "test", "demo", steps=2000),
 }
 
 benchmark = Benchmark(
@@ -87,7 +90,7 @@ benchmark.option("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS,
 benchmark.option("--seeds", nargs="+", type=int, default=[1], help="of the training (%(default)s)")
 benchmark.option("--steps", type=int, help="other numbers of steps than those of the plan")
 benchmark.option("--set", nargs="+", default=[], help="settings of all systems, key=value")
-benchmark.option("--noise", nargs="+", default=[], help="of noise, as lower=0.1; others than usual")
+benchmark.option("--noise", nargs="+", default=[], help="all shares of noise, as in lower=0.1")
 benchmark.option("--test", action="store_true", help="score the test sets")
 
 
@@ -138,35 +141,38 @@ def write_text(corpus: Corpus, data: Path, folder: Path, change: Callable[[str],
     return settings
 
 
+def label_of(system: str, args: argparse.Namespace) -> str:
+    """The name of a system, with the shares that differ from those of the recipe."""
+    return " ".join((system, *args.noise)) if system == "noise" else system
+
+
 def train(name: str, system: str, seed: int, args: argparse.Namespace) -> Path:
-    """Train a system on a corpus, or finish its run; return the model folder."""
+    """Train a system on a corpus, or finish its run; return the run's folder."""
     corpus, steps = CORPORA[name], args.steps or CORPORA[name].steps
-    own = [f"augmentation.{each}" for each in args.noise] if system == "noise" else NO_NOISE
-    label = " ".join((system, *args.noise)) if system == "noise" else system
-    folder = args.runs / slug(f"{name} {steps} steps") / slug(f"{label} {seed}")
-    change = marked if system == "marks" else str
-    recipe = yakusu.load_recipe(
-        corpus.recipe,
-        [
-            f'run="{folder / "run"}"',
-            f"seed={seed}",
-            f"training.max_steps={steps}",
-            "training.patience=0",
-            *write_text(corpus, args.data, folder, change),
-            *own,
-            *args.set,
-        ],
-    )
-    return yakusu.train(recipe, progress=Remarks(folder.name)).model
+    folder: Path = args.runs / slug(f"{name} {steps} steps")
+    folder /= slug(f"{label_of(system, args)} {seed}")
+    noise = args.noise if system == "noise" else []
+    shares = NO_NOISE if noise or system != "noise" else ()
+    settings = [*shares, *(f"augmentation.{each}" for each in noise)]
+    settings += [f"training.max_steps={steps}", "training.patience=0", *args.set]
+    progress = Remarks(folder.name)
+    if corpus.recipe == "demo":
+        yakusu.demo("de", folder=folder, seed=seed, changes=settings, progress=progress)
+        return folder / "demo-en-de"
+    text = write_text(corpus, args.data, folder, marked if system == "marks" else str)
+    own = [f'run="{folder / "run"}"', f"seed={seed}"]
+    yakusu.train(yakusu.load_recipe(corpus.recipe, [*own, *settings, *text]), progress=progress)
+    return folder / "run"
 
 
 def scored(
-    model: Path, system: str, corpus: Corpus, args: argparse.Namespace
+    run: Path, system: str, corpus: Corpus, args: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """The rows of the robustness of a model on the dev set, or on the test set."""
+    data = run.parent / "phrasebook-en-de" if corpus.recipe == "demo" else args.data
     name = corpus.test if args.test else corpus.dev
-    sources, references = (list(read_lines(args.data / f"{name}.{code}")) for code in LANGUAGES)
-    translator = open_translator(model, threads=args.threads)
+    sources, references = (list(read_lines(data / f"{name}.{code}")) for code in LANGUAGES)
+    translator = open_translator(run / "model", threads=args.threads)
 
     def translate(lines: list[str]) -> Iterator[yakusu.Translation]:
         if system != "marks":
@@ -197,7 +203,7 @@ def tables(records: Sequence[Record]) -> Iterator[FilledTable]:
             ("Steps", "{steps:,}"),
             ("BLEU, plain", lambda r: f"{r['rows'][0]['bleu']:.2f}"),
             *((name, _share(number)) for number, name in enumerate(names, start=1)),
-            ("Mean", lambda r: f"{mean(row['of_plain'] for row in r['rows'][1:]):.1%}"),
+            ("Mean", lambda r: f"{mean(row['of_plain'] or 0 for row in r['rows'][1:]):.1%}"),
             ("Emoji kept", lambda r: f"{r['rows'][-1]['emoji_kept']:.1%}"),
         )
         yield fill(columns, own, own, title=kind)
@@ -213,26 +219,24 @@ def _share(number: int) -> Callable[[Record], str]:
 
 def main(args: argparse.Namespace) -> None:
     """Train and score each system."""
-    for name in args.corpora:
-        for seed in args.seeds:
-            for system in args.systems:
-                model = train(name, system, seed, args)
-                print(f"{name}, {system}, seed {seed}:")
-                rows = scored(model, system, CORPORA[name], args)
-                kind = "test set" if args.test else "development set"
-                label = " ".join((system, *args.noise)) if system == "noise" else system
-                steps = args.steps or CORPORA[name].steps
-                measured = {
-                    "name": f"{name}, {label}, seed {seed}, {steps} steps, {kind}",
-                    "corpus": name,
-                    "label": label,
-                    "own_seed": seed,
-                    "steps": steps,
-                    "test_set": kind,
-                    "changes": args.set,
-                    "rows": rows,
-                }
-                benchmark.record(measured, seed=seed)
+    kind = "test set" if args.test else "development set"
+    for name, seed, system in product(args.corpora, args.seeds, args.systems):
+        if system == "marks" and CORPORA[name].recipe == "demo":
+            continue  # the demo generates its own text
+        run = train(name, system, seed, args)
+        label, steps = label_of(system, args), args.steps or CORPORA[name].steps
+        print(f"{name}, {label}, seed {seed}, {steps:,} steps, {kind}:")
+        measured = {
+            "name": f"{name}, {label}, seed {seed}, {steps} steps, {kind}",
+            "corpus": name,
+            "label": label,
+            "own_seed": seed,
+            "steps": steps,
+            "test_set": kind,
+            "changes": args.set,
+            "rows": scored(run, system, CORPORA[name], args),
+        }
+        benchmark.record(measured, seed=seed)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pytest
 import yakusu
 from tests.system.runs import recipe_for, result, write_corpus
 from yakusu.data.augmentation import Augmentation, AugmentationConfig, Way
+from yakusu.data.coverage import Coverage
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.pairs import CorpusPart, Pairs, Sentences
@@ -193,6 +194,31 @@ def test_a_pair_that_would_be_too_long_or_has_unknown_text_is_not_changed(
     small = Tokenizer.train(lines(), lines(), config, seed=1)
     in_capitals = augmentation(small, AugmentationConfig(capitals=1)).epoch(0)
     assert UNK not in in_capitals.src.tokens
+
+
+def test_training_sees_the_letters_of_the_other_case(tokenizer: Tokenizer) -> None:
+    def found(**shares: float) -> str:
+        return augmentation(tokenizer, AugmentationConfig(**shares)).characters("Qß1z")
+
+    assert found(typos=1) == "1Qzß"
+    assert found(lower=0.1) == "1Qqzß"
+    assert found(title=0.1) == "1QSZzß"
+
+
+def test_the_coverage_of_a_run_is_that_of_its_augmented_text(tmp_path: Path) -> None:
+    pairs = [(f"Boat {n} sails QUICKLY", f"Boot {n} segelt") for n in range(60)]
+    for side, name in enumerate(("a.en", "a.de")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
+
+    def coverage(name: str, share: float) -> Coverage:
+        size = "tokenizer.vocab_size=300"
+        changes = [size, "tokenizer.byte_fallback=true", f"augmentation.lower={share}"]
+        prepared = yakusu.prepare(recipe_for(tmp_path, tmp_path / name, *changes))
+        return Coverage.load(prepared.folder) or pytest.fail("no coverage")
+
+    usual, other = coverage("usual", 0), coverage("other", 0.5)
+    assert "q" not in usual.source_characters and "q" in other.source_characters
+    assert other.longest_source > usual.longest_source
 
 
 def test_an_interrupted_run_gives_the_same_bytes(

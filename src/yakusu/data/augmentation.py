@@ -105,6 +105,16 @@ class Augmentation:
         src, tgt = zip(*self._retyped(epoch, config), strict=True)
         return replace(self.pairs, src=Sentences.joined(src), tgt=Sentences.joined(tgt))
 
+    def characters(self, seen: str) -> str:
+        """The source characters that training sees, sorted, given those of the pairs."""
+        found = set(seen)
+        for language in {source for source, _ in self.languages if has_case(source)}:
+            found |= set(lower_case(seen, language)) if self.config.lower else set()
+            is_upper = self.config.title or self.config.capitals
+            found |= set(capitals(seen, language)) if is_upper else set()
+        unknown = {c for c in found.difference(seen) if UNK in self.tokenizer.src.encode(c)}
+        return "".join(sorted(found - unknown))
+
     def _retyped(self, epoch: int, config: AugmentationConfig) -> Iterator[tuple[Ids, Ids]]:
         parts = zip(
             self.pairs.parts, chain(self.languages, repeat(self.languages[0])), strict=False

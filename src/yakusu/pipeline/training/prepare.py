@@ -17,6 +17,7 @@ from typing import Unpack
 
 import numpy as np
 
+from yakusu.data.augmentation import Augmentation
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.coverage import Coverage
 from yakusu.data.files.text import Pair
@@ -188,7 +189,7 @@ class _Preparation:
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
-        coverage = _coverage(written, pairs)
+        coverage = _coverage(written, augmentation_of(self.recipe, pairs, tokenizer))
         kept = self.parent if self.recipe.parent.vocabulary == "keep" else None
         tokenizer.coverage = kept.coverage(coverage) if kept else coverage
         tokenizer.save(folder)
@@ -344,9 +345,25 @@ class _Preparation:
         return fullness(pairs, batches)
 
 
-def _coverage(written: Binarised, pairs: Pairs) -> Coverage:
+def augmentation_of(recipe: Recipe, pairs: Pairs, tokenizer: Tokenizer) -> Augmentation:
+    """The augmentation of the training pairs of a recipe."""
+    return Augmentation(
+        pairs,
+        tokenizer,
+        recipe.augmentation,
+        seed=recipe.seed,
+        languages=[each.languages for each in recipe.directions],
+        symbols=recipe.tokenizer.symbols,
+        max_tokens=recipe.filters.max_tokens,
+    )
+
+
+def _coverage(written: Binarised, augmentation: Augmentation) -> Coverage:
+    """What training sees in the pairs as they are, and in the first epoch."""
+    pairs = augmentation.pairs, augmentation.epoch(0)
+    longest = max(int(each.src.lengths.max(initial=1)) for each in pairs)
     return Coverage(
-        source_characters=written.source_characters,
+        source_characters=augmentation.characters(written.source_characters),
         target_characters=written.target_characters,
-        longest_source=int(pairs.src.lengths.max(initial=1)) - 1,  # without eos
+        longest_source=longest - 1,  # without eos
     )

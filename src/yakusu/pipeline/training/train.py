@@ -8,7 +8,6 @@ from typing import Unpack
 
 import torch
 
-from yakusu.data.augmentation import Augmentation
 from yakusu.data.bpe_dropout import BpeDropout
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
@@ -26,7 +25,7 @@ from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.training.parent import Parent, with_parent_sizes
-from yakusu.pipeline.training.prepare import Prepared, prepare
+from yakusu.pipeline.training.prepare import Prepared, augmentation_of, prepare
 from yakusu.pipeline.training.run import locked_run
 from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
@@ -173,15 +172,7 @@ def _training_device(recipe: Recipe, group: Group) -> torch.device:
 
 def _training_data(recipe: Recipe, data: Path, tokenizer: Tokenizer) -> TrainingData:
     train = Pairs.open(data, "train")
-    augmentation = Augmentation(
-        train,
-        tokenizer,
-        recipe.augmentation,
-        seed=recipe.seed,
-        languages=[each.languages for each in recipe.directions],
-        symbols=recipe.tokenizer.symbols,
-        max_tokens=recipe.filters.max_tokens,
-    )
+    augmentation = augmentation_of(recipe, train, tokenizer)
     dropout = BpeDropout(
         train,
         tokenizer,
