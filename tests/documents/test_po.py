@@ -176,7 +176,7 @@ def test_long_strings_stay_on_one_line_in_files_without_wrapping() -> None:
 
 
 def test_entries_that_forbid_it_are_not_wrapped() -> None:
-    data = HEADER + f'#, no-wrap\nmsgid "One"\nmsgstr ""\n\nmsgid "Two"\nmsgstr ""\n'
+    data = HEADER + '#, no-wrap\nmsgid "One"\nmsgstr ""\n\nmsgid "Two"\nmsgstr ""\n'
     result = rendered(data, [LONG, LONG])
     assert f'msgid "One"\nmsgstr "{LONG}"\n' in result
     assert f'msgid "Two"\nmsgstr ""\n"{LONG[:70]}' in result

@@ -106,7 +106,9 @@ class PoDocument:
         for form, item in entry.forms.items():
             new = file.lines[item.start : item.end]
             if form in values:
-                new = self._lines(entry, f"msgstr[{form}]" if plural else "msgstr", values[form], end)
+                new = self._lines(
+                    entry, f"msgstr[{form}]" if plural else "msgstr", values[form], end
+                )
             elif form >= unit.n_forms and not item.value:
                 new = []
             if form == last:
