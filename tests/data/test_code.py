@@ -77,6 +77,10 @@ WITH_TOKENS = [
     "‹LM317-T3X9›, ‹i7-9700K›, ‹PO-88213›, ‹KB4023057›, ‹9f86d081884c7d65›, ‹0xDEADBEEF›",
     "‹12345678-1234-1234-1234-123456789012›, ‹1.4.x›, ‹localhost›, ‹+-x.h›, ‹INV-2024-001›",
     "Hi ‹*|FNAME|*›, ‹radio.fm›, ‹127.0.0.1:80/x›, ‹10.0.0.0/8›, ‹fe80::1›, ‹00-1A-2B-3C-4D-5E›.",
+    # Blade, FreeMarker, RPG Maker, literal braces of vue-i18n
+    "‹{!! $user !!}›, ‹<#if a>›no‹</#if>›, ‹\\N[1]› says, ‹{'{'}›a‹{'}'}›",
+    # next to Chinese and Japanese
+    "‹https://日本.jp/a›を見る, 人‹@anna_m›さん, 値は ‹--help›です, ‹1.2.0-rc.1+b.5›です",
     "‹@mia.k›, ‹#release›, ‹#1a2b3c›, ‹--no-color›, ‹--out=x›",
     "‹:attribute›, '‹:max›' and at ‹~/.config/x›, ‹C:\\My Files\\x y\\a.ini›, ‹/a1/{id}/b?n=1›",
     "‹@web/core@1.2.0›, ‹java.util.List›, order ‹#B-204›, use ‹--help› or ‹--top-k›",

@@ -29,3 +29,22 @@ def test_a_number_or_an_identifier_is_one_span(marked: str) -> None:
 
 def test_a_number_whose_characters_are_known_is_no_span() -> None:
     assert unseen("It costs 1,299.50.", SEEN.union(string.digits).issuperset) == []
+
+
+# Spans are written between ‹ and ›.
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "It is ‹25℃› or ‹7‰›, in room ‹№17›.",
+        "The price is ‹$5›, ‹7€› or ‹$›1,299.50.",
+        "It weighs 41.2‹㎏›.",
+        "‹Fenster™› by ‹Acme®›, ‹©› 2020",
+        "Hello‹😀›, 5‹😀›",
+        "猫‹™›",
+    ],
+)
+def test_a_unit_or_a_trademark_sign_is_copied_with_what_it_belongs_to(marked: str) -> None:
+    text = marked.replace("‹", "").replace("›", "")
+    expected = [part.split("›")[0] for part in marked.split("‹")[1:]]
+    seen = SEEN.union(string.digits, "猫")
+    assert [span.text for span in unseen(text, seen.issuperset)] == expected

@@ -175,6 +175,15 @@ def test_long_strings_stay_on_one_line_in_files_without_wrapping() -> None:
     assert f'msgstr ""\n"{LONG}\\n"\n"b"\n' in rendered(data, [f"{LONG}\nb"])
 
 
+def test_entries_that_forbid_it_are_not_wrapped() -> None:
+    data = HEADER + '#, no-wrap\nmsgid "One"\nmsgstr ""\n\nmsgid "Two"\nmsgstr ""\n'
+    result = rendered(data, [LONG, LONG])
+    assert f'msgid "One"\nmsgstr "{LONG}"\n' in result
+    assert f'msgid "Two"\nmsgstr ""\n"{LONG[:70]}' in result
+    flagged = f'#, no-wrap\nmsgid "{LONG}"\nmsgstr "x"\n\nmsgid "Two"\nmsgstr ""\n'
+    assert f'msgid "Two"\nmsgstr ""\n"{LONG[:70]}' in rendered(HEADER + flagged, [LONG])
+
+
 def test_line_ends_and_the_byte_order_mark_stay() -> None:
     data = "\ufeff" + (HEADER + 'msgid "One"\nmsgstr ""\n').replace("\n", "\r\n")
     assert rendered(data, ["Eins"]) == data.replace(

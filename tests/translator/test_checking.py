@@ -133,6 +133,16 @@ def test_all_numbers_become_placeholders_with_the_signs_of_the_target_language()
     assert best.text == "it costs 1,000 or 2.5"
 
 
+@pytest.mark.parametrize("sign", ["$", "%"])
+def test_a_span_that_makes_another_token_with_its_neighbours_differs(sign: str) -> None:
+    table = {f"Bus {S} kommt": [f"the bus {sign}{S} comes"]}
+    ((best,),) = saying(table).stream(["Bus {name} kommt"])
+    assert (best.text, best.copied) == ("Bus {name} kommt", True)
+    assert best.differences == (
+        f"the translation of 'Bus {{name}} kommt' differs in '{sign}{{name}}'",
+    )
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_second_search_writes_no_digits(engine: Engine) -> None:
     as_it_is = untrained("bytes", engine=engine)

@@ -299,7 +299,8 @@ def test_a_model_that_copies_gives_the_text_back(text: str) -> None:
     )
     inner = [tag.text for p in passages for _, tag in p.tags]
     written = copied(text)
-    if not inner and "猫." not in text:  # a full stop after Han gets a space in English
+    # In English, a sentence that ends or begins with Han gets a space.
+    if not inner and "猫." not in text and ".猫" not in text:
         assert written == text
     assert sorted(written.replace(" ", "")) == sorted(text.replace(" ", ""))
 

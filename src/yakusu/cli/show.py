@@ -79,7 +79,7 @@ def report(tally: "Tally") -> None:
         (tally.truncated, "long sentence", "truncated"),
         (tally.invisible, "invisible character", "removed"),
         (tally.untranslated, "sentence", "kept (the model generated no translation)"),
-        (tally.differing, "sentence", "kept (its numbers or code-like tokens would change)"),
+        (tally.differing, "sentence", "kept (numbers or code-like tokens would change)"),
     ]
     said = [f"{counted(n, noun)} {done}" for n, noun, done in parts if n]
     if said:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from yakusu.data.lines.private_use import PLACE
 from yakusu.data.numbers.agreement import Agreement, Disagreement
 from yakusu.data.numbers.cldr import localised
 from yakusu.search.decoder import Query
@@ -21,6 +22,7 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.reading.protecting import protecting
+from yakusu.translator.reading.slots import restore
 from yakusu.translator.writing.writer import Candidate
 
 _Key = tuple[int, int]  # the number of a text, and of a segment with text in it
@@ -69,7 +71,7 @@ class Checker:
             i, j = _places(lines)[number]
             line = self._protected(lines[i], j, difference)
             hypotheses = next(results) if (text, number) in again else ()
-            if line and (agreeing := self._second(line.segments[j], hypotheses)):
+            if line and (agreeing := self._second(line, j, hypotheses)):
                 lines[i], queries[number] = line, again[text, number]
                 found[text][number] = agreeing
             else:
@@ -86,23 +88,26 @@ class Checker:
                 truncated = len(queries[number].source) >= self._planner.longest[0]
                 if truncated or not (segment.checked and own):
                     continue
-                difference = self._compare(segment, own[0][1])
+                difference = self._compare(lines[i], segment, own[0][1])
                 if difference.missing or difference.added:
                     yield (text, number), difference
                 elif len(own) > 1:
                     candidates[number] = [
-                        each for each in own if not self._compare(segment, each[1])
+                        each for each in own if not self._compare(lines[i], segment, each[1])
                     ]
 
-    def _second(self, segment: Segment, found: Sequence[Hypothesis]) -> list[Candidate]:
+    def _second(self, line: Passage, number: int, found: Sequence[Hypothesis]) -> list[Candidate]:
         """The candidates that agree with a segment, if the best one does."""
+        segment = line.segments[number]
         candidates = [(h, self._text_of(segment, h.tokens)) for h in found]
-        agree = [bool(text) and not self._compare(segment, text) for _, text in candidates]
+        agree = [bool(text) and not self._compare(line, segment, text) for _, text in candidates]
         return [each for each, own in zip(candidates, agree, strict=True) if own and agree[0]]
 
-    def _compare(self, segment: Segment, text: str) -> Disagreement:
+    def _compare(self, line: Passage, segment: Segment, text: str) -> Disagreement:
         """The difference between a segment and its translation, without those of terms."""
         found = self._agreement.compare(segment.given, text) if text else Disagreement()
+        if not found and PLACE.search(text):
+            found = self._joined(line, segment, text)
         if not segment.terms:
             return found
         source, target = (
@@ -113,6 +118,12 @@ class Checker:
             tuple(span for span in found.missing if span.text not in source),
             tuple(span for span in found.added if span.text not in target),
         )
+
+    def _joined(self, line: Passage, segment: Segment, text: str) -> Disagreement:
+        """The tokens that spans make with what stands beside them: ${name} is not {name}."""
+        sides = (restore(side, line.spans) for side in (segment.given, text))
+        found = self._agreement.compare(*sides)
+        return Disagreement(added=found.added or found.missing)
 
     def _protected(self, line: Passage, number: int, difference: Disagreement) -> Passage | None:
         """The line with placeholders in place of what the second translation must have."""

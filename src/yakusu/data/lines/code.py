@@ -119,7 +119,7 @@ CODE_RULES = (
         rf"<[A-Za-z](?:{QUOTED_VALUE}|[^<>]){{0,2000}}+>",
         r"<!--(?:[^<-]++|-(?!->)|<(?!!--))*+-->|<[A-Za-z/!?][^<>]*>",
         r"<%(?:[^<%\n]++|%(?!>)|<(?!%))*+%>",
-        r"<<[A-Za-z_][\w.-]*+>>|<[@\#:!][^\s<>]++>",
+        r"<<[A-Za-z_][\w.-]*+>>|<[@\#:!][^\s<>]++>|<[@\#][a-z]++\s[^<>\n]*+>",
     ),
     _rule(
         "address",
@@ -127,6 +127,9 @@ CODE_RULES = (
         "https://example.org/a?b=c  www.example.org  anna@example.org  example.com  "
         "res://icon.svg  localhost:8080",
         rf"(?i:https?|ftps?|file|wss?)://{_PATH}",
+        # Of a host whose name is not Latin
+        rf"(?i:https?)://(?:[\p{{L}}\p{{N}}-]{{1,63}}\.){{1,9}}[A-Za-z]{{2,}}(?::[0-9]{{1,5}})?"
+        rf"(?:/(?:{_PATH})?)?",
         words=(
             rf"(?i:www\.|mailto:){_PATH}",
             rf"(?<![.+-])(?:{_LETTER}|[.+-])++@(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}[A-Za-z]{{2,}}",
@@ -157,6 +160,7 @@ CODE_RULES = (
         "escape sequences; line breaks and tabs only if no lower-case letter follows",
         r"\n  \r  \t  \u00e9  \x1b",
         r"\\[nrt](?![a-z])",
+        r"\\[A-Za-z]{1,2}\[[0-9]{1,4}\]",  # of RPG Maker
         r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|(?:033|e)(?=\[))(?:\[[0-9;]{0,20}m)?",
     ),
     _rule(
@@ -168,6 +172,7 @@ CODE_RULES = (
         rf"%%{_IDENTIFIER}%%{_END}",
         r"%%|\$?\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
         r"\{\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}\}|\{\#[^{}\#\n]*+\#\}|[@~]\{[^{}\s<>]++\}",
+        r"\{!!(?:[^{}!\n]++|!(?!!\}))*+!!\}",
         r"\*\|[^|\s*][^|\n*]*+\|\*",
     ),
     _rule(
@@ -202,7 +207,7 @@ CODE_RULES = (
         "link",
         "links and literals of vue-i18n",
         "@:key  @.lower:key  {'@'}",
-        r"(?:@(?:\.[a-z]+)?:)?\{'[^'{}\n]*'\}",
+        r"(?:@(?:\.[a-z]+)?:)?\{'(?:[^'{}\n]*|[{}])'\}",
         r"@(?:\.[a-z]+)?:(?:\([\w.]+\)|[A-Za-z_]\w*(?:\.\w+)*)",
     ),
     _rule(
@@ -274,7 +279,7 @@ CODE_RULES = (
         "handle",
         "handles, packages and annotations",
         "@anna  @anna_m  @scope/package  @Override",
-        rf"(?<![\w.@/+$%-])@(?![0-9]){_LETTER}++(?:[./-]{_LETTER}++)*+"
+        rf"(?<!{_LETTER}|[.@/+$%-])@(?![0-9]){_LETTER}++(?:[./-]{_LETTER}++)*+"
         r"(?:@[0-9][\w.-]*+(?<!\.))?+(?!@)",
         since=2,
     ),
@@ -333,7 +338,7 @@ CODE_RULES = (
         words=(
             rf"[vV][0-9]++(?:\.[0-9]++)++(?:[-+][0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?{_END}",
             rf"(?<!\.)[0-9]++(?:\.[0-9]++)++(?:-?(?:alpha|beta|rc|dev|pre|post|snapshot|SNAPSHOT)"
-            rf"[.-]?[0-9]*+|[ab][0-9]++|\.x){_END}",
+            rf"[.-]?[0-9]*+|[ab][0-9]++|\.x)(?:\+[0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?{_END}",
             rf"(?<!\.)[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?::[0-9]{{1,5}})?(?:/(?:{_PATH})?)?"
             rf"(?!{_LETTER}|\.[0-9])",
             rf"[0-9A-Fa-f]{{2}}(?:[:-][0-9A-Fa-f]{{2}}){{5}}{_END}",
@@ -373,7 +378,8 @@ CODE_RULES = (
         "option",
         "options of commands",
         "--help  --dry-run  --beam=4",
-        r"(?<!\S)--[a-z]{3,}+(?!\w|[-=]\w)|(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
+        rf"(?<!\S)--[a-z]{{3,}}+(?!{_LETTER}|[-=]\w)",
+        r"(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
         since=2,
     ),
 )

@@ -15,7 +15,12 @@ LONGEST_WORD = 100  # characters; longer words are copied, too
 _INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # within a word: hyphens, spaces and joiners
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}{_INVISIBLE}])"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
-_WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
+_SIGN = r"[\p{Sc}\p{So}‰‱′″--\p{Extended_Pictographic}]"  # a unit: 25℃, but not an emoji
+_AMOUNT = rf"[\p{{Sc}}№]\d++(?![.,:]\d){_SIGN}?|\d++{_SIGN}"  # with separators, it is localised
+_MARK = r"[™℠®]\ufe0f?"  # of a name: Acme™
+_WORD = regex.compile(
+    rf"{_AMOUNT}|{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*(?:{_MARK})?|\s+|\X", regex.V1
+)
 _SPACES = regex.compile(r"\s*")
 _PARTS = regex.compile(r"\S+")  # between white space
 
@@ -23,9 +28,10 @@ _PARTS = regex.compile(r"\S+")  # between white space
 def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:
     """The words and characters of a text that training has not seen, and overlong words.
 
-    A word, a number or an identifier with an unseen character is copied as a whole; in scripts
-    without spaces, only the unseen characters are copied. Copied parts with only white space
-    between them are one span.
+    A word, a number or an identifier with an unseen character is copied as a whole, also a name
+    with its trademark sign and a number of digits only with its unit; in scripts without spaces,
+    only the unseen characters are copied. Copied parts with only white space between them are one
+    span.
 
     Args:
         text: A text without protected spans.

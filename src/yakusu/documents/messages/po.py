@@ -106,21 +106,23 @@ class PoDocument:
         for form, item in entry.forms.items():
             new = file.lines[item.start : item.end]
             if form in values:
-                new = self._lines(f"msgstr[{form}]" if plural else "msgstr", values[form], end)
+                new = self._lines(
+                    entry, f"msgstr[{form}]" if plural else "msgstr", values[form], end
+                )
             elif form >= unit.n_forms and not item.value:
                 new = []
             if form == last:
                 for extra in range(unit.n_forms):
                     if extra not in entry.forms:
                         new = [_ended(line, end) for line in new]
-                        new += self._lines(f"msgstr[{extra}]", values[extra], end)
+                        new += self._lines(entry, f"msgstr[{extra}]", values[extra], end)
                 if not file.lines[item.end - 1].endswith(b"\n") and new:
                     new[-1] = new[-1].rstrip(b"\r\n")
             edits[item.start] = (item.end, new)
         return edits
 
-    def _lines(self, keyword: str, value: str, end: bytes) -> list[bytes]:
-        lines = self._file.write(keyword, value)
+    def _lines(self, entry: Entry, keyword: str, value: str, end: bytes) -> list[bytes]:
+        lines = self._file.write(keyword, value, wraps="no-wrap" not in entry.flags)
         return [line.encode(self._file.encoding) + end for line in lines]
 
     def _flag(self, entry: Entry, end: bytes) -> dict[int, tuple[int, list[bytes]]]:

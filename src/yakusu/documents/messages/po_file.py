@@ -57,13 +57,20 @@ class PoFile:
                 "file or correct the charset"
             ) from error
 
-    def write(self, keyword: str, value: str) -> list[str]:
-        """A keyword and its string, as lines without their ends."""
+    def write(self, keyword: str, value: str, *, wraps: bool = True) -> list[str]:
+        """A keyword and its string, as lines without their ends.
+
+        Args:
+            keyword: The keyword.
+            value: The string.
+            wraps: Whether the entry may be wrapped: it has no flag no-wrap.
+        """
+        wraps = wraps and self.wraps
         parts = [_escaped(part) for part in re.findall(r"[^\n]*\n|[^\n]+", value)]
         line = f'{keyword} "{_escaped(value)}"'
-        if len(parts) < 2 and not (self.wraps and columns(line) > _WIDTH):
+        if len(parts) < 2 and not (wraps and columns(line) > _WIDTH):
             return [line]
-        lines = [line for part in parts for line in (wrapped(part) if self.wraps else [part])]
+        lines = [line for part in parts for line in (wrapped(part) if wraps else [part])]
         return [f'{keyword} ""', *(f'"{each}"' for each in lines)]
 
 
@@ -78,7 +85,7 @@ def _encoding(data: bytes) -> str:
 def _wraps(entries: Sequence[Entry]) -> bool:
     """Whether long strings are wrapped: one is, or there are none."""
     has_long = False
-    for entry in entries:
+    for entry in (each for each in entries if "no-wrap" not in each.flags):
         for item in (*entry.strings.values(), *entry.forms.values()):
             end = ""  # of the string so far
             for chunk in item.chunks:
