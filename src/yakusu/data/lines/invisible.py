@@ -21,7 +21,14 @@ _JOINING = (
 _DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 DIRECTION_MARK = regex.compile(f"[{_DIRECTIONS}]")
 _RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}--\u061c\u200f]", regex.V1)
-_REMOVED = regex.compile(rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}](?![{_JOINING}])")
+# Variation selectors and tags that belong to no emoji and no ideograph, and marks of annotations
+_SELECTORS, _TAGS = r"\ufe00-\ufe0f", r"\U000e0020-\U000e007f"
+_PLAIN = r"\p{Latin}\p{Greek}\p{Cyrillic}\s.,:;()"
+_STRAY = (
+    rf"(?<![^{_PLAIN}{_SELECTORS}][{_SELECTORS}]{{0,3}})[{_SELECTORS}]"
+    rf"|(?<!\U0001f3f4[{_TAGS}]{{0,8}})[{_TAGS}]|[\ufff9-\ufffb]"
+)
+_REMOVED = regex.compile(rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}](?![{_JOINING}])|{_STRAY}")
 _BETWEEN_SENTENCES = regex.compile(
     rf"(?<=[\p{{Sentence_Terminal}}…][\p{{Pe}}\p{{Pf}}\"']*)\u200b(?=[^\s{INVISIBLE}])"
 )
