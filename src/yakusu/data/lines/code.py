@@ -249,7 +249,7 @@ CODE_RULES = (
         "colon",
         "names after a colon that nothing precedes: Laravel",
         ":attribute  :max_size",
-        r"(?<![^\s(\"'“„«])(?<![:;,.!?]\s):[a-z][a-z_]{2,}+(?![\w:=])",
+        r"(?<![^\s(\"'“„«])(?<![:;.!?]\s):[a-z][a-z_]{2,}+(?![\w:=])",
         since=2,
     ),
     _rule(
