@@ -2,13 +2,17 @@
 
 import math
 import re
+from collections.abc import Callable
 
 import pytest
 
 from tests.translator.saying import asked, saying
 from tests.translators import ENGINES, Engine, untrained
+from tests.work import growth
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import SLOTS
+from yakusu.data.lines.spans import Span
+from yakusu.translator.reading.protecting import numbers_in
 from yakusu.translator.request import Request
 from yakusu.translator.writing.objects import objects
 
@@ -156,3 +160,58 @@ def test_a_second_search_writes_no_digits(engine: Engine) -> None:
         assert best.copied or re.findall(r"\d+", best.text) == re.findall(r"\d+", source)
     assert wrong >= 20
     assert checked.tally.differing == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "missing", "parts", "are_all"),
+    [
+        ("it costs 2 million yen", "2 million", ["2"], True),
+        ("1,000.50 or 12 500 on 3/6/2024", "", ["1,000.50", "12 500", "3/6/2024"], True),
+        ("COVID-19 in 3D, 2nd of 5", "", ["5"], False),
+        ("COVID-19 in 3D, 2nd of 5", "3D", ["3D", "5"], False),
+        ("3月6日に10個", "", ["3", "6", "10"], True),
+        ("3월 6일", "", ["3", "6"], True),
+    ],
+)
+def test_the_digits_of_numbers_become_placeholders_but_those_of_words_only_if_missing(
+    text: str, missing: str, parts: list[str], are_all: bool
+) -> None:
+    start = text.find(missing)
+    lacking = [Span(start, start + len(missing), missing)] if missing else []
+    found, all_digits = numbers_in(text, lacking)
+    assert [part.text for part in found] == parts
+    assert all(text[part.start : part.end] == part.text for part in found)
+    assert all_digits == are_all
+
+
+def test_a_translation_that_agrees_takes_precedence_over_a_second_search() -> None:
+    several = ["the bus comes at 112", "the bus comes at 12"]
+    translator = saying({"der Bus kommt um 12": several}, n_best=2)
+    (best,) = translator.stream(["der Bus kommt um 12"])
+    assert [each.text for each in best] == several[1:]
+    assert len(asked(translator)) == 1
+
+
+def test_tags_of_a_kept_sentence_in_capitals_stay_where_they_are() -> None:
+    table = {
+        "Der bus Kommt um 12 an.": ["the bus comes."],
+        f"Der bus Kommt um {S} an.": [f"the bus {S} 7."],
+        "Der Hund ist alt.": ["the dog is old."],
+    }
+    source = "DER <b>BUS KOMMT</b> UM 12 AN. Der Hund ist alt."
+    ((best,),) = saying(table).stream([source])
+    assert best.text == "DER <b>BUS KOMMT</b> UM 12 AN. the dog is old."
+
+
+def test_many_sentences_that_differ_take_linear_time() -> None:
+    table = {
+        "Der Bus kommt um 12 an.": ["the bus comes."],
+        f"Der Bus kommt um {S} an.": [f"the bus comes at {S}."],
+    }
+    translator = saying(table)
+
+    def translating(n: int) -> Callable[[], object]:
+        source = " ".join(["Der Bus kommt um 12 an."] * n)
+        return lambda: translator.translate([source])
+
+    assert growth(translating, 50) < 2.5

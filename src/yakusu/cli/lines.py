@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from itertools import chain, islice
@@ -15,7 +15,7 @@ import typer
 
 from yakusu.cli.documents import refuse_document
 from yakusu.cli.option_groups import grouped
-from yakusu.cli.show import as_json, as_text, print_all, report
+from yakusu.cli.show import as_json, as_text, counted, print_all, report
 from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
@@ -162,17 +162,11 @@ class Lines:
             trace=options.trace,
             layout=Layout() if options.input_format == "text" else None,
         )
-        differences = list[str]()
-        found = _noting(found, differences)
-        if self.strict:
-            found = iter(list(found))
-            _refuse(differences)
+        found = iter(_without_differences(found)) if self.strict else _noting(found)
         found = chain(list(islice(found, 1)), found)  # raises errors before the file is replaced
         with _opened(options.alignments) as links:
             show = as_json if options.format == "json" else as_text(translator.search.n_best)
             print_all(found, n_lines, show=show, links=links, start=start)
-        for difference in differences[:_LISTED]:
-            _log.warning("%s: the sentence is kept", difference)
         report(translator.tally)
         if warning := invalid.warning(self._name, skipped="left empty"):
             _log.warning(warning)
@@ -220,20 +214,35 @@ class Lines:
         return sentences_for(translator, Path(self.source), name=self.model)
 
 
-def _noting(
-    found: "Iterator[list[Translation]]", differences: list[str]
-) -> "Iterator[list[Translation]]":
-    """The same translations; a message is added for each sentence that differs and is kept."""
+def _noting(found: "Iterator[list[Translation]]") -> "Iterator[list[Translation]]":
+    """The same translations, with a warning for each sentence that is kept."""
+    n_kept = 0
     for number, best in enumerate(found, start=1):
-        differences += (f"line {number}: {own}" for own in best[0].differences)
+        for difference in best[0].differences:
+            n_kept += 1
+            if n_kept <= _LISTED:
+                _log.warning("line %d: %s: the sentence is kept", number, difference)
         yield best
+    if n_kept > _LISTED:
+        _log.warning("%s more are kept", counted(n_kept - _LISTED, "sentence"))
 
 
-def _refuse(differences: Sequence[str]) -> None:
-    """Refuse to print translations of which some sentences are kept."""
+def _without_differences(found: "Iterable[list[Translation]]") -> "list[list[Translation]]":
+    """All translations.
+
+    Raises:
+        DataError: A sentence is kept.
+    """
+    every = list(found)
+    differences = [
+        f"line {number}: {difference}"
+        for number, best in enumerate(every, start=1)
+        for difference in best[0].differences
+    ]
     if differences:
         more = f", and {len(differences) - 1:,} more differ" if differences[1:] else ""
         raise DataError(f"{differences[0]}{more}: nothing is printed, because of --strict")
+    return every
 
 
 def _opened(path: str | None) -> AbstractContextManager[IO[str] | None]:

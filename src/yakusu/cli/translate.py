@@ -124,6 +124,9 @@ def translate_verb(
     ray.check()
     source = _single(sources or ["-"])
     _refuse_sentence(source, model)
+    if strict and (not text.check or text.version == 1):
+        name = "--text-version 1" if text.check else "--no-check"
+        raise DataError(f"{name} turns off the comparison that --strict needs: omit one of them")
     if out is not None:
         output = DocumentOutput(out, documents)
         output.check(source, _not_for_documents(lines, options, text))

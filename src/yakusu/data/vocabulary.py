@@ -79,15 +79,12 @@ class TokenizerConfig(Config):
         """Tokens that are never split: placeholder tokens and symbols."""
         return [*(SLOTS if self.placeholder_share else ()), *self.symbols]
 
-    def normalized(self, character: str) -> str:
-        """What a character becomes, without white space."""
+    def normalized(self, sentence: str) -> str:
+        """What a sentence becomes, apart from white space and characters that are removed."""
         if self.normalization == "identity":
-            return "".join(character.split())
+            return sentence
         form: Literal["NFC", "NFKC"] = "NFC" if self.normalization.startswith("nfc") else "NFKC"
-        kept = (
-            "" if character in INVISIBLE or unicodedata.category(character) == "Cc" else character
-        )
-        text = "".join(unicodedata.normalize(form, kept).split())
+        text = unicodedata.normalize(form, sentence)
         return text.lower() if self.lowercases else text
 
 
@@ -160,10 +157,10 @@ def required_characters(
     Returns:
         The chosen characters, and those that are left out, each most frequent first.
     """
-    counts = Counter[str]()
-    for character, n in Counter(chain.from_iterable(sentences)).items():
-        for normalized in config.normalized(character):
-            counts[normalized] += n
+    counts = Counter(chain.from_iterable(map(config.normalized, sentences)))
+    for character in [*counts]:
+        if character.isspace() or (config.normalization != "identity" and _is_removed(character)):
+            del counts[character]
     by_count = sorted(counts, key=lambda c: (-counts[c], c))
     frequent, n_covered, total = list[str](), 0, counts.total()
     for character in by_count:
@@ -177,6 +174,10 @@ def required_characters(
     n_other = 4 + 256 * config.byte_fallback + n_languages + len(config.reserved)
     room = max(0, config.vocab_size - n_other - len(frequent))
     return "".join([*frequent, *rare[:room]]), "".join(rare[room:])
+
+
+def _is_removed(character: str) -> bool:
+    return character in INVISIBLE or unicodedata.category(character) == "Cc"
 
 
 def left_out(src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig) -> Iterator[str]:

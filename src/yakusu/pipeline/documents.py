@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -215,7 +215,8 @@ def _translate(
     only = document if len(planned.jobs) == 1 else None  # all documents could fill the memory
     del document
     files = list[TranslatedFile]()
-    with TemporaryDirectory() as folder, progress.track("translating", "texts", n_texts) as tracker:
+    staging = TemporaryDirectory() if strict else nullcontext("")
+    with staging as folder, progress.track("translating", "texts", n_texts) as tracker:
         staged = [Path(folder, str(number)) for number in range(len(planned.jobs))]
         for job, path in zip(planned.jobs, staged, strict=True):
             document = only or _read(job, options)

@@ -2,30 +2,51 @@
 
     It costs 1,000 yen.   ->   Es kostet 100 Yen.      1,000 is missing, and 100 is added
 
-The segment is searched once more, with what is missing and all numbers as placeholders, and without
-further digits and what was added:
+The segment is searched once more, with its numbers as placeholders (`reading/protecting.py`), and
+without digits and what was added:
 
     It costs P yen.       ->   Es kostet P Yen.        P is 1,000
 
-A segment whose second translation differs as well is kept. All of this depends on the segment only.
+A segment whose second translation differs as well is kept. Of several translations, those that
+differ are left out, and only if none is left, the segment is searched again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 from yakusu.data.lines.private_use import PLACE
 from yakusu.data.numbers.agreement import Agreement, Disagreement
 from yakusu.data.numbers.cldr import localised
+from yakusu.errors import DataError
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.planner import Planner, TextPlan
-from yakusu.translator.reading.protecting import protecting
+from yakusu.translator.reading.protecting import numbers_in, protecting
 from yakusu.translator.reading.slots import restore
 from yakusu.translator.writing.writer import Candidate
 
-_Key = tuple[int, int]  # the number of a text, and of a segment with text in it
+
+class _Case(NamedTuple):
+    """A segment of which every translation differs.
+
+    Attributes:
+        text: The number of its text.
+        line: The number of its line in the text.
+        segment: Its number in the line.
+        number: Its number among the segments with text of the whole text.
+        difference: What differs in the best translation.
+    """
+
+    text: int
+    line: int
+    segment: int
+    number: int
+    difference: Disagreement
 
 
 class Checker:
@@ -61,63 +82,95 @@ class Checker:
             found: The candidates for each of their queries.
             searched: Searches for translations.
         """
-        differ = dict(self._differing(plans, found))
-        if not differ:
+        cases = list[_Case]()
+        for text, (plan, candidates) in enumerate(zip(plans, found, strict=True)):
+            cases += self._differing(text, plan, candidates)
+        if not cases:
             return
-        again = {key: own for key in differ if (own := self._again(plans, key, differ[key]))}
-        results = iter(searched([*again.values()]))
-        for (text, number), difference in differ.items():
-            lines, queries = plans[text]
-            i, j = _places(lines)[number]
-            line = self._protected(lines[i], j, difference)
-            hypotheses = next(results) if (text, number) in again else ()
-            if line and (agreeing := self._second(line, j, hypotheses)):
-                lines[i], queries[number] = line, again[text, number]
-                found[text][number] = agreeing
+        again = list(self._again(plans, cases))
+        results = iter(searched([query for query in again if query]))
+        for case, query in zip(cases, again, strict=True):
+            lines, queries = plans[case.text]
+            line = lines[case.line]
+            second = self._agreeing(line, case.segment, next(results)) if query else []
+            found[case.text][case.number] = second
+            if second and query:
+                queries[case.number] = query
             else:
-                lines[i] = _kept(lines[i], j, difference)
-                found[text][number] = []
+                lines[case.line] = _kept(line, case)
 
     def _differing(
-        self, plans: Sequence[TextPlan], found: Sequence[list[list[Candidate]]]
-    ) -> Iterator[tuple[_Key, Disagreement]]:
-        """The segments whose best translation differs; of the others, drop those that do."""
-        for text, ((lines, queries), candidates) in enumerate(zip(plans, found, strict=True)):
-            for number, (i, j) in enumerate(_places(lines)):
-                segment, own = lines[i].segments[j], candidates[number]
-                truncated = len(queries[number].source) >= self._planner.longest[0]
-                if truncated or not (segment.checked and own):
-                    continue
-                difference = self._compare(lines[i], segment, own[0][1])
-                if difference.missing or difference.added:
-                    yield (text, number), difference
-                elif len(own) > 1:
-                    candidates[number] = [
-                        each for each in own if not self._compare(lines[i], segment, each[1])
-                    ]
+        self, text: int, plan: TextPlan, found: list[list[Candidate]]
+    ) -> Iterator[_Case]:
+        """The segments of which every candidate differs; drop the candidates that do of others."""
+        lines, queries = plan
+        segments = ((i, j) for i, line in enumerate(lines) for j in _with_text(line))
+        for number, ((i, j), query) in enumerate(zip(segments, queries, strict=True)):
+            segment, candidates = lines[i].segments[j], found[number]
+            truncated = len(query.source) >= self._planner.longest[0]
+            if truncated or not (segment.checked and candidates):
+                continue
+            differences = [self._difference(lines[i], segment, own) for _, own in candidates]
+            agree = [d is None for d in differences]
+            found[number] = [own for own, agrees in zip(candidates, agree, strict=True) if agrees]
+            if (difference := differences[0]) and not any(agree):
+                yield _Case(text, i, j, number, difference)
 
-    def _second(self, line: Passage, number: int, found: Sequence[Hypothesis]) -> list[Candidate]:
-        """The candidates that agree with a segment, if the best one does."""
+    def _again(self, plans: Sequence[TextPlan], cases: Sequence[_Case]) -> Iterator[Query | None]:
+        """The queries of second searches, for lines whose numbers become placeholders.
+
+        Yields:
+            A query for each case; None: its numbers cannot become placeholders.
+        """
+        for (text, i), own in groupby(cases, key=itemgetter(0, 1)):
+            lines, queries = plans[text]
+            line, of_line = lines[i], list(own)
+            numbers = {
+                case.segment: numbers_in(line.segments[case.segment].given, case.difference.missing)
+                for case in of_line
+            }
+            lines[i] = protecting(
+                line, {j: parts for j, (parts, _) in numbers.items()}, self._written
+            )
+            for case in of_line:
+                parts, are_all = numbers[case.segment]
+                segment = lines[i].segments[case.segment]
+                stays = parts and segment is line.segments[case.segment]
+                like = queries[case.number]
+                yield None if stays else self._query(segment, case.difference, like, not are_all)
+
+    def _query(
+        self, segment: Segment, difference: Disagreement, like: Query, digits: bool
+    ) -> Query | None:
+        """The query of a second search; None: a term of the glossary contradicts it."""
+        exclude = [span.text for span in difference.added if not any(map(str.isdecimal, span.text))]
+        try:
+            return self._planner.again(segment, exclude, digits=digits, like=like)
+        except DataError:
+            return None
+
+    def _agreeing(self, line: Passage, number: int, found: Sequence[Hypothesis]) -> list[Candidate]:
+        """The candidates that agree with a segment."""
         segment = line.segments[number]
-        candidates = [(h, self._text_of(segment, h.tokens)) for h in found]
-        agree = [bool(text) and not self._compare(line, segment, text) for _, text in candidates]
-        return [each for each, own in zip(candidates, agree, strict=True) if own and agree[0]]
+        candidates = ((h, self._text_of(segment, h.tokens)) for h in found)
+        return [c for c in candidates if c[1] and not self._difference(line, segment, c[1])]
 
-    def _compare(self, line: Passage, segment: Segment, text: str) -> Disagreement:
-        """The difference between a segment and its translation, without those of terms."""
-        found = self._agreement.compare(segment.given, text) if text else Disagreement()
-        if not found and PLACE.search(text):
+    def _difference(self, line: Passage, segment: Segment, text: str) -> Disagreement | None:
+        """What differs between a segment and its translation, without terms; None: nothing."""
+        if not text:
+            return None  # it is kept anyway
+        found = self._agreement.compare(segment.given, text)
+        if PLACE.search(text) and not found:
             found = self._joined(line, segment, text)
-        if not segment.terms:
-            return found
-        source, target = (
-            " ".join(words)
-            for words in zip(*((t.source, t.target) for t in segment.terms), strict=True)
-        )
-        return Disagreement(
-            tuple(span for span in found.missing if span.text not in source),
-            tuple(span for span in found.added if span.text not in target),
-        )
+        missing, added = found.missing, found.added
+        if segment.terms:
+            source, target = (
+                " ".join(words).casefold()
+                for words in zip(*((t.source, t.target) for t in segment.terms), strict=True)
+            )
+            missing = tuple(span for span in missing if span.text.casefold() not in source)
+            added = tuple(span for span in added if span.text.casefold() not in target)
+        return Disagreement(missing, added) if missing or added else None
 
     def _joined(self, line: Passage, segment: Segment, text: str) -> Disagreement:
         """The tokens that spans make with what stands beside them: ${name} is not {name}."""
@@ -125,33 +178,15 @@ class Checker:
         found = self._agreement.compare(*sides)
         return Disagreement(added=found.added or found.missing)
 
-    def _protected(self, line: Passage, number: int, difference: Disagreement) -> Passage | None:
-        """The line with placeholders in place of what the second translation must have."""
-        parts = self._agreement.required(line.segments[number].given, difference)
-        return protecting(line, number, parts, self._written)
 
-    def _again(
-        self, plans: Sequence[TextPlan], key: _Key, difference: Disagreement
-    ) -> Query | None:
-        """The query of a second search for a segment; None: it cannot be written so."""
-        text, number = key
-        lines, queries = plans[text]
-        i, j = _places(lines)[number]
-        line = self._protected(lines[i], j, difference)
-        if line is None:
-            return None
-        exclude = [span.text for span in difference.added if not any(map(str.isdecimal, span.text))]
-        return self._planner.again(line.segments[j], exclude, like=queries[number])
+def _with_text(line: Passage) -> list[int]:
+    """The numbers of the segments with text of a line."""
+    return [j for j, segment in enumerate(line.segments) if segment.text]
 
 
-def _places(lines: Sequence[Passage]) -> list[tuple[int, int]]:
-    """The numbers of line and segment of each segment with text."""
-    return [(i, j) for i, line in enumerate(lines) for j, s in enumerate(line.segments) if s.text]
-
-
-def _kept(line: Passage, number: int, difference: Disagreement) -> Passage:
+def _kept(line: Passage, case: _Case) -> Passage:
     """The line with a segment that is kept."""
     segments = list(line.segments)
-    differs = tuple(span.text for span in (*difference.missing, *difference.added))
-    segments[number] = replace(segments[number], differs=differs)
+    differs = tuple(span.text for span in (*case.difference.missing, *case.difference.added))
+    segments[case.segment] = replace(segments[case.segment], differs=differs)
     return replace(line, segments=tuple(segments))

@@ -211,7 +211,9 @@ class Translator:
         text = self._planner.text_config
         if self.task.constrains or not text.check or text.version == 1:
             return None
-        agreement = Agreement(self.languages, text.span_finder(RESERVED.pattern))
+        # What a user protects may be an ordinary word in a translation.
+        finder = text.model_copy(update={"protect": ()}).span_finder(RESERVED.pattern)
+        agreement = Agreement(self.languages, finder)
         return Checker(agreement, self.languages, self._planner, self._writer.text_of)
 
     def require_target(self) -> None:

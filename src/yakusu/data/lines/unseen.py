@@ -93,7 +93,7 @@ class _Stretch:
     """
 
     def __init__(self, text: str, start: int, end: int, tags: Sequence[Span]) -> None:
-        self._text, self._tags = text, tags
+        self._text, self._tags, self._starts = text, tags, [tag.start for tag in tags]
         self._shifts = [start]  # from positions in `_plain` to those in the text, after each tag
         self._places = list[int]()  # of the tags in `_plain`
         for tag in tags:
@@ -148,9 +148,8 @@ class _Stretch:
     def _tags_in(self, span: Span) -> Iterator[int]:
         """The tags in a span of the text."""
         if span.kind == "word":
-            for i, tag in enumerate(self._tags):
-                if span.start <= tag.start < span.end:
-                    yield i
+            starts = self._starts
+            yield from range(bisect_left(starts, span.start), bisect_left(starts, span.end))
 
     def _unseen_terms(self, found: Sequence[Span], glossary: Glossary) -> list[Span]:
         """The terms without tags inside that overlap with unseen words."""

@@ -16,8 +16,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from yakusu.data.lines.spans import Span, SpanFinder
-from yakusu.data.numbers.cldr import decimal_sign
-from yakusu.data.numbers.digits import read_numbers
 
 if TYPE_CHECKING:
     from yakusu.data.numbers.match import NumberMatch
@@ -77,15 +75,6 @@ class Agreement:
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
-
-    def required(self, source: str, difference: Disagreement) -> tuple[Span, ...]:
-        """What a second translation must have: what is missing, and all numbers in digits."""
-        found = [*difference.missing]
-        ends = {place for span in found for place in range(span.start, span.end)}
-        for number in read_numbers(source, decimal_sign(self._languages[0])):
-            if ends.isdisjoint(range(number.start, number.end)):
-                found.append(Span(number.start, number.end, source[number.start : number.end]))
-        return _in_order(found)
 
     @cached_property
     def _numbers(self) -> "NumberMatch":

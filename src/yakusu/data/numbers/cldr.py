@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from babel import Locale
 
+_SPACES = "\u00a0\u2009\u202f '’"  # between groups of digits; a language uses several of them
+
 
 @lru_cache(maxsize=64)
 def cldr_locale(language: str) -> "Locale | None":
@@ -36,13 +38,17 @@ def localised(number: str, languages: tuple[str, str]) -> str:
             unchanged.
         languages: Codes of the language of the text, and of the other one.
     """
-    own, other = map(_signs, languages)
-    group, decimal = map(re.escape, own)
-    if not (own[0] and other[0]):
+    (group, decimal), other = map(_signs, languages)
+    if not (group and other[0]):
         return number
-    if not re.fullmatch(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?", number, re.ASCII):
+    signs = f"[{_SPACES}]" if group in _SPACES else re.escape(group)
+    found = re.fullmatch(
+        rf"(\d{{1,3}}(?:{signs}\d{{3}})+)(?:{re.escape(decimal)}(\d+))?", number, re.ASCII
+    )
+    if not found:
         return number
-    return number.translate(str.maketrans("".join(own), "".join(other)))
+    whole = re.sub(signs, other[0], found[1])
+    return f"{whole}{other[1]}{found[2]}" if found[2] else whole
 
 
 @lru_cache(maxsize=64)

@@ -3,8 +3,8 @@
     no rooms | one room | {count} rooms    ->    no rooms    one room    {count} rooms
     {0} None|[1,19] Some rooms|[20,*] Many rooms
 
-Each form is a message. Bars in braces, brackets and tags, two bars in a row, and bars without white
-space in parentheses, as in (yes|no), separate nothing.
+Each form is a message. Bars in braces, brackets, parentheses and tags, as in (yes | no), and two
+bars in a row separate nothing.
 """
 
 import re
@@ -14,7 +14,7 @@ from yakusu.documents.messages.icu import Message, TextString
 
 _BAR = re.compile(
     r"""\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\} | <[^<>]*> | \|\|+ | (?<![\]\w])\[[^\[\]]*\](?!\s)
-    | \((?:[^()|]|(?<!\s)\|(?!\s))*\)
+    | \([^()]*\)
     | (?P<bar>(?<!\s)\s*+(?:\|(?!\|)\s*(?:\[[\d*,\s]+\]\s+)?|\A\[[\d*,\s]+\]\s+))""",
     re.VERBOSE,
 )

@@ -220,16 +220,22 @@ class Planner:
         phrases: list[str | Phrase] = [*include, *_terms(segment)]
         return self._restricted(text, ids, prefix, phrases, request.exclude)
 
-    def again(self, segment: Segment, exclude: Sequence[str], *, like: Query) -> Query:
-        """The query of a second search for a segment: the translation has no digits.
+    def again(
+        self, segment: Segment, exclude: Sequence[str], *, digits: bool, like: Query
+    ) -> Query:
+        """The query of a second search for a segment.
 
         Args:
             segment: The segment, whose numbers have become spans.
             exclude: Phrases that the translation must not contain.
+            digits: Whether it may contain digits.
             like: The query of the first search.
+
+        Raises:
+            DataError: Phrases and terms contradict each other, or do not fit.
         """
         ids = self._encoded(self._task.preprocess_source(segment.text))
-        query = self._restricted(segment.text, ids, "", _terms(segment), exclude, digits=False)
+        query = self._restricted(segment.text, ids, "", _terms(segment), exclude, digits=digits)
         trace: list[TraceStep[int]] | None = None if like.trace is None else []
         return replace(query, trace=trace, cancelled=like.cancelled)
 

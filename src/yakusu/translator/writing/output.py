@@ -148,7 +148,7 @@ def _links(passage: Passage, outputs: Sequence[Output]) -> Iterator[Link]:
         if segment.text:
             output = next(waiting)
             own, most = len(units(segment.text)), len(units(output.text))
-            is_copy = output.text.split() == segment.text.split()
+            is_copy = output.copied or output.text.split() == segment.text.split()
             # Without the links to a full stop that the model has written, and that is removed.
             links = ((k, k) for k in range(own)) if is_copy else output.links
             yield from ((n_source + i, n_target + j) for i, j in links if j < most)

@@ -175,6 +175,7 @@ class _Free:
         self._n_words = sum(units.n_words(*window) for window in self._windows)
         self._taken = list[tuple[int, int]]()  # by pairs that enclose something
         self._end = units.low  # of all pairs up to now
+        self._waiting = deque(units.words)  # from the first word that may be free
 
     def put(self, pair: TagPair, linked: Sequence[int], later: int) -> tuple[int, int]:
         """Put a pair around units of a window.
@@ -322,7 +323,9 @@ class _Free:
             del self._near[at]
         found = [self._units_of[origin][-1] for origin in self._near[max(0, at - 1) : at + 1]]
         if not found:
-            return next(filter(self._is_free, self._units.words), None)
+            while self._waiting and not self._is_free(self._waiting[0]):
+                self._waiting.popleft()
+            return self._waiting[0] if self._waiting else None
         return min(found, key=lambda j: (abs(self._units.origins[j] - middle), j))
 
     def _free_of(self, origin: int) -> list[int]:

@@ -4,7 +4,7 @@ Hypothesis (ids) -> Output (the text of a segment) -> Translation (of all lines)
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from yakusu.alignment import Link
@@ -19,7 +19,7 @@ from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.planner import TextPlan
-from yakusu.translator.reading.slots import restore, to_places, to_slots
+from yakusu.translator.reading.slots import places, restore, to_places, to_slots
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.details import Details, details_of
 from yakusu.translator.writing.links import Translated, unit_links_of
@@ -210,7 +210,7 @@ class Writer:
             line = as_typed(masked(passage, own, self._language), passage)
             lines.append((passage, own, line))
             if passage.spans or passage.tags:
-                as_given = passage.terms if own and all(o.copied for o in own) else {}
+                as_given = _as_given(passage, own)
                 line = restore(line, {**passage.kept, **as_given})
             text += passage.before + line + passage.after
         details = None
@@ -226,6 +226,15 @@ class Writer:
             bool(outputs) and all(output.copied for output in outputs),
             tuple(_differences(passages)),
         )
+
+
+def _as_given(passage: Passage, outputs: Sequence[Output]) -> Mapping[str, str]:
+    """The text of private-use characters that stand for terms, where segments are kept."""
+    if not passage.terms or (outputs and all(output.copied for output in outputs)):
+        return passage.terms
+    kept = zip(passage.texts, outputs, strict=True)
+    own = chain.from_iterable(places(text) for text, output in kept if output.copied)
+    return {place: passage.terms[place] for place in own if place in passage.terms}
 
 
 def _differences(passages: Sequence[Passage]) -> Iterator[str]:
