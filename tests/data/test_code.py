@@ -76,6 +76,7 @@ WITH_TOKENS = [
     "‹v2.0›, ‹3.1.0-beta.2›, ‹1.0b2›, ‹10.0.0.1:80›, ‹2024-05-01T09:30Z›",
     "‹max_len›, ‹_private_x›, ‹rowCount›, ‹userID›, ‹IllegalStateException›, ‹a::b()›, ‹obj.run()›",
     "‹LM317-T3X9›, ‹i7-9700K›, ‹PO-88213›, ‹KB4023057›, ‹9f86d081884c7d65›, ‹0xDEADBEEF›",
+    "‹0b101›, ‹0o17›, ‹1e-5›, ‹2.5E10›; the 2e prize",
     "‹12345678-1234-1234-1234-123456789012›, ‹1.4.x›, ‹localhost›, ‹+-x.h›, ‹INV-2024-001›",
     "Hi ‹*|FNAME|*›, ‹radio.fm›, ‹127.0.0.1:80/x›, ‹10.0.0.0/8›, ‹fe80::1›, ‹00-1A-2B-3C-4D-5E›.",
     # Blade, FreeMarker, RPG Maker, literal braces of vue-i18n
