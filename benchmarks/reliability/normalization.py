@@ -82,7 +82,7 @@ tables = Table(
         (f"Dev BLEU, {AFTER}", score_of(f"scores.{AFTER}")),
         ("Difference", lambda record: f"{record['gain'][0]:+.2f}"),
         ("95% interval", lambda record: "{:+.2f} to {:+.2f}".format(*record["gain"][1:])),
-        ("Full-width punctuation: training targets", _share("targets")),
+        ("Full-width digits and punctuation: training targets", _share("targets")),
         (BEFORE, _share(BEFORE)),
         (AFTER, _share(AFTER)),
     )
@@ -90,11 +90,11 @@ tables = Table(
 
 
 def full_width(lines: Iterable[str]) -> float:
-    """The share of full-width forms among the punctuation marks that have one."""
+    """The share of full-width forms among the digits and punctuation marks that have one."""
     counts = Counter[bool]()
     for character in "".join(lines):
         half = unicodedata.normalize("NFKC", character)
-        if unicodedata.category(character)[0] == "P" and half.isascii() and len(half) == 1:
+        if unicodedata.category(character)[0] in "NP" and half.isascii() and len(half) == 1:
             counts[character != half] += 1
     return counts[True] / max(1, counts.total())
 

@@ -42,7 +42,7 @@ def test_tokens_are_counted_by_their_verdicts(tmp_path: Path) -> None:
 
 
 def test_the_share_of_full_width_forms_ignores_marks_with_a_single_form() -> None:
-    assert normalization.full_width(["本、？。", "a? b!"]) == pytest.approx(1 / 3)
+    assert normalization.full_width(["本、？。", "a? b!", "２"]) == 0.5
     assert normalization.full_width(["本。"]) == 0
 
 
