@@ -27,7 +27,7 @@ data folder.
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, repeat
 from random import Random
 
@@ -36,7 +36,7 @@ import regex
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
-from yakusu.data.files.text import Pair
+from yakusu.data.files.text import Pair, windows
 from yakusu.data.lines.casing import capitals, has_case, lower_case, title_case
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.lines.sentences import without_final_punctuation
@@ -44,6 +44,7 @@ from yakusu.data.pairs import Ids, Pairs, Sentences
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 
+_WINDOW = 8192  # pairs that are joined at a time
 _WORDS_PER_TYPO = 8
 _WORD = regex.compile(r"[\p{L}\p{M}]{3,}")
 
@@ -97,13 +98,28 @@ class Augmentation:
 
     def epoch(self, epoch: int) -> Pairs:
         """The pairs of an epoch."""
-        config = self.config
-        if not self.tokenizer.target_slots:
-            config = config.model_copy(update={"emoji": 0.0})
-        if config.is_off:
+        if self._possible.is_off:
             return self.pairs
-        src, tgt = zip(*self._retyped(epoch, config), strict=True)
-        return replace(self.pairs, src=Sentences.joined(src), tgt=Sentences.joined(tgt))
+        parts = [
+            tuple(map(Sentences.joined, zip(*some, strict=True)))
+            for some in windows(self._retyped(epoch), _WINDOW)
+        ]
+        src, tgt = map(Sentences.concatenated, zip(*parts, strict=True))
+        return replace(self.pairs, src=src, tgt=tgt)
+
+    def longest_source(self, epoch: int) -> int:
+        """Number of tokens of the longest source of an epoch, including eos."""
+        longest = int(self.pairs.src.lengths.max(initial=1))
+        if self._possible.is_off:
+            return longest
+        return max(longest, max(len(src) for src, _ in self._retyped(epoch)))
+
+    @cached_property
+    def _possible(self) -> AugmentationConfig:
+        """The shares of what the vocabularies can write."""
+        if self.tokenizer.target_slots:
+            return self.config
+        return self.config.model_copy(update={"emoji": 0.0})
 
     def characters(self, seen: str) -> str:
         """The source characters that training sees, sorted, given those of the pairs."""
@@ -115,7 +131,7 @@ class Augmentation:
         unknown = {c for c in found.difference(seen) if UNK in self.tokenizer.src.encode(c)}
         return "".join(sorted(found - unknown))
 
-    def _retyped(self, epoch: int, config: AugmentationConfig) -> Iterator[tuple[Ids, Ids]]:
+    def _retyped(self, epoch: int) -> Iterator[tuple[Ids, Ids]]:
         parts = zip(
             self.pairs.parts, chain(self.languages, repeat(self.languages[0])), strict=False
         )
@@ -124,7 +140,7 @@ class Augmentation:
             usual = self.pairs.src[i], self.pairs.tgt[i]
             key = f"{self.seed} {epoch} {len(usual[0])} ".encode()
             digest = hashlib.blake2b(key + usual[0].tobytes() + usual[1].tobytes(), digest_size=24)
-            way = Way.drawn(digest.digest(), config)
+            way = Way.drawn(digest.digest(), self._possible)
             yield self._pair(usual, way, own) if way else usual
 
     def _pair(
@@ -216,14 +232,17 @@ def _with_errors(text: str, random: Random) -> str:
 
 def _misspelled(word: str, random: Random, letters: str) -> str:
     """A word without a letter, with one twice or exchanged, or with another of the sentence."""
-    at = random.randrange(len(word))
-    before, letter, after = word[:at], word[at], word[at + 1 :]
-    match random.randrange(4):
-        case 0:
-            return before + after
-        case 1:
-            return before + letter + letter + after
-        case 2:
-            return before + after[:1] + letter + after[1:]
-        case _:
-            return before + random.choice(letters) + after
+    wrong = word
+    while wrong == word:
+        at = random.randrange(len(word))
+        before, letter, after = word[:at], word[at], word[at + 1 :]
+        other = random.choice(letters)
+        wrong = random.choice(
+            (
+                before + after,
+                before + letter + letter + after,
+                before + after[:1] + letter + after[1:],
+                before + other + after,
+            )
+        )
+    return wrong

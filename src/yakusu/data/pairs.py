@@ -127,6 +127,13 @@ class Sentences:
         offsets = np.cumsum([0, *map(len, sentences)], dtype=np.uint64)
         return cls(cast(Ids, np.concatenate(sentences)), offsets)
 
+    @classmethod
+    def concatenated(cls, parts: Sequence["Sentences"]) -> "Sentences":
+        """The sentences of several sides."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        offsets = np.cumsum([0, *lengths], dtype=np.uint64)
+        return cls(cast(Ids, np.concatenate([part.tokens for part in parts])), offsets)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

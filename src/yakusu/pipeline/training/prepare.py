@@ -360,10 +360,8 @@ def augmentation_of(recipe: Recipe, pairs: Pairs, tokenizer: Tokenizer) -> Augme
 
 def _coverage(written: Binarised, augmentation: Augmentation) -> Coverage:
     """What training sees in the pairs as they are, and in the first epoch."""
-    pairs = augmentation.pairs, augmentation.epoch(0)
-    longest = max(int(each.src.lengths.max(initial=1)) for each in pairs)
     return Coverage(
         source_characters=augmentation.characters(written.source_characters),
         target_characters=written.target_characters,
-        longest_source=longest - 1,  # without eos
+        longest_source=augmentation.longest_source(0) - 1,  # without eos
     )
