@@ -55,7 +55,11 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
 
 
 tables = Table(
-    (("", "{rule}"), *((language, f"{{{language}:,}}") for language in LANGUAGES)),
+    (
+        ("", "{rule}"),
+        *((language, f"{{{language}:,}}") for language in LANGUAGES),
+        ("all", lambda row: f"{sum(row[language] for language in LANGUAGES):,}"),
+    ),
     rows=_rows,
 )
 
