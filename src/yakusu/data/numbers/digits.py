@@ -34,12 +34,6 @@ _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
 _SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
 _FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
-_ROMAN = re.compile(
-    r"(?<![\w.])(?=[MDCLXVI]{2}|[IVX](?![\w'’]))(M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})"
-    r"(?:IX|IV|V?I{0,3}))(?:e[rs]?|ème|è|th|st|nd|rd|º|ª)?(?!\w)"
-)
-_ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_ROMAN_SIGNS = re.compile("[Ⅰ-ↈ]")
 
 
 @dataclass(frozen=True)
@@ -52,6 +46,7 @@ class DigitNumber:
         text: The characters, with ASCII digits.
         values: What it may be as one number, the most probable first.
         parts: The numbers of which a date or a time consists; empty: it has no parts.
+        mark: "month 3" or "hour" if the text says so; it is then no plain number.
     """
 
     start: int
@@ -59,6 +54,7 @@ class DigitNumber:
     text: str
     values: tuple[Value, ...]
     parts: tuple["DigitNumber", ...] = field(default=())
+    mark: str = ""
 
 
 def read_numbers(text: str, decimal_sign: str = "") -> list[DigitNumber]:
@@ -101,8 +97,8 @@ def ascii_digits(text: str) -> str:
 def _read(match: "re.Match[str]", text: str, decimal_sign: str) -> DigitNumber:
     written = match[0]
     if len(written) <= LONGEST and (written.isdecimal() or written[0] == "."):
-        value = Fraction(f"0{written}") if written[0] == "." else int(written)
-        return DigitNumber(match.start(), match.end(), written, (value,), tuple(_clock(match)))
+        values = (Fraction(f"0{written}"),) if written[0] == "." else tuple(_values([written], (), ""))
+        return DigitNumber(match.start(), match.end(), written, values, tuple(_clock(match)))
     runs = list(_RUN.finditer(text, match.start(), match.end()))
     signs = [text[a.end() : b.start()] for a, b in pairwise(runs)]
     digits = [run[0] for run in runs]
@@ -131,7 +127,9 @@ def _clock(match: "re.Match[str]") -> Iterator[DigitNumber]:
 
 def _values(digits: Sequence[str], signs: Sequence[str], decimal_sign: str) -> Iterator[Value]:
     """What a number may be, the most probable first."""
-    if sum(map(len, digits)) > LONGEST:
+    first = digits[0]
+    has_zero = first[0] == "0" and len(first) > 1  # only days, hours and such: 05 but not 021
+    if sum(map(len, digits)) > LONGEST or (has_zero and (signs or len(first) > 2)):
         return
     if not signs:
         yield int(digits[0])
@@ -148,7 +146,7 @@ def _values(digits: Sequence[str], signs: Sequence[str], decimal_sign: str) -> I
     exact = int(fraction) if fraction.denominator == 1 else fraction
     if decimal and (last == decimal_sign or not grouped):
         yield exact
-    if grouped:
+    if grouped and not (decimal and last == decimal_sign):
         yield whole
     if decimal and grouped and not decimal_sign:
         yield exact
@@ -195,19 +193,8 @@ def _with_rates(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
     for match in _RATE.finditer(text):
         tenths, hundredths, thousandths = (int(digit or 0) for digit in match.groups())
         rate = tenths * 100 + hundredths * 10 + thousandths
-        values: list[Value] = [Fraction(rate, 10), Fraction(rate, 1000)]
+        values = (Fraction(rate, 10), Fraction(rate, 1000))
         for group in (1, 2, 3):
             kept.pop(match.start(group), None)
-        values += [tenths] * (match[2] is match[3])
-        kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], tuple(values))
+        kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], values)
     return sorted(kept.values(), key=lambda number: number.start)
-
-
-def roman_numerals(text: str) -> Iterator[int]:
-    """The values of the Roman numerals of a text; one letter is a numeral only if I, V or X."""
-    for match in _ROMAN.finditer(text):
-        values = [_ROMAN_DIGITS[each] for each in match[1]]
-        pairs = zip(values, [*values[1:], 0], strict=True)
-        yield sum(-value if value < after else value for value, after in pairs)
-    for match in _ROMAN_SIGNS.finditer(text):
-        yield int(unicodedata.numeric(match[0]))

@@ -1,0 +1,74 @@
+"""Months and hours of half a day, which the text around them tells from other numbers.
+
+    6 March 2021    month 3 (March)       3月6日   3월 6일    month 3 (the number)
+    5:30 pm         hour 17               午前9時              hour 9
+    in March        -                     March alone is a word, not a number
+
+What is marked is not equal to a plain number with the same digits: 6 March is not 6月3日.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import regex
+
+from yakusu.data.numbers.cldr import cldr_locale
+from yakusu.data.numbers.digits import DigitNumber, ascii_digits
+from yakusu.data.numbers.moments import is_half_day
+
+_DAY = r"(?<![\d.,:])(?:[0-3]?\d|[12]\d{3})"
+_AFTER_DAY = r"(?:st|nd|rd|th|er|[.ºª]|-\p{L}{1,3})?\s(?:of\s|del?\s|di\s|d['’]\s?)?"
+_AFTER_MONTH = r"\.?,?\s(?:the\s|del?\s)?(?=(?:[0-3]?\d|[12]\d{3})(?![\d:]))"
+_NUMBER_OF_MONTH = regex.compile(
+    r"(?<![\d.,:])(?:0?[1-9]|1[0-2])(?=(?:\s?[-~〜～–、・]\s?1?\d)?\s?[月월])|"
+    r"(?<=\btháng\s)(?:0?[1-9]|1[0-2])(?!\d)"
+)
+_PART_OF_DATE = regex.compile(r"[./-]\s?\d")
+_END_OF_PART = regex.compile(r"\d[./-]\s?$")
+
+
+def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list[DigitNumber]:
+    """Mark the numbers of a text that are months and hours, and add the names of months.
+
+    Args:
+        numbers: The numbers of the text.
+        text: The text.
+        language: Its code; the names are known if CLDR has it.
+    """
+    plain = ascii_digits(text)
+    months = {m.start(): m.end() for m in _NUMBER_OF_MONTH.finditer(plain)}
+    marked = list[DigitNumber]()
+    for number in numbers:
+        first = number.parts[0] if number.parts else number
+        if months.get(number.start) == number.end:
+            number = replace(number, mark=f"month {int(number.text)}", values=(), parts=())
+        elif first.values and is_half_day(first.values[0], text, first.start, first.end):
+            number = replace(number, mark="hour")
+        marked.append(number)
+    starts = {number.start for number in numbers}
+    names = _names(language)[1].finditer(plain) if numbers and language else ()
+    for match in names:
+        month = _names(language)[0][match["name"]]
+        if match.start("name") not in starts:
+            marked.append(DigitNumber(*match.span("name"), match["name"], (), mark=f"month {month}"))
+    return sorted(marked, key=lambda number: number.start)
+
+
+def may_be_month(text: str, start: int, end: int) -> bool:
+    """Whether a number next to a sign and another number may be the month of a date: 6. 3. 2021."""
+    before = text[max(0, start - 3) : start]
+    return bool(_PART_OF_DATE.match(text, end) or _END_OF_PART.search(before))
+
+
+@lru_cache(maxsize=64)
+def _names(language: str) -> "tuple[dict[str, int], regex.Pattern[str]]":
+    """The names of months, and what finds them next to a day or a year."""
+    locale, found = cldr_locale(language), dict[str, int]()
+    for context in ("format", "stand-alone") if locale else ():
+        for month, name in locale.months[context]["wide"].items():
+            if name[0].isalpha() and len(name) > 2:
+                found |= dict.fromkeys((name, name.capitalize(), name.upper()), month)
+    names = "|".join(map(regex.escape, sorted(found, key=len, reverse=True))) or "(?!)"
+    name = rf"(?<!\p{{L}})(?P<name>{names})(?!\p{{L}})"
+    return found, regex.compile(f"{_DAY}{_AFTER_DAY}{name}|{name}{_AFTER_MONTH}")
