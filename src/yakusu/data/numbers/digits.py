@@ -27,8 +27,10 @@ _NUMBER = re.compile(
     rf"(?<![\w.,])\.\d+|\d+(?:(?:[.,:/'’٫٬·]|\s?/\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
 )
 _RATE = re.compile(r"(?<![\d.,])(\d)\s?[割할](?:\s?(\d)\s?[分푼])?(?:\s?(\d)\s?[厘리])?")
+_SHARE = re.compile(r"(?<![\d.,])(\d{1,4})\s?(?:分の|분의|分之)\s?(\d{1,4})(?![\d.,])")
 _OF_CLOCK = re.compile(r"\s?(?:h\b|hrs|hours\b|GMT|UTC|Uhr|[A-Z]{1,2}T\b)")
 _WIDE = re.compile(r"(?<=\d)[，．：／](?=\d)")
+_OF_SHARE = re.compile("[割할]|分の|분의|分之")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")  # CO₂
 _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
@@ -46,7 +48,7 @@ class DigitNumber:
         text: The characters, with ASCII digits.
         values: What it may be as one number, the most probable first.
         parts: The numbers of which a date or a time consists; empty: it has no parts.
-        mark: "month 3" or "hour" if the text says so; it is then no plain number.
+        mark: "month 3" or "hour 15" if the text says so; it is then no plain number.
     """
 
     start: int
@@ -68,7 +70,7 @@ def read_numbers(text: str, decimal_sign: str = "") -> list[DigitNumber]:
     found = [_read(match, plain, decimal_sign) for match in _NUMBER.finditer(plain)]
     if _FRACTIONS.search(text):
         found = _with_fractions(found, text)
-    return _with_rates(found, plain) if "割" in text or "할" in text else found
+    return _with_shares(found, plain) if _OF_SHARE.search(text) else found
 
 
 def count_digits(text: str) -> Counter[str]:
@@ -144,6 +146,8 @@ def _values(digits: Sequence[str], signs: Sequence[str], decimal_sign: str) -> I
     decimal = last in ".,٫·" and last not in groups and (not groups or _is_grouped(digits[:-1]))
     fraction = Fraction(whole, 10 ** len(digits[-1]))
     exact = int(fraction) if fraction.denominator == 1 else fraction
+    if decimal and groups and len(digits[-1]) > 2 and digits[-1][-1] == "0":  # 1,299.000
+        return
     if decimal and (last == decimal_sign or not grouped):
         yield exact
     if grouped and not (decimal and last == decimal_sign):
@@ -187,8 +191,8 @@ def _with_fractions(found: Sequence[DigitNumber], text: str) -> list[DigitNumber
     return sorted(ends.values(), key=lambda number: number.start)
 
 
-def _with_rates(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
-    """Join the digits of East Asian rates: 4할 6리 is .406, and 3割 is 30 percent."""
+def _with_shares(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
+    """Join the digits of East Asian shares: 4할 6리 is .406, 3割 is 30 percent, 3分の2 is 2/3."""
     kept = {number.start: number for number in found}
     for match in _RATE.finditer(text):
         tenths, hundredths, thousandths = (int(digit or 0) for digit in match.groups())
@@ -197,4 +201,14 @@ def _with_rates(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
         for group in (1, 2, 3):
             kept.pop(match.start(group), None)
         kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], values)
+    for match in _SHARE.finditer(text):
+        parts = [kept.pop(match.start(group), None) for group in (1, 2)]
+        values = (Fraction(int(match[2]), int(match[1]) or 1),)
+        kept[match.start()] = DigitNumber(
+            match.start(),
+            match.end(),
+            match[0],
+            values,
+            tuple(replace(part, mark="share") for part in parts if part),
+        )
     return sorted(kept.values(), key=lambda number: number.start)

@@ -15,8 +15,9 @@ import regex
 
 from yakusu.data.numbers.cldr import cldr_locale
 from yakusu.data.numbers.digits import DigitNumber, ascii_digits
-from yakusu.data.numbers.moments import is_half_day
+from yakusu.data.numbers.moments import hours
 
+_HALF_DAY = 12  # hours
 _DAY = r"(?<![\d.,:])(?:[0-3]?\d|[12]\d{3})"
 _AFTER_DAY = r"(?:st|nd|rd|th|er|[.ºª]|-\p{L}{1,3})?\s(?:of\s|del?\s|di\s|d['’]\s?)?"
 _AFTER_MONTH = r"\.?,?\s(?:the\s|del?\s)?(?=(?:[0-3]?\d|[12]\d{3})(?![\d:]))"
@@ -43,8 +44,8 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
         first = number.parts[0] if number.parts else number
         if months.get(number.start) == number.end:
             number = replace(number, mark=f"month {int(number.text)}", values=(), parts=())
-        elif first.values and is_half_day(first.values[0], text, first.start, first.end):
-            number = replace(number, mark="hour")
+        elif hour := _hour(first, text):
+            number = replace(number, mark=hour)
         marked.append(number)
     starts = {number.start for number in numbers}
     names = _names(language)[1].finditer(plain) if numbers and language else ()
@@ -53,6 +54,15 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
         if match.start("name") not in starts:
             marked.append(DigitNumber(*match.span("name"), match["name"], (), mark=f"month {month}"))
     return sorted(marked, key=lambda number: number.start)
+
+
+def _hour(number: DigitNumber, text: str) -> str:
+    """The mark of a number that is an hour of half a day; "": it is none."""
+    value = number.values[0] if number.values else -1
+    if not isinstance(value, int) or value > _HALF_DAY:
+        return ""
+    found = hours(value, text, number.start, number.end)
+    return f"hour {found.pop()}" if len(found) == 1 else ""
 
 
 def may_be_month(text: str, start: int, end: int) -> bool:

@@ -28,20 +28,21 @@ from yakusu.data.numbers.digits import (
     read_numbers,
 )
 from yakusu.data.numbers.marks import with_marks
-from yakusu.data.numbers.moments import is_to_hour
+from yakusu.data.numbers.moments import first_years, is_to_hour
 from yakusu.data.numbers.parts import NumberPart, number_parts
 from yakusu.data.numbers.romans import letters_after_names, roman_numerals
 from yakusu.data.numbers.words import number_words
 
 # A scale may follow digits, so that these alone do not decide.
 _SCALE_HINT = regex.compile(
-    r"\d\s?(?:[十百千万萬億亿兆백천만억조]|mil|mio|mln|ml[dr]|mia|mrd|m[jn]|bil|bn|tr?il|tn|thou|ta?us|dui|"
+    r"\d[km]\b|\d\s?(?:[十百千万萬億亿兆백천만억조]|mil|mio|mln|ml[dr]|mia|mrd|m[jn]|bil|bn|tr?il|tn|thou|ta?us|dui|"
     r"tys|tis|hil|ezer|bin\b|lakh|crore|тыс|тис|мил|мільй|млн|млрд|хил|हज|लाख|करो|अरब|ألف|آلاف|ملي|אלף|"
     r"מילי|ngh|tri|tỷ|ribu|juta|พัน|หมื่น|แสน|ล้าน|dozen|dutz|douz|doc|doz)",
     regex.IGNORECASE,
 )
 _PHONE = 7  # digits
-_IN_GROUPS = regex.compile(r"(?<![\d.,])\d++(?:[\s/()–-]{1,3}+\d++)*+(?![.,]?\d)|\d++(?:\.\d++){2,}+")
+_IN_GROUPS = regex.compile(r"(?<![\d.,])(?:\d++(?:\.\d++){2,}+|\d++(?:[\s/()–-]{1,3}+\d++)*+)")
+_DECIMALS = regex.compile(r"[.,]\d")
 _THOUSANDS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _LONG, _MANY = 4_000, 1_000  # characters; numbers: of texts with more, only digits are compared
 _OF_SHARES = (25, 50)  # a quarter and a half, as percent
@@ -75,10 +76,7 @@ class NumberMatch:
         self._languages = languages
 
     def unmatched(self, source: str, target: str) -> tuple[list[DigitNumber], list[DigitNumber]]:
-        """The numbers in digits of the source that the target lacks, and those that it adds.
-
-        1 is not an addition if no number word of the source is left: a dog is 1 dog.
-        """
+        """The numbers in digits of the source that the target lacks, and those that it adds."""
         texts = source, target
         if max(map(len, texts)) > _LONG:
             counts = count_digits(source), count_digits(target)
@@ -102,8 +100,6 @@ class NumberMatch:
         _pair_joined(a, b)
         if a.numbers or b.numbers:
             _pair_parts(a, b)
-        if 0 not in a.others and not any(a.certain[each] and a.words[each] > 0 for each in a.words):
-            b.numbers = [number for number in b.numbers if number.values[:1] != (1,)]
         return a.numbers, b.numbers
 
 
@@ -125,7 +121,7 @@ def _read(text: str, language: str, numbers: Sequence[DigitNumber]) -> _Side:
         text,
         language,
         list(found.numbers),
-        Counter([*found.words, *letters_after_names(text)]),
+        Counter([*found.words, *letters_after_names(text), *first_years(text)]),
         Counter(found.certain),
         {*found.others},
         Counter(found.months),
@@ -174,12 +170,12 @@ def _explain(a: _Side, b: _Side) -> None:
     a.weekdays, b.weekdays = a.weekdays - b.weekdays, b.weekdays - a.weekdays
     for side, other in ((a, b), (b, a)):
         whole = [replace(number, parts=()) for number in side.numbers]
-        parts = number_parts(whole, side.text, side.language)
-        side.numbers = [
-            number
-            for number, part in zip(side.numbers, parts, strict=True)
-            if not _explained(part, part.number.values, side, other)
-        ]
+        explained = {
+            part.owner
+            for part in number_parts(whole, side.text, side.language)
+            if _explained(part, part.number.values, side, other)
+        }
+        side.numbers = [each for i, each in enumerate(side.numbers) if i not in explained]
 
 
 def _explained(part: NumberPart, values: Iterable[Value], side: _Side, other: _Side) -> bool:
@@ -191,8 +187,8 @@ def _explained(part: NumberPart, values: Iterable[Value], side: _Side, other: _S
     month = [part.month] if part.month else []
     weekday = values if _is_weekday(part.number, side.text) else []
     for words, sought in (
-        (other.words, [*values, *month]),
         (other.months, month),
+        (other.words, [*values, *month]),
         (other.weekdays, weekday),
     ):
         for value in sought:
@@ -213,16 +209,19 @@ def _pair_halves(side: _Side, other: _Side) -> None:
     half = Fraction(1, 2)
     if half not in other.others:
         return
-    left = list[DigitNumber]()
-    for number in side.numbers:
-        value = number.values[0] if number.values else 0
-        whole = floor(value)
-        written = [each for each in other.numbers if each.values[:1] == (whole,)]
-        if value - whole != half or not (written or other.words[whole] > 0 or whole in other.others):
-            left.append(number)
-        elif written:
-            other.numbers.remove(written[0])
-    side.numbers = left
+    wholes = [floor(number.values[0]) if number.values else -1 for number in side.numbers]
+    halved = [
+        (i, (whole,))
+        for i, (whole, number) in enumerate(zip(wholes, side.numbers, strict=True))
+        if number.values[:1] == (whole + half,)
+    ]
+    plain = [(i, number.values[:1]) for i, number in enumerate(other.numbers)]
+    unpaired, left = _matched(halved, plain)
+    found = {i for i, _ in halved} - {
+        i for i in unpaired if other.words[wholes[i]] <= 0 and wholes[i] not in other.others
+    }
+    side.numbers = [number for i, number in enumerate(side.numbers) if i not in found]
+    other.numbers = [other.numbers[i] for i in left]
 
 
 def _pair_joined(a: _Side, b: _Side) -> None:
@@ -240,7 +239,8 @@ def _phones(text: str) -> dict[str, set[int]]:
         groups = regex.findall(r"\d+", match[0])
         digits = "".join(groups)
         is_range = len(groups) == 2 and len(groups[0]) == len(groups[1])  # 1990-2000
-        if len(digits) >= _PHONE and not is_range and not _THOUSANDS.fullmatch(match[0]):
+        is_number = _THOUSANDS.fullmatch(match[0]) or _DECIMALS.match(match.string, match.end())
+        if len(digits) >= _PHONE and not is_range and not is_number:
             found.setdefault(digits, set()).update(range(*match.span()))
     return found
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 import regex
 
-from yakusu.data.numbers.digits import Value
-
 _DAY = 24  # hours
 _BUDDHIST = 543  # years
 _ERAS = {
@@ -50,6 +48,7 @@ _BEFORE_DECADE = regex.compile(
     regex.IGNORECASE,
 )
 _BEFORE_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?$")
+_FIRST_OF_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?元年")
 _BEFORE_HALF = regex.compile(r"\b(?:halb|half|halv|puoli|pół do)\s$", regex.IGNORECASE)
 _HALF_TO = frozenset(["da", "de", "fi", "nb", "nl", "nn", "no", "pl", "sv"])  # halb 9 is 8:30
 _TO_HOUR = regex.compile(
@@ -82,11 +81,6 @@ def hours(value: int, text: str, start: int, end: int) -> set[int]:
     return {morning, morning + _DAY // 2}
 
 
-def is_half_day(value: Value, text: str, start: int, end: int) -> bool:
-    """Whether the text says which of the two halves of the day an hour belongs to."""
-    return isinstance(value, int) and value <= _DAY // 2 and len(hours(value, text, start, end)) == 1
-
-
 def is_half_to(language: str, text: str, start: int) -> bool:
     """Whether a number is the hour after half an hour: halb 9 is 8:30."""
     before = text[max(0, start - _BEFORE) : start]
@@ -96,6 +90,11 @@ def is_half_to(language: str, text: str, start: int) -> bool:
 def is_to_hour(text: str) -> bool:
     """Whether a text may count minutes to an hour: a quarter to eight, sechs Minuten vor acht."""
     return bool(_TO_HOUR.search(text))
+
+
+def first_years(text: str) -> Iterator[int]:
+    """The years that are the first of an era: 令和元年 is 2019."""
+    yield from (_ERAS[each["era"]] + 1 for each in _FIRST_OF_ERA.finditer(text))
 
 
 def years(

@@ -8,10 +8,13 @@
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+import regex
+
 from yakusu.data.numbers.digits import DigitNumber, Value
 from yakusu.data.numbers.marks import may_be_month
 from yakusu.data.numbers.moments import hours, years
 
+_AFTER_HOUR = regex.compile(r"\d\s?[:;.h時时시]\s?$")
 _SOUGHT = {"year": "short", "short": "year"}
 _DATE = 3  # parts of a date with a year
 
@@ -79,7 +82,7 @@ class NumberPart:
         yield from (year for kind, year in self.years if kind in ("decade", "value"))
         for hour in self.hours:
             yield from (hour, hour % 12 or 12)
-            if to_hour:
+            if to_hour and not self.is_whole:
                 yield hour % 12 + 1
         value = self.values[0] if self.values and not self.is_whole else 0
         if to_hour and isinstance(value, int) and 30 < value < 60:
@@ -93,9 +96,9 @@ def number_parts(
     for owner, number in enumerate(numbers):
         parts = number.parts or (number,)
         for i, part in enumerate(parts):
-            if part.text == "00" and number.parts:  # 10:00
+            if part.text == "00" and _AFTER_HOUR.search(text, max(0, part.start - 4), part.start):
                 continue
-            mark = number.mark if i == 0 else ""
+            mark = part.mark or (number.mark if i == 0 else "")
             yield _part(part, owner, mark, text, language, len(parts))
 
 
@@ -105,7 +108,7 @@ def _part(
     """A part of a number of n parts."""
     kind, _, month = mark.partition(" ")
     value = part.values[0] if part.values else -1
-    if kind == "month" or not isinstance(value, int) or value < 0:
+    if kind in ("month", "share") or not isinstance(value, int) or value < 0:
         return NumberPart(part, owner, mark, int(month or 0), frozenset(), (), n == 1)
     place = text, part.start, part.end
     in_date = n > 1 or may_be_month(*place)
