@@ -30,7 +30,7 @@ from yakusu.data.numbers.digits import (
 from yakusu.data.numbers.marks import with_marks
 from yakusu.data.numbers.moments import first_years, is_to_hour
 from yakusu.data.numbers.parts import NumberPart, number_parts
-from yakusu.data.numbers.romans import letters_after_names, roman_numerals
+from yakusu.data.numbers.romans import possible_numerals, roman_numerals
 from yakusu.data.numbers.words import number_words
 
 # A scale may follow digits, so that these alone do not decide.
@@ -45,6 +45,7 @@ _IN_GROUPS = regex.compile(r"(?<![\d.,])(?:\d++(?:\.\d++){2,}+|\d++(?:[\s/()–-
 _DECIMALS = regex.compile(r"[.,]\d")
 _THOUSANDS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _LONG, _MANY = 4_000, 1_000  # characters; numbers: of texts with more, only digits are compared
+_COUNTING = frozenset(["ja", "ko", "th", "vi", "yue", "zh"])
 _OF_SHARES = (25, 50)  # a quarter and a half, as percent
 _BEFORE_WEEKDAY = regex.compile(r"\bthứ\s$")
 _AFTER_WEEKDAY = regex.compile("ª")
@@ -76,7 +77,11 @@ class NumberMatch:
         self._languages = languages
 
     def unmatched(self, source: str, target: str) -> tuple[list[DigitNumber], list[DigitNumber]]:
-        """The numbers in digits of the source that the target lacks, and those that it adds."""
+        """The numbers in digits of the source that the target lacks, and those that it adds.
+
+        1 is not an addition in a language that counts where others do not, if no number word of the
+        source is left: all day is １日中.
+        """
         texts = source, target
         if max(map(len, texts)) > _LONG:
             counts = count_digits(source), count_digits(target)
@@ -100,7 +105,14 @@ class NumberMatch:
         _pair_joined(a, b)
         if a.numbers or b.numbers:
             _pair_parts(a, b)
+        has_word = any(a.certain[each] and a.words[each] > 0 for each in a.words)
+        if _base(b.language) in _COUNTING and not has_word and 0 not in a.others:
+            b.numbers = [number for number in b.numbers if number.values[:1] != (1,)]
         return a.numbers, b.numbers
+
+
+def _base(language: str) -> str:
+    return language.partition("-")[0]
 
 
 def _numbers(text: str, language: str) -> list[DigitNumber]:
@@ -121,7 +133,7 @@ def _read(text: str, language: str, numbers: Sequence[DigitNumber]) -> _Side:
         text,
         language,
         list(found.numbers),
-        Counter([*found.words, *letters_after_names(text), *first_years(text)]),
+        Counter([*found.words, *possible_numerals(text), *first_years(text)]),
         Counter(found.certain),
         {*found.others},
         Counter(found.months),

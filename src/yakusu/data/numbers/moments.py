@@ -52,7 +52,7 @@ _FIRST_OF_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?元年")
 _BEFORE_HALF = regex.compile(r"\b(?:halb|half|halv|puoli|pół do)\s$", regex.IGNORECASE)
 _HALF_TO = frozenset(["da", "de", "fi", "nb", "nl", "nn", "no", "pl", "sv"])  # halb 9 is 8:30
 _TO_HOUR = regex.compile(
-    r"\b(?:to|till|before|vor|moins|menos|meno|para|voor|za|без|полов\p{L}+|půl|fél|för|på|i|kala|var)\b|"
+    r"\b(?:to|till|before|vor|dreiviertel|moins|menos|meno|para|voor|za|без|полов\p{L}+|půl|fél|för|på|i|kala|var)\b|"
     r"[前差전]",
     regex.IGNORECASE,
 )

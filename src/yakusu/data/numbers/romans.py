@@ -1,7 +1,7 @@
 """Roman numerals.
 
     Louis XIV   XXe siècle   MCMLXXXIV   Ⅳ    14, 20, 1984, 4
-    Peter I     Malcolm X                     1, 10, if a digit of the other side needs them
+    Peter I     Malcolm X   XX                1, 10, 20, if a number of the other side needs them
     I am        CD           MIX              -
 """
 
@@ -16,9 +16,11 @@ from yakusu.data.numbers.digits import DigitNumber
 _ENDING = r"(?:e[rs]?|ème|è|th|st|nd|rd|º|ª)?(?!\w)"
 _NUMERAL = regex.compile(
     r"(?<![\w.])(?=[IVX]{2}|[MDCLXVI]{4})(M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})"
-    rf"(?:IX|IV|V?I{{0,3}})){_ENDING}|([Ⅰ-ↈ])"
+    rf"(?:IX|IV|V?I{{0,3}}))(?<!\bXXX?){_ENDING}|([Ⅰ-ↈ])"
 )
-_AFTER_NAME = regex.compile(rf"(?<=\p{{Lu}}\p{{Ll}}{{2,20}}\s)([IVXLCDM]){_ENDING}(?!['’-])")
+_MAYBE = regex.compile(
+    rf"(?<=\p{{Lu}}\p{{Ll}}{{2,20}}\s)([IVXLCDM]){_ENDING}(?!['’-])|(?<!\w)(XXX?){_ENDING}"
+)
 _DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
 
 
@@ -33,6 +35,7 @@ def roman_numerals(text: str) -> Iterator[DigitNumber]:
         yield DigitNumber(match.start(), match.end(), match[0], (value,))
 
 
-def letters_after_names(text: str) -> Iterator[int]:
-    """The values of single letters that may be numerals: those after a name or a title."""
-    yield from (_DIGITS[match[1]] for match in _AFTER_NAME.finditer(text))
+def possible_numerals(text: str) -> Iterator[int]:
+    """The values of what may be a numeral: single letters after a name or a title, and XX."""
+    for match in _MAYBE.finditer(text):
+        yield _DIGITS[match[1]] if match[1] else 10 * len(match[2])

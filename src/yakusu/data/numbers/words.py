@@ -30,7 +30,7 @@ _LINKS = frozenset(["", " ", *(f" {word} " for word in _ANDS), "und", "en", "og"
 _LETTER_SCALES = {"k": 1000, "m": 10**6, "b": 10**9, "t": 10**12}  # $5m
 _LETTER_SCALE = regex.compile(r"[kmbtKM](?![A-Za-z\d])")
 _A_SECOND = regex.compile(  # of time
-    r"\b(?:an?|one|per|this|every|each|any|split)\ssecond\b(?!\s\p{L})"
+    r"\b(?:(?:an?|one|per|this|every|each|any|split)\ssecond|(?:une|par|chaque)\sseconde)\b(?!\s\p{L})"
 )
 _EAST_ASIAN_SCALE = regex.compile("[십백천만百千万萬]")
 _HAN_DIGITS = regex.compile(r"[〇零一二三四五六七八九]{2,40}")  # 二〇二四
