@@ -99,7 +99,9 @@ def ascii_digits(text: str) -> str:
 def _read(match: "re.Match[str]", text: str, decimal_sign: str) -> DigitNumber:
     written = match[0]
     if len(written) <= LONGEST and (written.isdecimal() or written[0] == "."):
-        values = (Fraction(f"0{written}"),) if written[0] == "." else tuple(_values([written], (), ""))
+        values = (
+            (Fraction(f"0{written}"),) if written[0] == "." else tuple(_values([written], (), ""))
+        )
         return DigitNumber(match.start(), match.end(), written, values, tuple(_clock(match)))
     runs = list(_RUN.finditer(text, match.start(), match.end()))
     signs = [text[a.end() : b.start()] for a, b in pairwise(runs)]
@@ -203,12 +205,12 @@ def _with_shares(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
         kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], values)
     for match in _SHARE.finditer(text):
         parts = [kept.pop(match.start(group), None) for group in (1, 2)]
-        values = (Fraction(int(match[2]), int(match[1]) or 1),)
+        share = Fraction(int(match[2]), int(match[1]) or 1)
         kept[match.start()] = DigitNumber(
             match.start(),
             match.end(),
             match[0],
-            values,
+            (share,),
             tuple(replace(part, mark="share") for part in parts if part),
         )
     return sorted(kept.values(), key=lambda number: number.start)

@@ -17,6 +17,7 @@ from yakusu.data.numbers.cldr import cldr_locale
 from yakusu.data.numbers.digits import DigitNumber, ascii_digits
 from yakusu.data.numbers.moments import hours
 
+_CONTEXTS = ("format", "stand-alone")
 _HALF_DAY = 12  # hours
 _DAY = r"(?<![\d.,:])(?:[0-3]?\d|[12]\d{3})"
 _AFTER_DAY = r"(?:st|nd|rd|th|er|[.ºª]|-\p{L}{1,3})?\s(?:of\s|del?\s|di\s|d['’]\s?)?"
@@ -38,22 +39,26 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
         language: Its code; the names are known if CLDR has it.
     """
     plain = ascii_digits(text)
-    months = {m.start(): m.end() for m in _NUMBER_OF_MONTH.finditer(plain)}
+    months = {match.start(): match.end() for match in _NUMBER_OF_MONTH.finditer(plain)}
     marked = list[DigitNumber]()
     for number in numbers:
-        first = number.parts[0] if number.parts else number
         if months.get(number.start) == number.end:
-            number = replace(number, mark=f"month {int(number.text)}", values=(), parts=())
-        elif hour := _hour(first, text):
-            number = replace(number, mark=hour)
-        marked.append(number)
-    starts = {number.start for number in numbers}
-    names = _names(language)[1].finditer(plain) if numbers and language else ()
-    for match in names:
-        month = _names(language)[0][match["name"]]
-        if match.start("name") not in starts:
-            marked.append(DigitNumber(*match.span("name"), match["name"], (), mark=f"month {month}"))
+            mark = f"month {int(number.text)}"
+            marked.append(replace(number, values=(), parts=(), mark=mark))
+        else:
+            first = number.parts[0] if number.parts else number
+            marked.append(replace(number, mark=_hour(first, text)))
+    if numbers and language:
+        marked += _named_months(plain, language)
     return sorted(marked, key=lambda number: number.start)
+
+
+def _named_months(text: str, language: str) -> Iterator[DigitNumber]:
+    """The names of months next to a day or a year."""
+    months, pattern = _names(language)
+    for match in pattern.finditer(text):
+        name, mark = match["name"], f"month {months[match['name']]}"
+        yield DigitNumber(match.start("name"), match.end("name"), name, (), mark=mark)
 
 
 def _hour(number: DigitNumber, text: str) -> str:
@@ -74,9 +79,10 @@ def may_be_month(text: str, start: int, end: int) -> bool:
 @lru_cache(maxsize=64)
 def _names(language: str) -> "tuple[dict[str, int], regex.Pattern[str]]":
     """The names of months, and what finds them next to a day or a year."""
-    locale, found = cldr_locale(language), dict[str, int]()
-    for context in ("format", "stand-alone") if locale else ():
-        for month, name in locale.months[context]["wide"].items():
+    found, locale = dict[str, int](), cldr_locale(language)
+    widths = (locale.months[context]["wide"] for context in _CONTEXTS) if locale else ()
+    for names_by_month in widths:
+        for month, name in names_by_month.items():
             if name[0].isalpha() and len(name) > 2:
                 found |= dict.fromkeys((name, name.capitalize(), name.upper()), month)
     names = "|".join(map(regex.escape, sorted(found, key=len, reverse=True))) or "(?!)"

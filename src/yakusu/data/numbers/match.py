@@ -28,7 +28,7 @@ from yakusu.data.numbers.digits import (
     read_numbers,
 )
 from yakusu.data.numbers.marks import with_marks
-from yakusu.data.numbers.moments import first_years, is_to_hour
+from yakusu.data.numbers.moments import first_years, halves_of_words, is_to_hour
 from yakusu.data.numbers.parts import NumberPart, number_parts
 from yakusu.data.numbers.romans import possible_numerals, roman_numerals
 from yakusu.data.numbers.words import number_words
@@ -64,6 +64,7 @@ class _Side:
     others: set[Value]
     months: Counter[Value]
     weekdays: Counter[Value]
+    halves: frozenset[bool]
 
 
 class NumberMatch:
@@ -93,9 +94,7 @@ class NumberMatch:
         written = [sorted(map(_written, side)) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, texts)):
             return [], []
-        a, b = (
-            _read(*each) for each in zip(texts, self._languages, numbers, strict=True)
-        )
+        a, b = (_read(*each) for each in zip(texts, self._languages, numbers, strict=True))
         if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
             a.numbers, b.numbers = numbers
         _pair(a, b)
@@ -138,6 +137,7 @@ def _read(text: str, language: str, numbers: Sequence[DigitNumber]) -> _Side:
         {*found.others},
         Counter(found.months),
         Counter(found.weekdays),
+        halves_of_words(text),
     )
 
 
@@ -195,6 +195,8 @@ def _explained(part: NumberPart, values: Iterable[Value], side: _Side, other: _S
 
     A word that is a number, a month or a day of the week explains one number only.
     """
+    if part.mark and part.hours and other.halves and other.halves.isdisjoint(part.halves):
+        return False
     values = list(values)
     month = [part.month] if part.month else []
     weekday = values if _is_weekday(part.number, side.text) else []

@@ -24,13 +24,15 @@ _BEFORE = 12  # characters that are read before a number
 
 _MERIDIEM = regex.compile(
     r"(?:\s?[:.h時时点點시]\s?\d\d\s?[分분]?)?\s?(?:uhr\s|h\s|heures?\s|час\p{L}*\s|o['’]clock\s)?"
-    r"(?:(?P<a>a\.?\s?m\b|in the morning|du matin|morgens|früh\b|vormittags|de la mañana|del mattino|"
-    r"da manhã|(?<=час\p{L}*\s)утра)|(?P<p>p\.?\s?m\b|in the (?:afternoon|evening)|du soir|"
-    r"de l['’]après-midi|nachmittags|abends|de la tarde|del pomeriggio|da tarde|"
-    r"(?<=час\p{L}*\s)(?:дня|вечера)))",
+    r"(?:(?P<a>a\.?\s?m\b|in the morning|du matin|morgens|früh\b|vormittags|de la mañana|"
+    r"del mattino|da manhã|(?<=час\p{L}*\s)утра)|"
+    r"(?P<p>p\.?\s?m\b|in the (?:afternoon|evening)|du soir|de l['’]après-midi|nachmittags|abends|"
+    r"de la tarde|del pomeriggio|da tarde|(?<=час\p{L}*\s)(?:дня|вечера)))",
     regex.IGNORECASE,
 )
-_ASIAN_MERIDIEM = regex.compile(r"(?:(?P<a>午前|오전|上午|早上|凌晨)|(?P<p>午後|오후|下午|晚上))\s?$")
+_ASIAN_HALF = r"(?:(?P<a>午前|오전|上午|早上|凌晨)|(?P<p>午後|오후|下午|晚上))\s?"
+_ASIAN_MERIDIEM = regex.compile(f"{_ASIAN_HALF}$")
+_HALF_OF_WORD = regex.compile(rf"{_ASIAN_HALF}(?=\p{{L}})")
 _AFTER_HOUR = regex.compile(
     r"\s?(?:h\b|h\s?\d\d\b|uhr|heures?\b|o['’]clock|[ap]\.?\s?m\b|[時时](?!間|间)|[点點]|시(?!간)|ч\b|час|"
     r"saat|godz|horas?\b|timer\b|[:.]\d\d(?!\d|[.,/]\d))",
@@ -79,6 +81,11 @@ def hours(value: int, text: str, start: int, end: int) -> set[int]:
     if half:
         return {morning if half["a"] else morning + _DAY // 2}
     return {morning, morning + _DAY // 2}
+
+
+def halves_of_words(text: str) -> frozenset[bool]:
+    """The halves of the day of the hours in words of a text, 上午三点; true: the second one."""
+    return frozenset(half["a"] is None for half in _HALF_OF_WORD.finditer(text))
 
 
 def is_half_to(language: str, text: str, start: int) -> bool:

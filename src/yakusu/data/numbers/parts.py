@@ -1,8 +1,8 @@
 """Parts of numbers, and the keys by which those of two texts find each other.
 
-    3:30 pm     hour 15 and 30      15.30 Uhr       hour 15 and 30
-    3/6/24      3, 6 and year 24    6. März 2024    6, month 3 and 2024
-    the 1990s   decade 90           les années 90   decade 90
+3:30 pm     hour 15 and 30      15.30 Uhr       hour 15 and 30
+3/6/24      3, 6 and year 24    6. März 2024    6, month 3 and 2024
+the 1990s   decade 90           les années 90   decade 90
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -16,6 +16,7 @@ from yakusu.data.numbers.moments import hours, years
 
 _AFTER_HOUR = regex.compile(r"\d\s?[:;.h時时시]\s?$")
 _SOUGHT = {"year": "short", "short": "year"}
+_HALF_DAY = 12  # hours
 _DATE = 3  # parts of a date with a year
 
 
@@ -45,6 +46,11 @@ class NumberPart:
     def values(self) -> tuple[Value, ...]:
         """What it is as a plain number."""
         return () if self.mark else self.number.values
+
+    @property
+    def halves(self) -> frozenset[bool]:
+        """The halves of the day that it may be in; true: the second one."""
+        return frozenset(hour >= _HALF_DAY for hour in self.hours)
 
     def offered(self) -> Iterator[Hashable]:
         """The keys by which a part of the source finds this one."""
@@ -89,9 +95,7 @@ class NumberPart:
             yield 60 - value
 
 
-def number_parts(
-    numbers: Sequence[DigitNumber], text: str, language: str
-) -> Iterator[NumberPart]:
+def number_parts(numbers: Sequence[DigitNumber], text: str, language: str) -> Iterator[NumberPart]:
     """The parts of numbers; a number without parts is one."""
     for owner, number in enumerate(numbers):
         parts = number.parts or (number,)
@@ -102,9 +106,7 @@ def number_parts(
             yield _part(part, owner, mark, text, language, len(parts))
 
 
-def _part(
-    part: DigitNumber, owner: int, mark: str, text: str, language: str, n: int
-) -> NumberPart:
+def _part(part: DigitNumber, owner: int, mark: str, text: str, language: str, n: int) -> NumberPart:
     """A part of a number of n parts."""
     kind, _, month = mark.partition(" ")
     value = part.values[0] if part.values else -1

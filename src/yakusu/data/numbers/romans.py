@@ -1,8 +1,8 @@
 """Roman numerals.
 
-    Louis XIV   XXe siècle   MCMLXXXIV   Ⅳ    14, 20, 1984, 4
-    Peter I     Malcolm X   XX                1, 10, 20, if a number of the other side needs them
-    I am        CD           MIX              -
+Louis XIV   XXe siècle   MCMLXXXIV   Ⅳ    14, 20, 1984, 4
+Peter I     Malcolm X   XX                1, 10, 20, if a number of the other side needs them
+I am        CD           MIX              -
 """
 
 import unicodedata
