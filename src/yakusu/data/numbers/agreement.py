@@ -40,7 +40,7 @@ class Disagreement:
 
 
 _SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
-_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
+_DIGIT = re.compile(r"[\d¼-¾⅐-⅞Ⅰ-ↈ]|\b[IVX]{2}")
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _NONE = Disagreement()
 

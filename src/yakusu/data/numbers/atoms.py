@@ -56,7 +56,7 @@ _BEFORE_HALF = (  # after a number
 
 # One syllable of Korean numbers is often part of another word, so a counter has to follow, or it is
 # a word of its own that means nothing else.
-_ATTRIBUTIVE = "한두세네석넉둘셋넷열"
+_ATTRIBUTIVE = "한두세네석넉둘셋넷열반"
 _COUNTER = regex.compile(
     r"\s?[개건권그기년대도돈동등달리마매명모무미박발배번벌병분살석세센송시씩여연월위원인일자장"
     r"점조주줄지차채천척초층칸통퍼편평포학호회킬톤쪽만백억]"

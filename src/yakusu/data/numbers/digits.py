@@ -27,19 +27,15 @@ _NUMBER = re.compile(
     rf"(?<![\w.,])\.\d+|\d+(?:(?:[.,:/'’٫٬·]|\s?/\s?)\d+|[{_SPACES}]\d{{3}}(?!\d))*"
 )
 _RATE = re.compile(r"(?<![\d.,])(\d)\s?[割할](?:\s?(\d)\s?[分푼])?(?:\s?(\d)\s?[厘리])?")
+_SHARE = re.compile(r"(?<![\d.,])(\d{1,4})\s?(?:分の|분의|分之)\s?(\d{1,4})(?![\d.,])")
 _OF_CLOCK = re.compile(r"\s?(?:h\b|hrs|hours\b|GMT|UTC|Uhr|[A-Z]{1,2}T\b)")
 _WIDE = re.compile(r"(?<=\d)[，．：／](?=\d)")
+_OF_SHARE = re.compile("[割할]|分の|분의|分之")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")  # CO₂
 _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
 _SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
 _FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
-_ROMAN = re.compile(
-    r"(?<![\w.])(?=[MDCLXVI]{2}|[IVX](?![\w'’]))(M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})"
-    r"(?:IX|IV|V?I{0,3}))(?:e[rs]?|ème|è|th|st|nd|rd|º|ª)?(?!\w)"
-)
-_ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_ROMAN_SIGNS = re.compile("[Ⅰ-ↈ]")
 
 
 @dataclass(frozen=True)
@@ -52,6 +48,7 @@ class DigitNumber:
         text: The characters, with ASCII digits.
         values: What it may be as one number, the most probable first.
         parts: The numbers of which a date or a time consists; empty: it has no parts.
+        mark: "month 3" or "hour 15" if the text says so; it is then no plain number.
     """
 
     start: int
@@ -59,6 +56,7 @@ class DigitNumber:
     text: str
     values: tuple[Value, ...]
     parts: tuple["DigitNumber", ...] = field(default=())
+    mark: str = ""
 
 
 def read_numbers(text: str, decimal_sign: str = "") -> list[DigitNumber]:
@@ -72,7 +70,7 @@ def read_numbers(text: str, decimal_sign: str = "") -> list[DigitNumber]:
     found = [_read(match, plain, decimal_sign) for match in _NUMBER.finditer(plain)]
     if _FRACTIONS.search(text):
         found = _with_fractions(found, text)
-    return _with_rates(found, plain) if "割" in text or "할" in text else found
+    return _with_shares(found, plain) if _OF_SHARE.search(text) else found
 
 
 def count_digits(text: str) -> Counter[str]:
@@ -101,8 +99,10 @@ def ascii_digits(text: str) -> str:
 def _read(match: "re.Match[str]", text: str, decimal_sign: str) -> DigitNumber:
     written = match[0]
     if len(written) <= LONGEST and (written.isdecimal() or written[0] == "."):
-        value = Fraction(f"0{written}") if written[0] == "." else int(written)
-        return DigitNumber(match.start(), match.end(), written, (value,), tuple(_clock(match)))
+        values = (
+            (Fraction(f"0{written}"),) if written[0] == "." else tuple(_values([written], (), ""))
+        )
+        return DigitNumber(match.start(), match.end(), written, values, tuple(_clock(match)))
     runs = list(_RUN.finditer(text, match.start(), match.end()))
     signs = [text[a.end() : b.start()] for a, b in pairwise(runs)]
     digits = [run[0] for run in runs]
@@ -131,7 +131,9 @@ def _clock(match: "re.Match[str]") -> Iterator[DigitNumber]:
 
 def _values(digits: Sequence[str], signs: Sequence[str], decimal_sign: str) -> Iterator[Value]:
     """What a number may be, the most probable first."""
-    if sum(map(len, digits)) > LONGEST:
+    first = digits[0]
+    has_zero = first[0] == "0" and len(first) > 1  # only days, hours and such: 05 but not 021
+    if sum(map(len, digits)) > LONGEST or (has_zero and (signs or len(first) > 2)):
         return
     if not signs:
         yield int(digits[0])
@@ -146,9 +148,11 @@ def _values(digits: Sequence[str], signs: Sequence[str], decimal_sign: str) -> I
     decimal = last in ".,٫·" and last not in groups and (not groups or _is_grouped(digits[:-1]))
     fraction = Fraction(whole, 10 ** len(digits[-1]))
     exact = int(fraction) if fraction.denominator == 1 else fraction
+    if decimal and groups and len(digits[-1]) > 2 and digits[-1][-1] == "0":  # 1,299.000
+        return
     if decimal and (last == decimal_sign or not grouped):
         yield exact
-    if grouped:
+    if grouped and not (decimal and last == decimal_sign):
         yield whole
     if decimal and grouped and not decimal_sign:
         yield exact
@@ -189,25 +193,24 @@ def _with_fractions(found: Sequence[DigitNumber], text: str) -> list[DigitNumber
     return sorted(ends.values(), key=lambda number: number.start)
 
 
-def _with_rates(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
-    """Join the digits of East Asian rates: 4할 6리 is .406, and 3割 is 30 percent."""
+def _with_shares(found: Sequence[DigitNumber], text: str) -> list[DigitNumber]:
+    """Join the digits of East Asian shares: 4할 6리 is .406, 3割 is 30 percent, 3分の2 is 2/3."""
     kept = {number.start: number for number in found}
     for match in _RATE.finditer(text):
         tenths, hundredths, thousandths = (int(digit or 0) for digit in match.groups())
         rate = tenths * 100 + hundredths * 10 + thousandths
-        values: list[Value] = [Fraction(rate, 10), Fraction(rate, 1000)]
+        values = (Fraction(rate, 10), Fraction(rate, 1000))
         for group in (1, 2, 3):
             kept.pop(match.start(group), None)
-        values += [tenths] * (match[2] is match[3])
-        kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], tuple(values))
+        kept[match.start()] = DigitNumber(match.start(), match.end(), match[0], values)
+    for match in _SHARE.finditer(text):
+        parts = [kept.pop(match.start(group), None) for group in (1, 2)]
+        share = Fraction(int(match[2]), int(match[1]) or 1)
+        kept[match.start()] = DigitNumber(
+            match.start(),
+            match.end(),
+            match[0],
+            (share,),
+            tuple(replace(part, mark="share") for part in parts if part),
+        )
     return sorted(kept.values(), key=lambda number: number.start)
-
-
-def roman_numerals(text: str) -> Iterator[int]:
-    """The values of the Roman numerals of a text; one letter is a numeral only if I, V or X."""
-    for match in _ROMAN.finditer(text):
-        values = [_ROMAN_DIGITS[each] for each in match[1]]
-        pairs = zip(values, [*values[1:], 0], strict=True)
-        yield sum(-value if value < after else value for value, after in pairs)
-    for match in _ROMAN_SIGNS.finditer(text):
-        yield int(unicodedata.numeric(match[0]))

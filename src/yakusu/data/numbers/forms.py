@@ -4,7 +4,8 @@
     hundred, Millionen, 万, млн           100, 10**6    scale
     dozen, Jahrzehnte, siècle             12, 10, 100   multiplier
     both, half, Mitternacht, quinzaine    2, 30, 0, 15  value
-    March, mars, mercredi                 3             calendar
+    March, mars                           3             month
+    Wednesday, mercredi                   3, 4          weekday
 
 A form has a space for each hyphen and is in lower case.
 """
@@ -25,7 +26,7 @@ from yakusu.data.numbers.digits import Value
 if TYPE_CHECKING:
     from unicode_rbnf import RbnfEngine
 
-FormKind = Literal["unit", "scale", "multiplier", "value", "calendar"]
+FormKind = Literal["unit", "scale", "multiplier", "value", "month", "weekday"]
 _INVISIBLE = str.maketrans("", "", "\u200b\xad\u200e\u200f")
 _ORDINARY = str.maketrans(
     {**dict.fromkeys("‐‑–−-\u00a0\u202f\u2009", " "), "ё": "е", **dict.fromkeys("أإآ", "ا")}
@@ -84,7 +85,7 @@ def _all_forms(language: str) -> Iterator[tuple[str, FormKind, Value]]:
         if base == "en":  # thirtyeight, two thirds
             yield form.replace("-", ""), "unit", value
             yield f"{form}s" if form.endswith(("rd", "th")) else form, "unit", value
-    yield from ((form, "calendar", value) for form, value in _calendar(language))
+    yield from _calendar(language)
     for kind, table in _listed().get(base, {}).items():
         for written, words in table.items():
             exact = Fraction(written)
@@ -156,7 +157,7 @@ def _compact_scales(language: str) -> Iterator[tuple[str, int]]:
                     yield form, int(size) // 10 ** (written.count("0") - 1)
 
 
-def _calendar(language: str) -> Iterator[tuple[str, int]]:
+def _calendar(language: str) -> Iterator[tuple[str, FormKind, int]]:
     """The names of months and of the days of the week; Monday is the first or the second."""
     if not (locale := cldr_locale(language)):
         return
@@ -164,9 +165,9 @@ def _calendar(language: str) -> Iterator[tuple[str, int]]:
         for width in ("wide", "abbreviated"):
             for month, name in locale.months[context][width].items():
                 if len(name.strip(".")) > 2 and name[0].isalpha():
-                    yield name.strip("."), month
+                    yield name.strip("."), "month", month
         for day, name in locale.days[context]["wide"].items():
-            yield from ((name, day + 1), (name, day + 2))
+            yield from ((name, "weekday", day + 1), (name, "weekday", day + 2))
 
 
 def _engines(language: str) -> "Iterator[RbnfEngine]":

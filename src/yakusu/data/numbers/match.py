@@ -6,12 +6,15 @@
 
 Each number of one text is paired with one of the other. What is left is looked for among the words
 of the other text that are not translations of the same words; then dates and times are compared by
-their parts. Data of CLDR is read only when digits alone do not match. Everything takes linear time.
+their parts. The number words of CLDR are read only when digits alone do not match. Everything takes
+linear time.
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor
 
 import regex
 
@@ -19,24 +22,33 @@ from yakusu.data.numbers.cldr import decimal_sign
 from yakusu.data.numbers.digits import (
     DigitNumber,
     Value,
+    ascii_digits,
     count_digits,
     more_digits,
     read_numbers,
-    roman_numerals,
 )
-from yakusu.data.numbers.moments import hours, years
+from yakusu.data.numbers.marks import with_marks
+from yakusu.data.numbers.moments import first_years, halves_of_words, is_to_hour
+from yakusu.data.numbers.parts import NumberPart, number_parts
+from yakusu.data.numbers.romans import possible_numerals, roman_numerals
 from yakusu.data.numbers.words import number_words
 
 # A scale may follow digits, so that these alone do not decide.
 _SCALE_HINT = regex.compile(
-    r"\d\s?(?:[十百千万萬億亿兆백천만억조]|mil|mio|mln|ml[dr]|mia|mrd|m[jn]|bil|bn|tr?il|tn|thou|ta?us|dui|"
+    r"\d[km]\b|\d\s?(?:[十百千万萬億亿兆백천만억조]|mil|mio|mln|ml[dr]|mia|mrd|m[jn]|bil|bn|tr?il|tn|thou|ta?us|dui|"
     r"tys|tis|hil|ezer|bin\b|lakh|crore|тыс|тис|мил|мільй|млн|млрд|хил|हज|लाख|करो|अरब|ألف|آلاف|ملي|אלף|"
     r"מילי|ngh|tri|tỷ|ribu|juta|พัน|หมื่น|แสน|ล้าน|dozen|dutz|douz|doc|doz)",
     regex.IGNORECASE,
 )
 _PHONE = 7  # digits
+_IN_GROUPS = regex.compile(r"(?<![\d.,])(?:\d++(?:\.\d++){2,}+|\d++(?:[\s/()–-]{1,3}+\d++)*+)")
+_DECIMALS = regex.compile(r"[.,]\d")
+_THOUSANDS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _LONG, _MANY = 4_000, 1_000  # characters; numbers: of texts with more, only digits are compared
-_SOUGHT = {"decade": "round", "round": "decade", "year": "short", "short": "year"}
+_COUNTING = frozenset(["ja", "ko", "th", "vi", "yue", "zh"])
+_OF_SHARES = (25, 50)  # a quarter and a half, as percent
+_BEFORE_WEEKDAY = regex.compile(r"\bthứ\s$")
+_AFTER_WEEKDAY = regex.compile("ª")
 _Keyed = Sequence[tuple[int, Sequence[Hashable]]]  # indices of items, and their keys
 
 
@@ -50,17 +62,9 @@ class _Side:
     words: Counter[Value]
     certain: Counter[Value]
     others: set[Value]
-    calendar: Counter[Value]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A number, or a part of one."""
-
-    number: DigitNumber
-    owner: int  # index of the whole number
-    hours: frozenset[int]
-    years: tuple[tuple[str, int], ...]
+    months: Counter[Value]
+    weekdays: Counter[Value]
+    halves: frozenset[bool]
 
 
 class NumberMatch:
@@ -76,58 +80,73 @@ class NumberMatch:
     def unmatched(self, source: str, target: str) -> tuple[list[DigitNumber], list[DigitNumber]]:
         """The numbers in digits of the source that the target lacks, and those that it adds.
 
-        A number that occurs once more than in the source is not an addition, nor is 1 if no number
-        word of the source is left: a dog is 1 dog.
+        1 is not an addition in a language that counts where others do not, if no number word of the
+        source is left: all day is １日中.
         """
-        if max(len(source), len(target)) > _LONG:
+        texts = source, target
+        if max(map(len, texts)) > _LONG:
             counts = count_digits(source), count_digits(target)
             if max(each.total() for each in counts) > _MANY:
                 return more_digits(source, counts[1]), more_digits(target, counts[0])
-        numbers = [read_numbers(text) for text in (source, target)]
-        written = [sorted(number.text for number in side) for side in numbers]
-        if written[0] == written[1] and not any(map(_SCALE_HINT.search, (source, target))):
+        numbers = [
+            _numbers(text, language) for text, language in zip(texts, self._languages, strict=True)
+        ]
+        written = [sorted(map(_written, side)) for side in numbers]
+        if written[0] == written[1] and not any(map(_SCALE_HINT.search, texts)):
             return [], []
-        a, b = self._sides(source, target)
-        again = {*a.words, *(value for number in a.numbers for value in number.values)}
+        a, b = (_read(*each) for each in zip(texts, self._languages, numbers, strict=True))
+        if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
+            a.numbers, b.numbers = numbers
         _pair(a, b)
         _explain(a, b)
+        _pair_halves(a, b)
+        _pair_halves(b, a)
         _pair_joined(a, b)
         if a.numbers or b.numbers:
             _pair_parts(a, b)
-        if not any(a.certain[value] and a.words[value] > 0 for value in a.words):
-            again.add(1)
-        return a.numbers, _without_repetitions(b.numbers, again)
+        has_word = any(a.certain[each] and a.words[each] > 0 for each in a.words)
+        if _base(b.language) in _COUNTING and not has_word and 0 not in a.others:
+            b.numbers = [number for number in b.numbers if number.values[:1] != (1,)]
+        return a.numbers, b.numbers
 
-    def _sides(self, source: str, target: str) -> tuple[_Side, _Side]:
-        a, b = (
-            self._read(text, language)
-            for text, language in zip((source, target), self._languages, strict=True)
-        )
-        if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
-            for side in (a, b):
-                side.numbers = read_numbers(side.text, decimal_sign(side.language))
-        return a, b
 
-    @staticmethod
-    def _read(text: str, language: str) -> _Side:
-        found = number_words(language).read(text, read_numbers(text, decimal_sign(language)))
-        return _Side(
-            text,
-            language,
-            list(found.numbers),
-            Counter(found.words),
-            Counter(found.certain),
-            {*found.others},
-            Counter([*found.calendar, *roman_numerals(text)]),
-        )
+def _base(language: str) -> str:
+    return language.partition("-")[0]
+
+
+def _numbers(text: str, language: str) -> list[DigitNumber]:
+    """The numbers in digits, the months of dates and the Roman numerals of a text."""
+    found = read_numbers(text, decimal_sign(language))
+    found = [*with_marks(found, text, language), *roman_numerals(text)]
+    return sorted(found, key=lambda number: number.start)
+
+
+def _written(number: DigitNumber) -> str:
+    """How a number is written; two that are equal in this are equal."""
+    return number.mark if number.mark.startswith("month") else f"{number.text} {number.mark}"
+
+
+def _read(text: str, language: str, numbers: Sequence[DigitNumber]) -> _Side:
+    found = number_words(language).read(text, numbers)
+    return _Side(
+        text,
+        language,
+        list(found.numbers),
+        Counter([*found.words, *possible_numerals(text), *first_years(text)]),
+        Counter(found.certain),
+        {*found.others},
+        Counter(found.months),
+        Counter(found.weekdays),
+        halves_of_words(text),
+    )
 
 
 def _pair(a: _Side, b: _Side) -> None:
     """Remove the numbers that are equal as texts, or as values, the most probable first."""
     readings: tuple[Callable[[DigitNumber], Sequence[Hashable]], ...] = (
-        lambda number: (number.text,),
-        lambda number: number.values[:1],
-        lambda number: number.values,
+        lambda number: (_written(number),),
+        lambda number: number.values[: not number.mark],
+        lambda number: () if number.mark else number.values,
     )
     for keys in readings:
         keyed = [list(enumerate(map(keys, side.numbers))) for side in (a, b)]
@@ -159,107 +178,101 @@ def _matched(sought: _Keyed, offered: _Keyed) -> tuple[list[int], list[int]]:
 def _explain(a: _Side, b: _Side) -> None:
     """Remove the numbers that words of the other side explain."""
     a.words, b.words = a.words - b.certain, b.words - a.certain
-    a.calendar, b.calendar = a.calendar - b.calendar, b.calendar - a.calendar
+    a.months, b.months = a.months - b.months, b.months - a.months
+    a.weekdays, b.weekdays = a.weekdays - b.weekdays, b.weekdays - a.weekdays
     for side, other in ((a, b), (b, a)):
-        side.numbers = [n for n in side.numbers if not _explained(n.values, other)]
+        whole = [replace(number, parts=()) for number in side.numbers]
+        explained = {
+            part.owner
+            for part in number_parts(whole, side.text, side.language)
+            if _explained(part, part.number.values, side, other)
+        }
+        side.numbers = [each for i, each in enumerate(side.numbers) if i not in explained]
 
 
-def _explained(values: Iterable[Value], other: _Side) -> bool:
-    """Whether a word of the other side has one of the values.
+def _explained(part: NumberPart, values: Iterable[Value], side: _Side, other: _Side) -> bool:
+    """Whether a word of the other side has one of the values of a number of a side.
 
-    A word that is a number, a month or a Roman numeral explains one number only.
+    A word that is a number, a month or a day of the week explains one number only.
     """
+    if part.mark and part.hours and other.halves and other.halves.isdisjoint(part.halves):
+        return False
     values = list(values)
-    for words in (other.words, other.calendar):
-        for value in values:
+    month = [part.month] if part.month else []
+    weekday = values if _is_weekday(part.number, side.text) else []
+    for words, sought in (
+        (other.months, month),
+        (other.words, [*values, *month]),
+        (other.weekdays, weekday),
+    ):
+        for value in sought:
             if words[value] > 0:
                 words[value] -= 1
                 return True
-    return any(value in other.others for value in values)
+    no_shares = () if part.is_whole else _OF_SHARES
+    return any(value in other.others and value not in no_shares for value in values)
+
+
+def _is_weekday(number: DigitNumber, text: str) -> bool:
+    before = text[max(0, number.start - 5) : number.start]
+    return bool(_BEFORE_WEEKDAY.search(before) or _AFTER_WEEKDAY.match(text, number.end))
+
+
+def _pair_halves(side: _Side, other: _Side) -> None:
+    """Remove numbers such as 1.5 if the other side has the whole number and a half: 1時間半."""
+    half = Fraction(1, 2)
+    if half not in other.others:
+        return
+    wholes = [floor(number.values[0]) if number.values else -1 for number in side.numbers]
+    halved = [
+        (i, (whole,))
+        for i, (whole, number) in enumerate(zip(wholes, side.numbers, strict=True))
+        if number.values[:1] == (whole + half,)
+    ]
+    plain = [(i, number.values[:1]) for i, number in enumerate(other.numbers)]
+    unpaired, left = _matched(halved, plain)
+    found = {i for i, _ in halved} - {
+        i for i in unpaired if other.words[wholes[i]] <= 0 and wholes[i] not in other.others
+    }
+    side.numbers = [number for i, number in enumerate(side.numbers) if i not in found]
+    other.numbers = [other.numbers[i] for i in left]
 
 
 def _pair_joined(a: _Side, b: _Side) -> None:
-    """Remove what is left if it has the same digits, as telephone numbers in other groups."""
-    written = ("".join(number.text for number in side.numbers) for side in (a, b))
-    digits = ["".join(filter(str.isdecimal, text)) for text in written]
-    if digits[0] == digits[1] and len(digits[0]) >= _PHONE:
-        a.numbers, b.numbers = [], []
+    """Remove numbers that are in the same digits in other groups, as telephone numbers are."""
+    groups = [_phones(side.text) if side.numbers else {} for side in (a, b)]
+    for side, own, other in ((a, groups[0], groups[1]), (b, groups[1], groups[0])):
+        same = {place for digits in own.keys() & other.keys() for place in own[digits]}
+        side.numbers = [number for number in side.numbers if number.start not in same]
+
+
+def _phones(text: str) -> dict[str, set[int]]:
+    """The digits of each number of many groups, and the places of their characters."""
+    found = dict[str, set[int]]()
+    for match in _IN_GROUPS.finditer(ascii_digits(text)):
+        groups = regex.findall(r"\d+", match[0])
+        digits = "".join(groups)
+        is_range = len(groups) == 2 and len(groups[0]) == len(groups[1])  # 1990-2000
+        is_number = _THOUSANDS.fullmatch(match[0]) or _DECIMALS.match(match.string, match.end())
+        if len(digits) >= _PHONE and not is_range and not is_number:
+            found.setdefault(digits, set()).update(range(*match.span()))
+    return found
 
 
 def _pair_parts(a: _Side, b: _Side) -> None:
     """Remove the numbers whose parts match numbers and words of the other side."""
-    parts = [list(_parts(side)) for side in (a, b)]
-    plain = [[(i, part.number.values) for i, part in enumerate(each)] for each in parts]
+    parts = [list(number_parts(side.numbers, side.text, side.language)) for side in (a, b)]
+    plain = [[(i, part.values) for i, part in enumerate(each)] for each in parts]
     left = _matched(plain[0], plain[1])
     left = _matched(
-        [(i, tuple(_sought(parts[0][i]))) for i in left[0]],
-        [(i, tuple(_offered(parts[1][i]))) for i in left[1]],
+        [(i, tuple(parts[0][i].sought())) for i in left[0]],
+        [(i, tuple(parts[1][i].offered())) for i in left[1]],
     )
     for side, found, indices, other in ((a, parts[0], left[0], b), (b, parts[1], left[1], a)):
-        owners = {
-            found[i].owner
-            for i in indices
-            if not _explained((*found[i].number.values, *_spoken(found[i])), other)
-        }
+        to_hour = is_to_hour(other.text)
+        owners = set[int]()
+        for part in map(found.__getitem__, indices):
+            values = (*part.number.values, *part.spoken(to_hour=to_hour))
+            if not _explained(part, values, side, other):
+                owners.add(part.owner)
         side.numbers = [number for i, number in enumerate(side.numbers) if i in owners]
-
-
-def _parts(side: _Side) -> Iterator[_Part]:
-    for owner, number in enumerate(side.numbers):
-        for part in number.parts or (number,):
-            value = part.values[0] if part.values else -1
-            place = side.text, part.start, part.end
-            if part.text == "00":  # 10:00
-                continue
-            if isinstance(value, int) and value >= 0:
-                of_day = frozenset(hours(value, *place))
-                of_time = tuple(years(value, side.language, *place))
-                yield _Part(part, owner, of_day, of_time)
-            else:
-                yield _Part(part, owner, frozenset(), ())
-
-
-def _offered(part: _Part) -> Iterator[Hashable]:
-    """The keys by which a part of the source finds this one."""
-    yield from (("value", value) for value in part.number.values)
-    yield from (("hour", hour) for hour in part.hours)
-    yield from part.years
-    if not part.hours:
-        yield from (("any", hour) for hour in _any_hours(part))
-
-
-def _sought(part: _Part) -> Iterator[Hashable]:
-    """The keys by which a part of the source is looked for."""
-    yield from (("value", value) for value in part.number.values)
-    for hour in part.hours or _any_hours(part):
-        yield "hour", hour
-    yield from (("any", hour) for hour in part.hours)
-    for kind, year in part.years:
-        yield _SOUGHT.get(kind, kind), year
-
-
-def _any_hours(part: _Part) -> Iterator[int]:
-    """The hours that a number may be if the other side has one."""
-    value = part.number.values[0] if part.number.values else -1
-    if isinstance(value, int) and 0 <= value <= 24:
-        yield value % 24
-        if value <= 12:
-            yield (value + 12) % 24
-
-
-def _spoken(part: _Part) -> Iterator[int]:
-    """The numbers in words for hours and decades: 22h is ten, 6:30 halb sieben, 1990s nineties."""
-    yield from (year for kind, year in part.years if kind in ("decade", "value"))
-    for hour in part.hours:
-        yield from (hour, hour % 12 or 12, hour % 12 + 1)
-
-
-def _without_repetitions(numbers: Iterable[DigitNumber], again: set[Value]) -> list[DigitNumber]:
-    """The numbers whose value is not in a set; each value of the set stands for one number."""
-    left = list[DigitNumber]()
-    for number in numbers:
-        if known := again.intersection(number.values):
-            again -= known
-        else:
-            left.append(number)
-    return left

@@ -23,9 +23,16 @@ _ERAS = {
 _BEFORE = 12  # characters that are read before a number
 
 _MERIDIEM = regex.compile(
-    r"(?:\s?[:.h時时点點시]\s?\d\d\s?[分분]?)?\s?(?P<sign>[ap])\.?\s?m\b", regex.IGNORECASE
+    r"(?:\s?[:.h時时点點시]\s?\d\d\s?[分분]?)?\s?(?:uhr\s|h\s|heures?\s|час\p{L}*\s|o['’]clock\s)?"
+    r"(?:(?P<a>a\.?\s?m\b|in the morning|du matin|morgens|früh\b|vormittags|de la mañana|"
+    r"del mattino|da manhã|(?<=час\p{L}*\s)утра)|"
+    r"(?P<p>p\.?\s?m\b|in the (?:afternoon|evening)|du soir|de l['’]après-midi|nachmittags|abends|"
+    r"de la tarde|del pomeriggio|da tarde|(?<=час\p{L}*\s)(?:дня|вечера)))",
+    regex.IGNORECASE,
 )
-_ASIAN_MERIDIEM = regex.compile(r"(?:(?P<a>午前|오전|上午|早上)|(?P<p>午後|오후|下午|晚上))\s?$")
+_ASIAN_HALF = r"(?:(?P<a>午前|오전|上午|早上|凌晨)|(?P<p>午後|오후|下午|晚上))\s?"
+_ASIAN_MERIDIEM = regex.compile(f"{_ASIAN_HALF}$")
+_HALF_OF_WORD = regex.compile(rf"{_ASIAN_HALF}(?=\p{{L}})")
 _AFTER_HOUR = regex.compile(
     r"\s?(?:h\b|h\s?\d\d\b|uhr|heures?\b|o['’]clock|[ap]\.?\s?m\b|[時时](?!間|间)|[点點]|시(?!간)|ч\b|час|"
     r"saat|godz|horas?\b|timer\b|[:.]\d\d(?!\d|[.,/]\d))",
@@ -43,8 +50,14 @@ _BEFORE_DECADE = regex.compile(
     regex.IGNORECASE,
 )
 _BEFORE_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?$")
+_FIRST_OF_ERA = regex.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?元年")
 _BEFORE_HALF = regex.compile(r"\b(?:halb|half|halv|puoli|pół do)\s$", regex.IGNORECASE)
 _HALF_TO = frozenset(["da", "de", "fi", "nb", "nl", "nn", "no", "pl", "sv"])  # halb 9 is 8:30
+_TO_HOUR = regex.compile(
+    r"\b(?:to|till|before|vor|dreiviertel|moins|menos|meno|para|voor|za|без|полов\p{L}+|půl|fél|för|på|i|kala|var)\b|"
+    r"[前差전]",
+    regex.IGNORECASE,
+)
 
 
 def hours(value: int, text: str, start: int, end: int) -> set[int]:
@@ -59,20 +72,41 @@ def hours(value: int, text: str, start: int, end: int) -> set[int]:
     before = text[max(0, start - _BEFORE) : start]
     if not 0 <= value <= _DAY:
         return set()
-    if not (_AFTER_HOUR.match(text, end) or _BEFORE_HOUR.search(before)):
+    half = _MERIDIEM.match(text, end) or _ASIAN_MERIDIEM.search(before)
+    if not (half or _AFTER_HOUR.match(text, end) or _BEFORE_HOUR.search(before)):
         return set()
     if value > _DAY // 2:
         return {value % _DAY}
-    after, prefix = _MERIDIEM.match(text, end), _ASIAN_MERIDIEM.search(before)
     morning = value % (_DAY // 2)
-    if (after and after["sign"] in "aA") or (prefix and prefix["a"]):
-        return {morning}
-    if after or prefix:
-        return {morning + _DAY // 2}
+    if half:
+        return {morning if half["a"] else morning + _DAY // 2}
     return {morning, morning + _DAY // 2}
 
 
-def years(value: int, language: str, text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+def halves_of_words(text: str) -> frozenset[bool]:
+    """The halves of the day of the hours in words of a text, 上午三点; true: the second one."""
+    return frozenset(half["a"] is None for half in _HALF_OF_WORD.finditer(text))
+
+
+def is_half_to(language: str, text: str, start: int) -> bool:
+    """Whether a number is the hour after half an hour: halb 9 is 8:30."""
+    before = text[max(0, start - _BEFORE) : start]
+    return language.partition("-")[0] in _HALF_TO and bool(_BEFORE_HALF.search(before))
+
+
+def is_to_hour(text: str) -> bool:
+    """Whether a text may count minutes to an hour: a quarter to eight, sechs Minuten vor acht."""
+    return bool(_TO_HOUR.search(text))
+
+
+def first_years(text: str) -> Iterator[int]:
+    """The years that are the first of an era: 令和元年 is 2019."""
+    yield from (_ERAS[each["era"]] + 1 for each in _FIRST_OF_ERA.finditer(text))
+
+
+def years(
+    value: int, language: str, text: str, start: int, end: int, *, in_date: bool = False
+) -> Iterator[tuple[str, int]]:
     """What a number is as a year.
 
     Args:
@@ -81,26 +115,28 @@ def years(value: int, language: str, text: str, start: int, end: int) -> Iterato
         text: The text.
         start: Where the number begins in the text.
         end: Where it ends.
+        in_date: Whether it is a part of a date such as 3/6/24.
 
     Yields:
-        "decade" or "round", and 90, for the 1990s or the number 90; "year" or "short", and 24, for
-        2024 or 24; "value", and the year of the common era, or the hour before half an hour.
+        "decade" and 90 for the 1990s and the '90s; "year" or "short", and 24, for 2024 or '24;
+        "value", and the year of the common era, or the hour before half an hour.
     """
     before = text[max(0, start - _BEFORE) : start]
-    if value % 10 == 0 and value < 100:
-        yield "round", value
-    elif value % 10 == 0 and (_AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)):
+    is_short = end - start == 2
+    is_year = end - start == 4 and 1700 <= value < 2100
+    has_mark = _AFTER_DECADE.match(text, end) or _BEFORE_DECADE.search(before)
+    if value % 10 == 0 and has_mark and (is_short or is_year):
         yield "decade", value % 100
-        if value % 100 == 0:  # the 1800s are the 19th century
+        if value % 100 == 0 and is_year:  # the 1800s are the 19th century
             yield "value", value // 100 + 1
-    if 1900 <= value < 2100:
+    if is_year:
         yield "year", value % 100
-    elif value < 100:
+    elif is_short and (in_date or before[-1:] in ("'", "’")):
         yield "short", value
     base = language.partition("-")[0]
     if base == "th" and 2400 < value < 2650:
         yield "value", value - _BUDDHIST
-    if base in _HALF_TO and 0 < value < 25 and _BEFORE_HALF.search(before):
+    if 0 < value < 25 and is_half_to(language, text, start):
         yield "value", value - 1
     if era := _BEFORE_ERA.search(before):
         yield "value", value + _ERAS[era["era"]]

@@ -22,12 +22,16 @@ import regex
 from yakusu.data.numbers.atoms import NumberAtom, NumberAtoms
 from yakusu.data.numbers.digits import LONGEST, DigitNumber, Value
 from yakusu.data.numbers.forms import FormKind, decimal_words, plain_words
+from yakusu.data.numbers.moments import is_half_to
 
 _SMALLEST_SCALE = 1000  # after digits and a space: "5 cents" are not 500
 _ANDS = ("and", "und", "et", "y", "e", "i", "og", "och", "en", "ja", "ve", "și", "và")
 _LINKS = frozenset(["", " ", *(f" {word} " for word in _ANDS), "und", "en", "og", "och", "و", " و"])
 _LETTER_SCALES = {"k": 1000, "m": 10**6, "b": 10**9, "t": 10**12}  # $5m
-_LETTER_SCALE = regex.compile(r"[kmbt](?![\p{L}\d])")
+_LETTER_SCALE = regex.compile(r"[kmbtKM](?![A-Za-z\d])")
+_A_SECOND = regex.compile(  # of time
+    r"\b(?:(?:an?|one|per|this|every|each|any|split)\ssecond|(?:une|par|chaque)\sseconde)\b(?!\s\p{L})"
+)
 _EAST_ASIAN_SCALE = regex.compile("[십백천만百千万萬]")
 _HAN_DIGITS = regex.compile(r"[〇零一二三四五六七八九]{2,40}")  # 二〇二四
 _HAN = str.maketrans("〇零一二三四五六七八九", "00123456789")
@@ -42,14 +46,16 @@ class NumbersOfText:
         words: The values of number words, each as often as it occurs.
         certain: Those of words of more than one character, which hardly mean anything else.
         others: The values that other words stand for, such as half.
-        calendar: Those of months and days of the week.
+        months: Those of months.
+        weekdays: Those of days of the week.
     """
 
     numbers: tuple[DigitNumber, ...]
     words: tuple[Value, ...] = ()
     certain: tuple[Value, ...] = ()
     others: tuple[Value, ...] = ()
-    calendar: tuple[Value, ...] = ()
+    months: tuple[Value, ...] = ()
+    weekdays: tuple[Value, ...] = ()
 
 
 class _Spoken(NamedTuple):
@@ -68,6 +74,7 @@ class NumberWords:
     """
 
     def __init__(self, language: str) -> None:
+        self._language = language
         self._atoms, self._points = NumberAtoms(language), decimal_words(language)
 
     def __bool__(self) -> bool:
@@ -80,15 +87,17 @@ class NumberWords:
             text: The text.
             numbers: Its numbers in digits.
         """
-        plain = plain_words(text)
-        others: dict[FormKind, list[Value]] = {"value": [], "calendar": []}
+        plain = _A_SECOND.sub(lambda second: "\0" * len(second[0]), plain_words(text))
+        others: dict[FormKind, list[Value]] = {"value": [], "month": [], "weekday": []}
         by_start = {number.start: number for number in numbers}
         found, words, spoken = list[DigitNumber](), list[Value](), list[_Spoken]()
         for group in _groups(self._atoms.find(plain, numbers, others), plain):
             if number := by_start.get(group[0].start):
-                found.append(_with_scale(number, group, plain))
+                found.append(_with_scale(number, group, plain, text))
                 continue
             values = list(self._values(group, plain))
+            if is_half_to(self._language, plain, group[0].start) and 0 < values[0] <= 12:
+                values = [(values[0] - 1) or 12]
             words += values
             spoken.append(_Spoken(group[0].start, group[-1].end, values[0]))
         words += [int(match[0].translate(_HAN)) for match in _HAN_DIGITS.finditer(plain)]
@@ -154,6 +163,8 @@ def _continues(group: Sequence[NumberAtom], atom: NumberAtom, text: str) -> bool
         return last.kind == "scale" and in_digits and is_next
     if atom.kind in ("scale", "half"):
         return True
+    if text[last.start : last.end] == "零" and len(group) > 1:  # 一百零五
+        return atom.kind == "unit"
     if last.kind in ("digits", "half") or (in_digits and between):
         return False
     # The forms include all numbers below 100, but those of CLDR may lack a conjunction.
@@ -202,13 +213,16 @@ def _divided(group: Sequence[NumberAtom], text: str) -> Iterator[Value]:
             start = i
 
 
-def _with_scale(number: DigitNumber, group: Sequence[NumberAtom], text: str) -> DigitNumber:
+def _with_scale(
+    number: DigitNumber, group: Sequence[NumberAtom], text: str, written_text: str
+) -> DigitNumber:
     """A number in digits with what follows it.
 
     Args:
         number: The number.
         group: Its atoms, the digits first.
-        text: The text.
+        text: The text in the spelling of forms.
+        written_text: The text as it is.
     """
     last, end = group[-1], group[-1].end
     if len(group) > 1:
@@ -219,9 +233,11 @@ def _with_scale(number: DigitNumber, group: Sequence[NumberAtom], text: str) -> 
             values += number.values  # 9조 is also article 9
         written = text[number.start : end]
         return replace(number, end=end, text=written, values=values, parts=())
-    if number.values and (letter := _LETTER_SCALE.match(text, end)):
-        scaled = number.values[0] * _LETTER_SCALES[letter[0]]
-        return replace(number, values=(*number.values, scaled))
+    if number.values and (letter := _LETTER_SCALE.match(written_text, end)):
+        scaled = number.values[0] * _LETTER_SCALES[letter[0].lower()]
+        is_scale = letter[0].isupper()  # 5m may be a length
+        values = (scaled,) if is_scale else (*number.values, scaled)
+        return replace(number, text=number.text + letter[0], values=values)
     return number
 
 
