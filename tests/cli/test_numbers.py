@@ -49,11 +49,12 @@ def test_a_document_names_the_sentence(
     run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     source, out = tmp_path / "a.html", tmp_path / "b.html"
-    source.write_text("<p>der Hund ist alt</p><p>der Bus kommt um <b>12</b></p>")
+    source.write_text("<p>der Hund ist alt</p>\n\n<p>der Bus kommt um <b>12</b></p>")
     assert run_yakusu("translate", model, source, "--out", out).code == 0
-    assert out.read_text() == "<p>the dog is old</p><p>der Bus kommt um <b>12</b></p>"
+    assert out.read_text() == "<p>the dog is old</p>\n\n<p>der Bus kommt um <b>12</b></p>"
     assert caplog.messages == [
-        f"{source}: the translation of 'der Bus kommt um 12' differs in '12', '112': left unchanged"
+        f"{source}: line 3: the translation of 'der Bus kommt um 12' differs in '12', '112': "
+        "left unchanged"
     ]
 
 
@@ -92,3 +93,29 @@ def test_strict_writes_no_document(run_yakusu: Yakusu, model: Path, tmp_path: Pa
     assert run_yakusu(*translate_all).code == 0
     assert (out / "a.txt").read_text() == "the dog is old\n"
     assert (out / "c.png").read_bytes() == b"picture"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.md", "# der Hund ist alt\n\n- der Hund ist alt\n- der Bus kommt um 12\n", 4),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nder Bus kommt um 12\n", 3),
+        ("a.txt", "\nder Hund ist alt\nder Bus kommt um 12\n", 3),
+    ],
+)
+def test_a_document_with_lines_names_the_line(
+    run_yakusu: Yakusu,
+    model: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    text: str,
+    line: int,
+) -> None:
+    source, out = tmp_path / name, tmp_path / f"out-{name}"
+    source.write_text(text)
+    assert run_yakusu("translate", model, source, "--out", out).code == 0
+    assert caplog.messages == [
+        f"{source}: line {line}: the translation of 'der Bus kommt um 12' differs in "
+        "'12', '112': left unchanged"
+    ]

@@ -18,14 +18,17 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
     return {"no_protect": no_protect, **options_of(TextConfig, {"unprotect": rule})}
 
 
-def _no_capitals(panel: str | None) -> dict[str, Any]:
-    shown = Shown("Read sentences in capitals or title case as they are.", panel=panel)
-    return {"no_capitals": flag("--no-capitals", shown)}
-
-
-def _no_check(panel: str | None) -> dict[str, Any]:
-    shown = Shown("Accept translations whose numbers or code-like tokens differ.", panel=panel)
-    return {"no_check": flag("--no-check", shown)}
+_PANEL = "Text processing"
+_SWITCHES = {
+    "no_capitals": flag(
+        "--no-capitals",
+        Shown("Read sentences in capitals or title case as they are.", panel=_PANEL),
+    ),
+    "no_check": flag(
+        "--no-check",
+        Shown("Accept translations whose numbers or code-like tokens differ.", panel=_PANEL),
+    ),
+}
 
 
 def _text_version(panel: str | None) -> dict[str, Any]:
@@ -46,11 +49,10 @@ takes_text_options = grouped(
     "text",
     {
         **options_of(TextConfig, _TO | _GLOSSARY | _PROTECT),
-        **_less_protected("Text processing"),
-        **_no_capitals("Text processing"),
-        **_no_check("Text processing"),
+        **_less_protected(_PANEL),
+        **_SWITCHES,
         **options_of(TextConfig, _ONE_SENTENCE),
-        **_text_version("Text processing"),
+        **_text_version(_PANEL),
     },
     _text_config,
 )

@@ -44,6 +44,10 @@ class Document(Protocol):
         """The texts to translate, in reading order."""
 
     @property
+    def lines(self) -> Sequence[int]:
+        """The line of the file in which each text begins, from 1; (): unknown."""
+
+    @property
     def skipped(self) -> Sequence[str]:
         """A sentence for each message that stays as it was; complete after `render`."""
 

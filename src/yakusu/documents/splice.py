@@ -1,8 +1,10 @@
 """Documents whose texts are replaced in place: everything between the texts is copied."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import AnyStr, Generic
 
 from yakusu.data.files.text import BYTE_ORDER_MARKS
@@ -83,6 +85,7 @@ class Splicer(Generic[AnyStr]):
 
     Attributes:
         texts: The texts, in the order of the source.
+        starts: Where they begin.
     """
 
     def __init__(self, source: AnyStr, segments: Sequence[SourceSegment[AnyStr]]) -> None:
@@ -90,7 +93,7 @@ class Splicer(Generic[AnyStr]):
         self._segments: list[SourceSegment[AnyStr]] = sorted(
             segments, key=lambda each: (each.start, -each.end)
         )
-        self._starts: list[int] = [segment.start for segment in self._segments]
+        self.starts: list[int] = [segment.start for segment in self._segments]
         self.texts: list[str] = [segment.text for segment in self._segments]
 
     def spliced(self, translations: Sequence[str]) -> AnyStr:
@@ -117,7 +120,7 @@ class Splicer(Generic[AnyStr]):
             return self._copy(segment.start, segment.end, i + 1, translations)
 
         def copy(start: int, end: int) -> AnyStr:
-            first = max(bisect_left(self._starts, start), i + 1)
+            first = max(bisect_left(self.starts, start), i + 1)
             return self._copy(start, end, first, translations)
 
         return segment.write(translations[i], copy)
@@ -147,6 +150,12 @@ class Spliced:
         self._source = source
         self._splicer = Splicer(source.text, segments)
         self.texts = self._splicer.texts
+
+    @cached_property
+    def lines(self) -> list[int]:
+        """The line in which each text begins, from 1."""
+        ends = [match.start() for match in re.finditer("\n", self._source.text)]
+        return [bisect_left(ends, start) + 1 for start in self._splicer.starts]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""

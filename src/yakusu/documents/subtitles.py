@@ -89,6 +89,7 @@ class Subtitles:
 
     Attributes:
         texts: The texts of the cues.
+        lines: The line in which each of them begins.
     """
 
     skipped: Sequence[str] = ()
@@ -105,6 +106,7 @@ class Subtitles:
             for unit in self._read_block(first, last)
         ]
         self.texts = [unit.inline.text for unit in self._units]
+        self.lines = [unit.first + 1 for unit in self._units]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""

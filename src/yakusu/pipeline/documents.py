@@ -1,5 +1,6 @@
 """Translates a document, or all documents of a folder."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -26,6 +27,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
 
 _SHOWN = 60  # characters of a text in a message
+_LINE = re.compile(r"line (\d+): ")  # of a text with several
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
 # The same, each with the reasons why parts of the text are kept.
 _TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
@@ -265,11 +267,12 @@ def _translated(
     texts, kept = document.texts, list[str]()
     translations: list[str] = []
     try:
-        for translation, differences in translate(texts) if texts else ():
+        for number, (translation, differences) in enumerate(translate(texts) if texts else ()):
             if differences and document.reports_blank:
                 translation = ""  # a message of which a sentence is kept stays as it is
             else:
-                kept += differences
+                first = document.lines[number] if document.lines else 0
+                kept += (_with_line(each, first) for each in differences)
             translations.append(translation)
             tracker.advance(note=job.source.name)
     except DataError as error:
@@ -280,6 +283,15 @@ def _translated(
     unchanged = sum(text == translation for text, translation in pairs)
     skipped = (*blank, *kept, *document.skipped)
     return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped), data
+
+
+def _with_line(difference: str, first: int) -> str:
+    """A difference with its line in the file; its text begins in line `first`, 0: unknown."""
+    if not first:
+        return difference
+    inside = _LINE.match(difference)
+    line = first + int(inside[1]) - 1 if inside else first
+    return f"line {line}: {difference[inside.end() if inside else 0 :]}"
 
 
 def _refuse_skipped(files: Iterable[TranslatedFile]) -> None:

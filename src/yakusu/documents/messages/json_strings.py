@@ -49,6 +49,7 @@ class JsonDocument:
             `render`.
     """
 
+    lines: Sequence[int] = ()
     reports_blank = True
 
     def __init__(self, data: bytes) -> None:

@@ -60,6 +60,7 @@ class PoDocument:
         skipped: Messages that stay untranslated, each with the reason; complete after `render`.
     """
 
+    lines: Sequence[int] = ()
     reports_blank = True
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:

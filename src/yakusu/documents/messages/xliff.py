@@ -66,6 +66,7 @@ class XliffDocument:
         skipped: Units that stay untranslated, each with the reason; complete after `render`.
     """
 
+    lines: Sequence[int] = ()
     reports_blank = True
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:

@@ -125,6 +125,7 @@ class OfficeDocument:
     """
 
     skipped: Sequence[str] = ()
+    lines: Sequence[int] = ()
     reports_blank = False
 
     def __init__(self, archive: Archive, dialects: Mapping[str, Dialect]) -> None:
