@@ -285,6 +285,13 @@ def test_numbers_that_nothing_in_the_source_explains_are_added(
     assert compared("en-de", source, target) == ([], added)
 
 
+def test_a_second_translation_must_have_the_digits_but_not_the_name_of_a_month() -> None:
+    agreement, source = Agreement(("en", "de"), FINDER), "Louis XIV met 3 of us on 7 May 2020."
+    found = agreement.compare(source, "Am 7. März 2020 traf Ludwig XV. uns 3.")
+    assert [span.text for span in found.missing] == ["XIV", "May"]
+    assert [span.text for span in agreement.required(source, found)] == ["XIV", "3", "7", "2020"]
+
+
 @pytest.mark.parametrize("codes", ["-", "xx-yy", "en-xx", "tlh-de"])
 def test_languages_without_data_are_compared_by_digits(codes: str) -> None:
     assert compared(codes, "2 million of 1,000.5", "2 xyz 1.000,5") == ([], [])

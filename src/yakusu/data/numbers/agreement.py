@@ -4,8 +4,8 @@
     It costs 1,000 yen.          切符は100円です。  1,000 is missing, 100 is added
     on 6 March                   3月6日に          they agree
 
-What a side has in digits must be on the other in any form; a number that is a word in the source
-may be absent from the translation.
+What a side has in digits must be on the other in any form, and so must Roman numerals and months of
+dates; a number that is a word in the source may be absent from the translation.
 """
 
 import re
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from yakusu.data.lines.spans import Span, SpanFinder
 from yakusu.data.numbers.cldr import decimal_sign
 from yakusu.data.numbers.digits import read_numbers
+from yakusu.data.numbers.marks import named_months
 
 if TYPE_CHECKING:
     from yakusu.data.numbers.match import NumberMatch
@@ -79,10 +80,16 @@ class Agreement:
         return Disagreement(_in_order(missing), _in_order(added))
 
     def required(self, source: str, difference: Disagreement) -> tuple[Span, ...]:
-        """What a second translation must have: what is missing, and all numbers in digits."""
-        found = [*difference.missing]
+        """What a second translation must have: what is missing, and all numbers in digits.
+
+        The name of a month is not among them, since its letters are not those of its translation.
+        """
+        language = self._languages[0]
+        numbers = read_numbers(source, decimal_sign(language))
+        names = {month.start for month in named_months(source, language)} if numbers else ()
+        found = [span for span in difference.missing if span.start not in names]
         ends = {place for span in found for place in range(span.start, span.end)}
-        for number in read_numbers(source, decimal_sign(self._languages[0])):
+        for number in numbers:
             if ends.isdisjoint(range(number.start, number.end)):
                 found.append(Span(number.start, number.end, source[number.start : number.end]))
         return _in_order(found)
