@@ -171,6 +171,8 @@ def test_a_second_search_writes_no_digits(engine: Engine) -> None:
         ("COVID-19 in 3D, 2nd of 5", "3D", ["3D", "5"], False),
         ("3月6日に10個", "", ["3", "6", "10"], True),
         ("3월 6일", "", ["3", "6"], True),
+        ("Louis XIV in 1661", "XIV", ["XIV", "1661"], True),
+        ("6 March 2021", "March", ["6", "2021"], True),
     ],
 )
 def test_the_digits_of_numbers_become_placeholders_but_those_of_words_only_if_missing(

@@ -4,8 +4,8 @@
     It costs 1,000 yen.          切符は100円です。  1,000 is missing, 100 is added
     on 6 March                   3月6日に          they agree
 
-What a side has in digits must be on the other in any form; a number that is a word in the source
-may be absent from the translation.
+What a side has in digits must be on the other in any form, and so must Roman numerals and months of
+dates; a number that is a word in the source may be absent from the translation.
 """
 
 import re

@@ -48,15 +48,15 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
         else:
             first = number.parts[0] if number.parts else number
             marked.append(replace(number, mark=_hour(first, text)))
-    if numbers and language:
-        marked += _named_months(plain, language)
+    if numbers:
+        marked += named_months(text, language)
     return sorted(marked, key=lambda number: number.start)
 
 
-def _named_months(text: str, language: str) -> Iterator[DigitNumber]:
+def named_months(text: str, language: str) -> Iterator[DigitNumber]:
     """The names of months next to a day or a year."""
     months, pattern = _names(language)
-    for match in pattern.finditer(text):
+    for match in pattern.finditer(ascii_digits(text)):
         name, mark = match["name"], f"month {months[match['name']]}"
         yield DigitNumber(match.start("name"), match.end("name"), name, (), mark=mark)
 

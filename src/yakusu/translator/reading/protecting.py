@@ -3,13 +3,14 @@
     It costs 1,000 yen, or 2 million won.   ->   It costs P yen, or P million won.
 
 A number that belongs to a word, as in COVID-19 and 3D, stays, unless it was missing: then the whole
-word becomes a placeholder.
+word becomes a placeholder. So does a Roman numeral, but not the name of a month.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, count, islice
+from operator import attrgetter
 
 import regex
 
@@ -20,6 +21,7 @@ from yakusu.translator.reading.passage import Passage, Segment
 _LETTER = r"[\p{Latin}\p{Cyrillic}\p{Greek}]"
 _NUMBER = regex.compile(r"\d+(?:[^\w\s]\d+|[\u00a0\u2009\u202f ]\d{3}(?!\d))*")
 _AFTER_LETTER, _BEFORE_LETTER = regex.compile(f"{_LETTER}-?"), regex.compile(f"-?{_LETTER}")
+_ROMAN = regex.compile("[IVXLCDM]+")
 _IN_WORD = regex.compile(rf"{_LETTER}|[\d-]")
 
 
@@ -45,7 +47,8 @@ def numbers_in(text: str, missing: Sequence[Span]) -> tuple[list[Span], bool]:
             start, end = _word_around(text, start, end, last)
         parts.append(Span(start, end, text[start:end]))
         last = end
-    return parts, are_all
+    roman = (span for span in missing if _ROMAN.fullmatch(span.text))
+    return sorted((*parts, *roman), key=attrgetter("start")), are_all
 
 
 def _belongs_to_word(text: str, start: int, end: int) -> bool:
