@@ -4,6 +4,7 @@ import pytest
 
 from yakusu.data.numbers.cldr import decimal_sign, localised
 from yakusu.data.numbers.digits import Value, read_numbers
+from yakusu.data.numbers.forms import decimal_words
 from yakusu.data.numbers.marks import with_marks
 from yakusu.data.numbers.moments import hours, years
 from yakusu.data.numbers.romans import possible_numerals, roman_numerals
@@ -255,3 +256,10 @@ def test_a_number_in_groups_gets_the_signs_of_another_language(
     number: str, languages: tuple[str, str], expected: str
 ) -> None:
     assert localised(number, languages) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [("de", "komma"), ("pt", "vírgula"), ("fi", "pilkku"), ("en", "point")]
+)
+def test_the_word_before_decimals_is_that_of_cldr(language: str, word: str) -> None:
+    assert decimal_words(language) == {word}

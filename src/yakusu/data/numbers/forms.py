@@ -123,8 +123,8 @@ def _scales(language: str) -> Iterator[tuple[str, int]]:
             multiplied = defaultdict[str, set[int]](set)
             for n, forms in digits.items():
                 for form in _spellings(engine, n * power):
-                    rest = next((form[len(each) :] for each in forms if form.startswith(each)), "")
-                    multiplied[rest.strip(" -")].add(n)
+                    digit = max(filter(form.startswith, forms), key=len, default=form)
+                    multiplied[form.removeprefix(digit).strip(" -")].add(n)
             yield from ((form, power) for form, ns in multiplied.items() if len(ns) > 1)
             for form in _spellings(engine, power):  # cent, mil
                 if not any(map(form.startswith, digits[1])):
@@ -138,8 +138,8 @@ def decimal_words(language: str) -> frozenset[str]:
     for engine in _engines(language):
         one, five = _spellings(engine, 1), _spellings(engine, 5)
         for form in _spellings(engine, Decimal("1.5")):
-            before = next((each for each in one if form.startswith(each)), form)
-            after = next((each for each in five if form.endswith(each)), "")
+            before = max(filter(form.startswith, one), key=len, default=form)
+            after = max(filter(form.endswith, five), key=len, default="")
             found.add(plain_words(form[len(before) : len(form) - len(after)]).strip())
     return frozenset(found - {""})
 
