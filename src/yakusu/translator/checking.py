@@ -104,17 +104,21 @@ class Checker:
     ) -> Iterator[_Case]:
         """The segments of which every candidate differs; drop the candidates that do of others."""
         lines, queries = plan
-        segments = ((i, j) for i, line in enumerate(lines) for j in _with_text(line))
+        segments = [(i, j) for i, line in enumerate(lines) for j in _with_text(line)]
         for number, ((i, j), query) in enumerate(zip(segments, queries, strict=True)):
             segment, candidates = lines[i].segments[j], found[number]
             truncated = len(query.source) >= self._planner.longest[0]
             if truncated or not (segment.checked and candidates):
                 continue
-            differences = [self._difference(lines[i], segment, own) for _, own in candidates]
-            agree = [d is None for d in differences]
-            found[number] = [own for own, agrees in zip(candidates, agree, strict=True) if agrees]
-            if (difference := differences[0]) and not any(agree):
-                yield _Case(text, i, j, number, difference)
+            agreeing, differences = list[Candidate](), list[Disagreement]()
+            for own in candidates:
+                if difference := self._difference(lines[i], segment, own[1]):
+                    differences.append(difference)
+                else:
+                    agreeing.append(own)
+            found[number] = agreeing
+            if not agreeing:
+                yield _Case(text, i, j, number, differences[0])
 
     def _again(self, plans: Sequence[TextPlan], cases: Sequence[_Case]) -> Iterator[Query | None]:
         """The queries of second searches, for lines whose numbers become placeholders.

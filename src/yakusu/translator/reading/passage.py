@@ -239,6 +239,7 @@ class PassageReader:
     ) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)
         known = body.translate(self._punctuation)
+        recases = recases and not known.islower()
         cased = self._recased(known, protected, whole=whole) if recases else known
         is_ascii = body.isascii()
         covers = self._covers if is_ascii or not right_to_left(body) else self._covers_marks
@@ -310,15 +311,15 @@ class PassageReader:
                 yield Segment(given, "", "")
                 continue
             begin, last = _ENDS.fullmatch(text).span(2)
-            own = known[part][begin:last]
+            own, read = known[part][begin:last], text[begin:last]
             yield Segment(
                 text[:begin],
-                text[begin:last],
+                read,
                 text[last:],
                 continues,
                 self._glossary.find(own) if self._glossary.terms else (),
                 given[begin:last],
-                capitals=read_without_capitals(own, text[begin:last]),
+                capitals=own != read and read_without_capitals(own, read),
             )
 
     def _parts(
