@@ -18,7 +18,7 @@ from math import floor
 
 import regex
 
-from yakusu.data.numbers.cldr import decimal_sign
+from yakusu.data.numbers.cldr import cldr_locale, decimal_sign
 from yakusu.data.numbers.digits import (
     DigitNumber,
     Value,
@@ -27,7 +27,7 @@ from yakusu.data.numbers.digits import (
     more_digits,
     read_numbers,
 )
-from yakusu.data.numbers.marks import with_marks
+from yakusu.data.numbers.marks import inflected_months, with_marks
 from yakusu.data.numbers.moments import first_years, halves_of_words, is_to_hour
 from yakusu.data.numbers.parts import NumberPart, number_parts
 from yakusu.data.numbers.romans import possible_numerals, roman_numerals
@@ -88,15 +88,17 @@ class NumberMatch:
             counts = count_digits(source), count_digits(target)
             if max(each.total() for each in counts) > _MANY:
                 return more_digits(source, counts[1]), more_digits(target, counts[0])
+        is_known = all(map(cldr_locale, self._languages))
         numbers = [
-            _numbers(text, language) for text, language in zip(texts, self._languages, strict=True)
+            _numbers(text, language, is_known=is_known)
+            for text, language in zip(texts, self._languages, strict=True)
         ]
         written = [sorted(map(_written, side)) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, texts)):
             return [], []
         a, b = (_read(*each) for each in zip(texts, self._languages, numbers, strict=True))
         if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
-            a.numbers, b.numbers = numbers
+            a.numbers, b.numbers = ([*filter(_in_digits, each)] for each in numbers)
         _pair(a, b)
         _explain(a, b)
         _pair_halves(a, b)
@@ -114,11 +116,17 @@ def _base(language: str) -> str:
     return language.partition("-")[0]
 
 
-def _numbers(text: str, language: str) -> list[DigitNumber]:
-    """The numbers in digits, the months of dates and the Roman numerals of a text."""
+def _numbers(text: str, language: str, *, is_known: bool) -> list[DigitNumber]:
+    """The numbers in digits of a text; in known languages, also months and Roman numerals."""
     found = read_numbers(text, decimal_sign(language))
-    found = [*with_marks(found, text, language), *roman_numerals(text)]
+    if is_known:
+        found = [*with_marks(found, text, language), *roman_numerals(text)]
     return sorted(found, key=lambda number: number.start)
+
+
+def _in_digits(number: DigitNumber) -> bool:
+    """Whether a number is not a Roman numeral."""
+    return bool(number.mark or regex.search(r"\p{N}", number.text))
 
 
 def _written(number: DigitNumber) -> str:
@@ -135,7 +143,7 @@ def _read(text: str, language: str, numbers: Sequence[DigitNumber]) -> _Side:
         Counter([*found.words, *possible_numerals(text), *first_years(text)]),
         Counter(found.certain),
         {*found.others},
-        Counter(found.months),
+        Counter([*found.months, *inflected_months(text, language)]),
         Counter(found.weekdays),
         halves_of_words(text),
     )
