@@ -22,7 +22,6 @@ from yakusu.data.numbers.cldr import cldr_locale, decimal_sign
 from yakusu.data.numbers.digits import (
     DigitNumber,
     Value,
-    ascii_digits,
     count_digits,
     more_digits,
     read_numbers,
@@ -30,6 +29,7 @@ from yakusu.data.numbers.digits import (
 from yakusu.data.numbers.marks import inflected_months, with_marks
 from yakusu.data.numbers.moments import first_years, halves_of_words, is_to_hour
 from yakusu.data.numbers.parts import NumberPart, number_parts
+from yakusu.data.numbers.phones import phone_numbers
 from yakusu.data.numbers.romans import possible_numerals, roman_numerals
 from yakusu.data.numbers.words import number_words
 
@@ -40,10 +40,6 @@ _SCALE_HINT = regex.compile(
     r"מילי|ngh|tri|tỷ|ribu|juta|พัน|หมื่น|แสน|ล้าน|dozen|dutz|douz|doc|doz)",
     regex.IGNORECASE,
 )
-_PHONE = 7  # digits
-_IN_GROUPS = regex.compile(r"(?<![\d.,])(?:\d++(?:\.\d++){2,}+|\d++(?:[\s/()–-]{1,3}+\d++)*+)")
-_DECIMALS = regex.compile(r"[.,]\d")
-_THOUSANDS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _LONG, _MANY = 4_000, 1_000  # characters; numbers: of texts with more, only digits are compared
 _COUNTING = frozenset(["ja", "ko", "th", "vi", "yue", "zh"])
 _OF_SHARES = (25, 50)  # a quarter and a half, as percent
@@ -248,23 +244,10 @@ def _pair_halves(side: _Side, other: _Side) -> None:
 
 def _pair_joined(a: _Side, b: _Side) -> None:
     """Remove numbers that are in the same digits in other groups, as telephone numbers are."""
-    groups = [_phones(side.text) if side.numbers else {} for side in (a, b)]
+    groups = [phone_numbers(side.text) if side.numbers else {} for side in (a, b)]
     for side, own, other in ((a, groups[0], groups[1]), (b, groups[1], groups[0])):
         same = {place for digits in own.keys() & other.keys() for place in own[digits]}
         side.numbers = [number for number in side.numbers if number.start not in same]
-
-
-def _phones(text: str) -> dict[str, set[int]]:
-    """The digits of each number of many groups, and the places of their characters."""
-    found = dict[str, set[int]]()
-    for match in _IN_GROUPS.finditer(ascii_digits(text)):
-        groups = regex.findall(r"\d+", match[0])
-        digits = "".join(groups)
-        is_range = len(groups) == 2 and len(groups[0]) == len(groups[1])  # 1990-2000
-        is_number = _THOUSANDS.fullmatch(match[0]) or _DECIMALS.match(match.string, match.end())
-        if len(digits) >= _PHONE and not is_range and not is_number:
-            found.setdefault(digits, set()).update(range(*match.span()))
-    return found
 
 
 def _pair_parts(a: _Side, b: _Side) -> None:
