@@ -161,6 +161,9 @@ SAME = [
     ("en-de", "Malcolm X", "Malcolm der 10."),
     ("en-de", "at 5 pm", "um 5 Uhr nachmittags"),
     ("de-en", "am 6. 3. 2021", "on March 6, 2021"),
+    ("en-ru", "in May 2020", "в мае 2020 года"),
+    ("en-hi", "6 May", "6 मई"),
+    ("en-vi", "6 May", "ngày 6 tháng 5"),
     ("en-de", "+44 20 7946 0000", "+44 (20) 79460000"),
 ]
 
@@ -214,6 +217,7 @@ ALTERED = [
     ("en-de", "4 dogs", "April"),
     ("en-de", "7 May 2020", "7. März 2020"),
     ("en-fr", "May 7", "7 juin"),
+    ("en-ru", "7 May", "7 марта"),
     ("en-ja", "May 7", "7日"),
     ("en-ja", "May 7, 2020", "2020年月7日"),
     ("en-ja", "May 7, 2020", "2020年7月5日"),
@@ -290,6 +294,7 @@ def test_languages_without_data_are_compared_by_digits(codes: str) -> None:
     assert compared(codes, "2 million of 1,000.5", "2 xyz 1.000,5") == ([], [])
     assert compared(codes, "on 3/6/2024 at 9:30", "6.3.2024 9h30") == ([], [])
     assert compared(codes, "12 and 5", "12") == (["5"], [])
+    assert compared(codes, "on 6 March with George VI", "6 marzu Dzhordzha") == ([], [])
 
 
 def test_places_are_those_of_the_text_before_its_digits_are_read() -> None:

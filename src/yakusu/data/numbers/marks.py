@@ -7,6 +7,7 @@
 What is marked is not equal to a plain number with the same digits: 6 March is not 6月3日.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +19,9 @@ from yakusu.data.numbers.digits import DigitNumber, ascii_digits
 from yakusu.data.numbers.moments import hours
 
 _CONTEXTS = ("format", "stand-alone")
+_INFLECTED = frozenset(
+    ["be", "bg", "bs", "cs", "el", "hr", "hy", "lt", "lv", "mk", "pl", "ru", "sk", "sl", "sr", "uk"]
+)
 _HALF_DAY = 12  # hours
 _DAY = r"(?<![\d.,:])(?:[0-3]?\d|[12]\d{3})"
 _AFTER_DAY = r"(?:st|nd|rd|th|er|[.ºª]|-\p{L}{1,3})?\s(?:of\s|del?\s|di\s|d['’]\s?)?"
@@ -61,6 +65,13 @@ def named_months(text: str, language: str) -> Iterator[DigitNumber]:
         yield DigitNumber(match.start("name"), match.end("name"), name, (), mark=mark)
 
 
+def inflected_months(text: str, language: str) -> Iterator[int]:
+    """The months of a text in forms that CLDR does not list: в мае, v květnu."""
+    if language.partition("-")[0] in _INFLECTED:
+        for match in _stems(language).finditer(text):
+            yield int(match.lastgroup[1:])
+
+
 def _hour(number: DigitNumber, text: str) -> str:
     """The mark of a number that is an hour of half a day; "": it is none."""
     value = number.values[0] if number.values else -1
@@ -83,8 +94,21 @@ def _names(language: str) -> "tuple[dict[str, int], regex.Pattern[str]]":
     widths = (locale.months[context]["wide"] for context in _CONTEXTS) if locale else ()
     for names_by_month in widths:
         for month, name in names_by_month.items():
-            if name[0].isalpha() and len(name) > 2:
+            if name.isalpha() or regex.fullmatch(r"[\p{L}\p{M}]+", name):
                 found |= dict.fromkeys((name, name.capitalize(), name.upper()), month)
     names = "|".join(map(regex.escape, sorted(found, key=len, reverse=True))) or "(?!)"
     name = rf"(?<!\p{{L}})(?P<name>{names})(?!\p{{L}})"
     return found, regex.compile(f"{_DAY}{_AFTER_DAY}{name}|{name}{_AFTER_MONTH}")
+
+
+@lru_cache(maxsize=16)
+def _stems(language: str) -> "regex.Pattern[str]":
+    """What finds the stems of months."""
+    stems = defaultdict[int, set[str]](set)
+    for name, month in _names(language)[0].items():
+        is_short = len(name) < 5
+        stems[month].add(
+            rf"{name}?\p{{L}}?(?!\p{{L}})" if is_short else name[: max(3, len(name) - 3)]
+        )
+    groups = (f"(?P<m{month}>{'|'.join(each)})" for month, each in stems.items())
+    return regex.compile(rf"(?<!\p{{L}})(?:{'|'.join(groups) or '(?!)'})", regex.IGNORECASE)

@@ -18,18 +18,18 @@ from math import floor
 
 import regex
 
-from yakusu.data.numbers.cldr import decimal_sign
+from yakusu.data.numbers.cldr import cldr_locale, decimal_sign
 from yakusu.data.numbers.digits import (
     DigitNumber,
     Value,
-    ascii_digits,
     count_digits,
     more_digits,
     read_numbers,
 )
-from yakusu.data.numbers.marks import with_marks
+from yakusu.data.numbers.marks import inflected_months, with_marks
 from yakusu.data.numbers.moments import first_years, halves_of_words, is_to_hour
 from yakusu.data.numbers.parts import NumberPart, number_parts
+from yakusu.data.numbers.phones import phone_numbers
 from yakusu.data.numbers.romans import possible_numerals, roman_numerals
 from yakusu.data.numbers.words import number_words
 
@@ -40,10 +40,6 @@ _SCALE_HINT = regex.compile(
     r"מילי|ngh|tri|tỷ|ribu|juta|พัน|หมื่น|แสน|ล้าน|dozen|dutz|douz|doc|doz)",
     regex.IGNORECASE,
 )
-_PHONE = 7  # digits
-_IN_GROUPS = regex.compile(r"(?<![\d.,])(?:\d++(?:\.\d++){2,}+|\d++(?:[\s/()–-]{1,3}+\d++)*+)")
-_DECIMALS = regex.compile(r"[.,]\d")
-_THOUSANDS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _LONG, _MANY = 4_000, 1_000  # characters; numbers: of texts with more, only digits are compared
 _COUNTING = frozenset(["ja", "ko", "th", "vi", "yue", "zh"])
 _OF_SHARES = (25, 50)  # a quarter and a half, as percent
@@ -88,15 +84,17 @@ class NumberMatch:
             counts = count_digits(source), count_digits(target)
             if max(each.total() for each in counts) > _MANY:
                 return more_digits(source, counts[1]), more_digits(target, counts[0])
+        is_known = all(map(cldr_locale, self._languages))
         numbers = [
-            _numbers(text, language) for text, language in zip(texts, self._languages, strict=True)
+            _numbers(text, language, is_known=is_known)
+            for text, language in zip(texts, self._languages, strict=True)
         ]
         written = [sorted(map(_written, side)) for side in numbers]
         if written[0] == written[1] and not any(map(_SCALE_HINT.search, texts)):
             return [], []
         a, b = (_read(*each) for each in zip(texts, self._languages, numbers, strict=True))
         if not all(map(number_words, self._languages)):  # nor does "2 million" have a scale
-            a.numbers, b.numbers = numbers
+            a.numbers, b.numbers = ([*filter(_in_digits, each)] for each in numbers)
         _pair(a, b)
         _explain(a, b)
         _pair_halves(a, b)
@@ -114,11 +112,17 @@ def _base(language: str) -> str:
     return language.partition("-")[0]
 
 
-def _numbers(text: str, language: str) -> list[DigitNumber]:
-    """The numbers in digits, the months of dates and the Roman numerals of a text."""
+def _numbers(text: str, language: str, *, is_known: bool) -> list[DigitNumber]:
+    """The numbers in digits of a text; in known languages, also months and Roman numerals."""
     found = read_numbers(text, decimal_sign(language))
-    found = [*with_marks(found, text, language), *roman_numerals(text)]
+    if is_known:
+        found = [*with_marks(found, text, language), *roman_numerals(text)]
     return sorted(found, key=lambda number: number.start)
+
+
+def _in_digits(number: DigitNumber) -> bool:
+    """Whether a number is not a Roman numeral."""
+    return bool(number.mark or regex.search(r"\p{N}", number.text))
 
 
 def _written(number: DigitNumber) -> str:
@@ -135,7 +139,7 @@ def _read(text: str, language: str, numbers: Sequence[DigitNumber]) -> _Side:
         Counter([*found.words, *possible_numerals(text), *first_years(text)]),
         Counter(found.certain),
         {*found.others},
-        Counter(found.months),
+        Counter([*found.months, *inflected_months(text, language)]),
         Counter(found.weekdays),
         halves_of_words(text),
     )
@@ -240,23 +244,10 @@ def _pair_halves(side: _Side, other: _Side) -> None:
 
 def _pair_joined(a: _Side, b: _Side) -> None:
     """Remove numbers that are in the same digits in other groups, as telephone numbers are."""
-    groups = [_phones(side.text) if side.numbers else {} for side in (a, b)]
+    groups = [phone_numbers(side.text) if side.numbers else {} for side in (a, b)]
     for side, own, other in ((a, groups[0], groups[1]), (b, groups[1], groups[0])):
         same = {place for digits in own.keys() & other.keys() for place in own[digits]}
         side.numbers = [number for number in side.numbers if number.start not in same]
-
-
-def _phones(text: str) -> dict[str, set[int]]:
-    """The digits of each number of many groups, and the places of their characters."""
-    found = dict[str, set[int]]()
-    for match in _IN_GROUPS.finditer(ascii_digits(text)):
-        groups = regex.findall(r"\d+", match[0])
-        digits = "".join(groups)
-        is_range = len(groups) == 2 and len(groups[0]) == len(groups[1])  # 1990-2000
-        is_number = _THOUSANDS.fullmatch(match[0]) or _DECIMALS.match(match.string, match.end())
-        if len(digits) >= _PHONE and not is_range and not is_number:
-            found.setdefault(digits, set()).update(range(*match.span()))
-    return found
 
 
 def _pair_parts(a: _Side, b: _Side) -> None:
