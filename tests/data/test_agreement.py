@@ -151,6 +151,7 @@ SAME = [
     ("en-ko", "at 4:30", "네 시 반"),
     ("en-zh", "at 5:45", "差一刻六点"),
     ("en-de", "18 months", "anderthalb Jahre"),
+    ("en-de", "1.5 million", "anderthalb Millionen"),
     ("en-fr", "3/4 of them", "les trois quarts"),
     ("en-zh", "207 boats", "二百零七艘船"),
     ("en-ja", "6 months", "半年"),
