@@ -36,7 +36,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         )
         markdown = re.sub(r"\[([^\]]+)\]\(\.\./results/([^)]+)\)", _record, markdown)
         return re.sub(r"\]\(((?:\.\./)+)docs/", r"](\1", markdown)
-    return markdown.replace("](../benchmarks/", "](benchmarks/")
+    # Decisions are one folder deeper.
+    return re.sub(r"\]\(\.\./((?:\.\./)?benchmarks/)", r"](\1", markdown)
 
 
 def _record(link: re.Match[str]) -> str:
