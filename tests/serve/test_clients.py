@@ -14,12 +14,14 @@ from libretranslatepy import LibreTranslateAPI
 
 from tests.serve.conftest import Running, running
 from tests.translators import untrained
+from yakusu.data.lines.config import TextConfig
 
 TEXT = "Guten Tag. Der Zug kommt."
 
 
 def expected(text: str) -> str:
-    return untrained("bytes", engine="native").translate([text])[0]
+    translator = untrained("bytes", engine="native").with_settings(text=TextConfig())
+    return translator.translate([text])[0]
 
 
 def sent(service: Running, path: str, values: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from tests.cases import THOROUGH
 from tests.serve.conftest import Running
 from tests.translators import untrained
+from yakusu.data.lines.config import TextConfig
 from yakusu.search.config import SearchConfig
 
 N = int(os.environ.get("YAKUSU_SOAK", "480" if THOROUGH else "160"))
@@ -47,7 +48,9 @@ def ask(port: int, given: list[tuple[list[str], int]]) -> list[Any]:
 
 
 def expected(texts: list[str], n: int) -> Any:
-    translator = untrained("bytes", engine="native").with_settings(search=SEARCHES[n])
+    translator = untrained("bytes", engine="native").with_settings(
+        search=SEARCHES[n], text=TextConfig()
+    )
     every = [[each.text for each in best] for best in translator.stream(texts)]
     found: dict[str, Any] = {"translatedText": [best[0] for best in every]}
     return found | ({"alternatives": [best[1:] for best in every]} if n else {})

@@ -74,8 +74,15 @@ class DocumentFormat(Protocol):
         """
 
 
-def check_translations(texts: Sequence[str], translations: Sequence[str]) -> None:
+def check_translations(
+    texts: Sequence[str], translations: Sequence[str], *, blank: bool = False
+) -> None:
     """Check that each text has a translation with the marks of the text.
+
+    Args:
+        texts: The texts.
+        translations: Their translations.
+        blank: Whether a translation may be empty.
 
     Raises:
         ValueError: Their numbers differ; or a mark is missing, occurs twice, or ends before it
@@ -84,7 +91,7 @@ def check_translations(texts: Sequence[str], translations: Sequence[str]) -> Non
     if len(texts) != len(translations):
         raise ValueError(f"{len(translations)} translations of {len(texts)} texts")
     for text, translation in zip(texts, translations, strict=True):
-        if not has_marks_of(text, translation):
+        if not (blank and not translation) and not has_marks_of(text, translation):
             raise ValueError(
                 f"the translation {translation!r} of {text!r} has other marks, or ends a pair "
                 "before it begins"

@@ -271,8 +271,7 @@ def _translated(
             if differences and document.reports_blank:
                 translation = ""  # a message of which a sentence is kept stays as it is
             else:
-                first = document.lines[number] if document.lines else 0
-                kept += (_with_line(each, first) for each in differences)
+                kept += (_with_line(each, document.lines[number:][:1]) for each in differences)
             translations.append(translation)
             tracker.advance(note=job.source.name)
     except DataError as error:
@@ -285,12 +284,12 @@ def _translated(
     return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped), data
 
 
-def _with_line(difference: str, first: int) -> str:
-    """A difference with its line in the file; its text begins in line `first`, 0: unknown."""
+def _with_line(difference: str, first: Sequence[int]) -> str:
+    """A difference with its line in the file, given the first line of its text, if it is known."""
     if not first:
         return difference
     inside = _LINE.match(difference)
-    line = first + int(inside[1]) - 1 if inside else first
+    line = first[0] + int(inside[1]) - 1 if inside else first[0]
     return f"line {line}: {difference[inside.end() if inside else 0 :]}"
 
 
@@ -311,7 +310,7 @@ def usable(document: Document, translations: Sequence[str]) -> tuple[list[str], 
     Raises:
         ValueError: A translation does not have the marks of its text.
     """
-    check_translations(document.texts, translations)
+    check_translations(document.texts, translations, blank=document.reports_blank)
     if document.reports_blank:
         return list(translations), []
     kept, reasons = [], []

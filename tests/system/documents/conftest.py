@@ -86,7 +86,8 @@ def _save_documents(folder: Path) -> None:
 
 def _translate(folder: Path) -> None:
     """Translate the documents, and record what is reported of each."""
-    done = yakusu.translate_document(folder / "model", folder / "source", folder / "out")
+    text = yakusu.TextConfig(check=False)  # the model has seen few numbers
+    done = yakusu.translate_document(folder / "model", folder / "source", folder / "out", text=text)
     report = {
         file.out.name: {
             "copied": file.copied,
