@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from tests.cases import some
 from yakusu.data.vocabulary import EOS
 from yakusu.model.config import RecurrentConfig
 from yakusu.model.recurrent import LuongAttention, Recurrent
@@ -247,7 +248,9 @@ def test_bf16_gives_nearly_the_same_loss(src: Tensor, tgt: Tensor) -> None:
     torch.testing.assert_close(half, full, rtol=5e-3, atol=0)
 
 
-@pytest.mark.parametrize(("score", "least", "most"), [("general", 0.9, 1), ("none", 0.4, 0.75)])
+@pytest.mark.parametrize(
+    ("score", "least", "most"), some([("general", 0.9, 1), ("none", 0.4, 0.75)])
+)
 def test_attention_learns_to_copy_ten_tokens_before_a_fixed_vector_can(
     score: str, least: float, most: float
 ) -> None:
