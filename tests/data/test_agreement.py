@@ -317,3 +317,16 @@ def test_crafted_texts_take_linear_time(part: str) -> None:
 
     agreement.compare("1 2", "one 3")  # reads the data of the languages
     assert seconds(2_000) < 30 * (seconds(250) + 0.002)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "agrees"),
+    [
+        ("Meet at 06:00.", "6時0分に会う。", True),
+        ("Meet at 06:00.", "6時に会う。", True),
+        ("Meet at 06:00.", "6時5分に会う。", False),
+        ("Meet at 06:05.", "6時0分に会う。", False),
+    ],
+)
+def test_a_full_hour_may_have_no_minutes_or_0(source: str, target: str, agrees: bool) -> None:
+    assert (compared("en-ja", source, target) == ([], [])) == agrees

@@ -14,7 +14,7 @@ from yakusu.data.numbers.digits import DigitNumber, Value
 from yakusu.data.numbers.marks import may_be_month
 from yakusu.data.numbers.moments import hours, years
 
-_AFTER_HOUR = regex.compile(r"\d\s?[:;.h時时시]\s?$")
+_FULL_HOUR = regex.compile(r"\d\s?(?:[:;.h時时시点點]\s?00|[h時时시点點]\s?0)$")
 _SOUGHT = {"year": "short", "short": "year"}
 _HALF_DAY = 12  # hours
 _DATE = 3  # parts of a date with a year
@@ -100,7 +100,7 @@ def number_parts(numbers: Sequence[DigitNumber], text: str, language: str) -> It
     for owner, number in enumerate(numbers):
         parts = number.parts or (number,)
         for i, part in enumerate(parts):
-            if part.text == "00" and _AFTER_HOUR.search(text, max(0, part.start - 4), part.start):
+            if _FULL_HOUR.search(text, max(0, part.start - 4), part.end):
                 continue
             mark = part.mark or (number.mark if i == 0 else "")
             yield _part(part, owner, mark, text, language, len(parts))
