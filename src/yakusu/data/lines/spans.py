@@ -202,6 +202,15 @@ def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
     return sorted((span.text, span.kind != "whole") for span in spans)
 
 
+def replaced(text: str, spans: Iterable[Span], texts: Iterable[str]) -> str:
+    """A text with other texts in place of spans, which are in order."""
+    pieces, end = list[str](), 0
+    for span, new in zip(spans, texts, strict=True):
+        pieces += [text[end : span.start], new]
+        end = span.end
+    return "".join([*pieces, text[end:]])
+
+
 def has_end_of_pair(text: str) -> bool:
     """Whether a span contains a tag that may begin or end a pair."""
     tags = chain(_TAG.finditer(text), _BBCODE.finditer(text))

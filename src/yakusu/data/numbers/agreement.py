@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from yakusu.data.lines.spans import Span, SpanFinder
+from yakusu.data.lines.spans import Span, SpanFinder, replaced
 
 if TYPE_CHECKING:
     from yakusu.data.numbers.match import NumberMatch
@@ -111,8 +111,4 @@ def _compared(span: Span) -> str:
 
 def _blank(text: str, spans: Sequence[Span]) -> str:
     """Replace spans by characters that are not part of a number."""
-    pieces, end = list[str](), 0
-    for span in spans:
-        pieces += [text[end : span.start], "\0" * (span.end - span.start)]
-        end = span.end
-    return "".join([*pieces, text[end:]])
+    return replaced(text, spans, ("\0" * (span.end - span.start) for span in spans))

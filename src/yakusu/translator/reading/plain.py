@@ -13,7 +13,7 @@ from itertools import pairwise
 import regex
 
 from yakusu.data.lines.private_use import MARK_RANGE, break_place, firm_place, loose_place
-from yakusu.data.lines.spans import Span
+from yakusu.data.lines.spans import Span, replaced
 
 PAIRED = ("opening", "closing")  # kinds of the tags of a pair
 # Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
@@ -55,11 +55,7 @@ class PlainText:
 
     def of(self, text: str) -> str:
         """The plain text of a line."""
-        pieces, end = list[str](), 0
-        for mark, span in self._marks:
-            pieces += [text[end : span.start], mark]
-            end = span.end
-        return "".join([*pieces, text[end:]])
+        return replaced(text, (span for _, span in self._marks), (mark for mark, _ in self._marks))
 
     def restored(self, plain: str, text: str) -> str:
         """A plain text of the same length with the spans of a line."""

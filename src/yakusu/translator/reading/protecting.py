@@ -15,7 +15,7 @@ from operator import attrgetter
 import regex
 
 from yakusu.data.lines.private_use import MAX_PLACES, firm_place
-from yakusu.data.lines.spans import Span
+from yakusu.data.lines.spans import Span, replaced
 from yakusu.translator.reading.passage import Passage, Segment
 
 _LETTER = r"[\p{Latin}\p{Cyrillic}\p{Greek}]"
@@ -90,21 +90,22 @@ def protecting(
             continue
         new = list(islice(unused, len(own)))
         segments[number] = _with_places(segments[number], parts[number], new)
-        in_line, places = [*in_line, *own], [*places, *new]
+        in_line += own
+        places += new
     typed = [span.text for span in in_line]
     return replace(
         passage,
         segments=tuple(segments),
         spans={**passage.spans, **dict(zip(places, map(written, typed), strict=True))},
         terms={**passage.terms, **dict(zip(places, typed, strict=True))},
-        given=_replaced(passage.given, in_line, places),
+        given=replaced(passage.given, in_line, places),
         tags=tuple(_moved(passage.tags, in_line)),
-        typed=_replaced(passage.typed, in_line, places) if passage.typed else "",
+        typed=replaced(passage.typed, in_line, places) if passage.typed else "",
     )
 
 
 def _with_places(segment: Segment, parts: Sequence[Span], places: Sequence[str]) -> Segment:
-    text, given = (_replaced(own, parts, places) for own in (segment.text, segment.given))
+    text, given = (replaced(own, parts, places) for own in (segment.text, segment.given))
     return replace(segment, text=text, given=given)
 
 
@@ -140,11 +141,3 @@ def _moved(tags: Sequence[tuple[int, Span]], parts: Sequence[Span]) -> Iterator[
             part = waiting.popleft()
             shorter += part.end - part.start - 1
         yield position - shorter, tag
-
-
-def _replaced(text: str, parts: Sequence[Span], places: Sequence[str]) -> str:
-    pieces, end = list[str](), 0
-    for part, place in zip(parts, places, strict=True):
-        pieces += [text[end : part.start], place]
-        end = part.end
-    return "".join([*pieces, text[end:]])
