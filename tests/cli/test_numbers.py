@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.translator.saying import saying
+from yakusu.cli.translate import _Models
 from yakusu.data.lines.private_use import SLOTS
-from yakusu.pipeline import translate
 
 Yakusu = Callable[..., Any]
 LINES = b"der Hund ist alt\nder Bus kommt um 12\n"
@@ -22,7 +22,7 @@ def altered(monkeypatch: pytest.MonkeyPatch) -> None:
         "der Bus kommt um 12": ["the bus comes at 112"],
         f"der Bus kommt um {SLOTS[0]}": [f"the {SLOTS[0]} bus comes at 7"],
     }
-    monkeypatch.setattr(translate, "open_translator", lambda *args, **more: saying(table))
+    monkeypatch.setattr(_Models, "open", lambda models: saying(table))
 
 
 def test_a_sentence_is_kept_and_its_line_is_named(
