@@ -244,6 +244,12 @@ def test_numbers_are_compared_in_the_forms_of_the_languages(
         (("[b]Open[/b] it", "Öffnen"), True),
         (("{ n }", "{n}"), False),
         (("{n, plural, one {# day} other {# days}}", "{n, plural, other {# 日}}"), False),
+        (("{n, plural, one {# {x}} other {# {x}}}", "{n, plural, other {# {x}}}"), False),
+        (("{n, plural, one {one {x}} other {# {x}}}", "{n, plural, other {# 日}}"), True),
+        (("{n, plural, one {} other {{d, time} b}}", "{n, plural, other {{d,time} c}}"), False),
+        (("Read [[Home]] first", "Zuerst lesen"), True),
+        (("The :attribute is required.", "Das Feld ist nötig."), True),
+        (("Note: it is open", "Hinweis: offen"), False),
         (("<BT> Open {file}", "{file} öffnen"), False),  # a symbol, as of back-translations
         (("50 % off", "um 50 % billiger"), False),
         (("$5 at example.org", "5 $ auf example.de"), False),

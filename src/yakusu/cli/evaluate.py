@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -109,17 +109,13 @@ def evaluate_verb(
             )
         _print(_tree_scores(system, reference, engine), format)
         return
+    truth, progress = Path(reference), ConsoleProgress()
+    options: Any = {"lowercase": lowercase, "tokenize": tokenize, "target_language": language}
     if robust:
         _refuse_with_robust(system, {"--baseline": baseline, "--paper": paper})
+        lines = _sources(system, src)
         table = yakusu.evaluate_robustness(
-            system,
-            _sources(system, src),
-            Path(reference),
-            lowercase=lowercase,
-            tokenize=tokenize,
-            target_language=language,
-            engine=engine,
-            progress=ConsoleProgress(),
+            system, lines, truth, engine=engine, progress=progress, **options
         )
         print(table if format is Format.TEXT else _as_json(asdict(table)))
         return
@@ -129,16 +125,8 @@ def evaluate_verb(
         _refuse_unused(system, baseline, src, engine)
         score = partial(yakusu.evaluate, Path(system))
     to = language or language_of(reference)
-    results = score(
-        Path(reference),
-        baseline=None if baseline is None else _translations(baseline, src, to, engine),
-        lowercase=lowercase,
-        tokenize=tokenize,
-        target_language=language,
-        paper=paper,
-        progress=ConsoleProgress(),
-    )
-    _print(results, format)
+    other = None if baseline is None else _translations(baseline, src, to, engine)
+    _print(score(truth, baseline=other, paper=paper, progress=progress, **options), format)
 
 
 def _print(results: "Sequence[Score | BootstrapResult]", format: Format) -> None:

@@ -18,10 +18,13 @@ from yakusu.data.lines.private_use import PRIVATE_USE
 LONG_LINE = 1_000  # characters
 _NOT_WORDS = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
-_PLACEHOLDERS = frozenset(("template", "field", "variable", "link", "percent"))  # of CODE_RULES
-_PLACEHOLDER_HINT = regex.compile(r"[<{%$\[\#@]|__")
+_PLACEHOLDERS = frozenset(  # of CODE_RULES
+    ("template", "field", "variable", "link", "percent", "colon", "square")
+)
+_PLACEHOLDER_HINT = regex.compile(r"[<{%$\[\#@]|__|:[a-z]")
 _TAG_NAME = regex.compile(r"[<\[]/?[\w:.-]+")
 _ARGUMENT = regex.compile(r"(?<=%)[0-9]+\$")
+_BRACE = regex.compile(r"[{}]")
 _SYMBOL = regex.compile(r"<(\w+)> ")
 _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});")
 
@@ -130,8 +133,21 @@ def _placeholders(text: str) -> Iterator[str]:
             name = _TAG_NAME.match(found)
             yield name[0].lower() if name else found
         elif match.lastgroup == "icu":
-            yield ",".join(part.strip() for part in found.split(",", 2)[:2])
+            name, kind, branches = found.split(",", 2)
+            yield f"{name.strip()},{kind.strip()}"
+            yield from sorted(set(_in_branches(branches)))  # not every branch has all of them
         elif match.lastgroup == "printf":
             yield _ARGUMENT.sub("", found)
         elif match.lastgroup in _PLACEHOLDERS:
             yield "".join(found.split())
+
+
+def _in_branches(branches: str) -> Iterator[str]:
+    """The placeholders in the branches of a plural: {n, plural, one {{a} dog} other {{a} dogs}}."""
+    depth = start = 0
+    for match in _BRACE.finditer(branches):
+        depth += 1 if match[0] == "{" else -1
+        if match[0] == "{" and depth == 2:  # a branch has depth 1
+            start = match.start()
+        elif match[0] == "}" and depth == 1:
+            yield "".join(branches[start : match.end()].split()).partition(",")[0].rstrip("}")

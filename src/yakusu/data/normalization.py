@@ -12,12 +12,13 @@ import unicodedata
 from functools import cache
 from itertools import permutations
 
-# What a reader does not see: soft hyphen, zero-width space, joiners of words, direction marks, and
-# the byte order mark. The joiners U+200C and U+200D and variation selectors are not among them,
-# because they change how emoji and many scripts are written.
+# What a reader does not see: soft hyphen, zero-width space, joiners of words, direction marks,
+# fillers of Hangul, beams of music, and the byte order mark. The joiners U+200C and U+200D and
+# variation selectors are not among them: they change how emoji and many scripts are written.
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\u3164"
+    "\ufeff\uffa0\U0001d173\U0001d174\U0001d175\U0001d176\U0001d177\U0001d178\U0001d179\U0001d17a"
 )
 _HANGUL = range(0xAC00, 0xD7A4)  # syllables
 _END = 0x30000  # no later character is composed, white space or an upper-case letter

@@ -192,22 +192,14 @@ def _ways(source: str, target: str) -> list[_Typed]:
     def without_case(text: str) -> str:
         return capitals(text, target)
 
+    def in_case(name: str, change: Callable[[str, str], str]) -> _Typed:
+        typed = _outside_spans(lambda text: change(text, source))
+        return _Typed(name, typed, without_case, without_case, lowercase=True)
+
     cases = [
-        _Typed(
-            "capitals",
-            _outside_spans(lambda text: capitals(text, source)),
-            expected=without_case,
-            compared=without_case,
-            lowercase=True,
-        ),
+        in_case("capitals", capitals),
         _Typed("title case", _outside_spans(lambda text: title_case(text, source))),
-        _Typed(
-            "lower case",
-            _outside_spans(lambda text: lower_case(text, source)),
-            expected=without_case,
-            compared=without_case,
-            lowercase=True,
-        ),
+        in_case("lower case", lower_case),
     ]
     return [
         *(cases if has_case(source) else ()),
