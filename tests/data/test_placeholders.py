@@ -167,6 +167,23 @@ def test_words_that_occur_twice_on_a_side_are_kept() -> None:
         assert "Anna" in ALWAYS(pair)[1]
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("私の部屋番号は432です。", "私の部屋番号は{}です。"),
+        ("제 방 번호는 432입니다.", "제 방 번호는 {}입니다."),
+        ("ห้องของฉันคือ432", "ห้องของฉันคือ{}"),
+    ],
+)
+def test_a_number_beside_letters_of_a_script_without_spaces_becomes_a_slot(
+    target: str, expected: str
+) -> None:
+    source, made = ALWAYS(("My room number is 432.", target))
+    (slot,) = slots(made)
+    assert source == f"My room number is {slot}."
+    assert made == expected.format(slot)
+
+
 def test_short_words_are_kept_but_numbers_are_not() -> None:
     masked = [ALWAYS((f"in {i} x", f"in {i} y")) for i in range(20)]
     assert all(source.startswith("in ") for source, _ in masked)

@@ -24,10 +24,13 @@ import regex
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.lines.spans import Span, SpanFinder, merged, texts
+from yakusu.data.lines.words import UNSPACED
 
 PER_INSERTION = 4
 _MAX_WORDS = 3  # words of a pair that become placeholders
-_WORD = regex.compile(r"[\p{L}\p{N}]+(?:[-'.][\p{L}\p{N}]+)*")
+# Numbers and names stand beside letters of scripts without spaces, and of Hangul: 部屋は432です。
+_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{N}}])"
+_WORD = regex.compile(rf"{_LETTER}+(?:[-'.]{_LETTER}+)*")
 _END = regex.compile(r"\P{P}(\p{P}*)$")
 
 
