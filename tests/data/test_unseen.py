@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from string import ascii_letters, digits
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +56,30 @@ def test_unseen_words_and_characters_are_spans(marked: str) -> None:
     text = marked.replace("‹", "").replace("›", "")
     expected = [part.split("›")[0] for part in marked.split("‹")[1:]]
     assert [span.text for span in unseen(text, LATIN)] == expected
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "‹AT&T›, ‹C++› and ‹C#›.",
+        "It has ‹33.6°C›, or 33.6 ‹°C›.",
+        "‹03/04/2030›, ‹12+13=25›, ‹10^2^›; ‹12(13)›!",
+        "‹12km/h› for ‹$12/month›",
+        "Press ‹Ctrl+S› or ‹R&D›.",
+        "‹file(s)› open",
+        "‹50%› off, ‹#1›, ‹~5›, ‹<3›",
+        "and‹/›or, Yes‹/›No",  # words, which are translated
+        "‹(›Hund‹)› or word‹(›other‹)›",
+        "‹*›bold‹*› text",
+        "‹$›74.55",  # is localised
+        "Great‹👍› OK‹👍›",
+        "5 ‹+› 3",
+    ],
+)
+def test_a_sign_is_copied_with_the_digits_and_acronyms_that_it_joins(marked: str) -> None:
+    text = regex.sub("[‹›]", "", marked)
+    known = covers(f"{ascii_letters}{digits} .,:;!?'-")
+    assert [span.text for span in unseen(text, known)] == regex.findall("‹(.*?)›", marked)
 
 
 def test_only_unseen_characters_are_copied_in_scripts_without_spaces() -> None:

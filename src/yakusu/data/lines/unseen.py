@@ -18,8 +18,20 @@ _NUMBER = r"\d+(?:[.,:⁄]\d+)+"
 _SIGN = r"[\p{Sc}\p{So}‰‱′″--\p{Extended_Pictographic}]"  # a unit: 25℃, but not an emoji
 _AMOUNT = rf"[\p{{Sc}}№]\d++(?![.,:]\d){_SIGN}?|\d++{_SIGN}"  # with separators, it is localised
 _MARK = r"[™℠®]\ufe0f?"  # of a name: Acme™
+# Signs that join letters and digits: AT&T, C++, 12/7, 33.6°C, file(s); not those of sentences
+_JOINT = (
+    r"[[\p{S}\p{Po}]--[\p{Sc}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}.,;:!?…¿¡\"'’]"
+    r"--[\u3000-\u303f\uff00-\uffef]]"
+)
+_ITEM = rf"(?:{_NUMBER}|{_LETTER}++)"
+_ALONE = rf"\d|(?<!{_LETTER})(?:{_LETTER}|\p{{Lu}}++)(?!{_LETTER})"  # a digit, a letter, an acronym
+_BRACKETED = rf"(?<={_LETTER})(?:\({_ITEM}\)|\[{_ITEM}\])"
+_SIGNED = (
+    rf"(?<!{_LETTER}|{_JOINT})[\p{{Sc}}№]?+(?=(?:{_JOINT}|{_LETTER}|(?<={_LETTER})[(\[])*?(?:{_ALONE}))"
+    rf"(?:{_JOINT}++{_ITEM}|{_ITEM}(?:{_JOINT}|{_BRACKETED}))(?:{_JOINT}|{_BRACKETED}|{_ITEM})*+"
+)
 _WORD = regex.compile(
-    rf"{_AMOUNT}|{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*(?:{_MARK})?|\s+|\X", regex.V1
+    rf"{_SIGNED}|{_AMOUNT}|{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*(?:{_MARK})?|\s+|\X", regex.V1
 )
 _SPACES = regex.compile(r"\s*")
 _PARTS = regex.compile(r"\S+")  # between white space
@@ -29,9 +41,10 @@ def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:
     """The words and characters of a text that training has not seen, and overlong words.
 
     A word, a number or an identifier with an unseen character is copied as a whole, also a name
-    with its trademark sign and a number of digits only with its unit; in scripts without spaces,
-    only the unseen characters are copied. Copied parts with only white space between them are one
-    span.
+    with its trademark sign and a number of digits only with its unit. A sign that is unseen is
+    copied with what it joins, if that has digits, acronyms or single letters: AT&T, C++, 12/7, but
+    not and/or. In scripts without spaces, only the unseen characters are copied. Copied parts with
+    only white space between them are one span.
 
     Args:
         text: A text without protected spans.
