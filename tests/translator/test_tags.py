@@ -142,6 +142,27 @@ def tagged(draw: st.DrawFn, texts: Sequence[str]) -> str:
     return "".join([*pieces, text[end:]])
 
 
+MARCH = ("Mein Tag ist am 6. März", [(0, 0), (1, 1), (2, 2), (4, 3), (4, 4), (5, 6)])
+PEOPLE = ("Es sind 9.156 Menschen hier", [(0, 0), (2, 1), (2, 2), (3, 3), (4, 4)])
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("My day is on <b>6</b> March", MARCH, "Mein Tag ist am <b>6</b>. März"),
+        ("My day is on <b>6 March</b>", MARCH, "Mein Tag ist am <b>6. März</b>"),
+        ("My day is <b>on</b> 6 March", MARCH, "Mein Tag <b>ist</b> am 6. März"),
+        ("There are <b>9,156</b> people here", PEOPLE, "Es sind <b>9.156</b> Menschen hier"),
+        ("There are 9,156 <b>people</b> here", PEOPLE, "Es sind 9.156 <b>Menschen</b> hier"),
+    ],
+)
+def test_tags_of_a_number_enclose_the_number(
+    source: str, target: tuple[str, Sequence[Link]], expected: str
+) -> None:
+    passages = read(source)
+    assert printed(passages, [output(*target)], "en") == expected
+
+
 SENTENCES = [
     "Drink 2 l of H2O, then rest (twice). Yes!",
     "naïve cafe\u0301 — 10:30, it's 5 % off: {n}km",

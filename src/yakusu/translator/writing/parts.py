@@ -21,6 +21,10 @@ from itertools import accumulate, chain, count, pairwise
 
 import regex
 
+from yakusu.data.lines.private_use import PLACE
+
+_EXACT = regex.compile(rf"\d|{PLACE.pattern}")  # how a number or a place begins
+_SEPARATORS = regex.compile(r"(?<=\d)[^\p{L}\p{N}]+(?=\d)")
 Extent = tuple[int, int]  # where a unit or a part of one begins, and where it ends
 _Stretch = tuple[int, int, int]  # a unit of the translation; its first character, and the end
 _Linked = tuple[_Stretch, int]  # a stretch, and the part of the word to which it is linked
@@ -120,9 +124,12 @@ def _with_equal(
 ) -> dict[int, int]:
     """Link equal units if they are cut words, numbers or punctuation.
 
-    A unit of the translation that is already linked to an equal one keeps its link.
+    A unit of the translation that is already linked to an equal one keeps its link. To a number or
+    a place that has an equal unit, no other unit is linked: the words around it are not its
+    translation.
     """
     found = dict(origins)
+    sources, targets = ([*map(_compared, side)] for side in (sources, targets))
     kept = {i for j, i in origins.items() if sources[i] == targets[j]}
     wanted = [
         i
@@ -137,7 +144,13 @@ def _with_equal(
     for i in wanted:
         if free[sources[i]]:
             found[free[sources[i]].popleft()] = i
-    return found
+    exact = {i for j, i in found.items() if sources[i] == targets[j] and _EXACT.match(targets[j])}
+    return {j: i for j, i in found.items() if i not in exact or sources[i] == targets[j]}
+
+
+def _compared(unit: str) -> str:
+    """A unit as it is compared: of a number, the digits."""
+    return _SEPARATORS.sub("", unit) if unit[:1].isdecimal() else unit
 
 
 # ---- words ---------------------------------------------------------------------------------------

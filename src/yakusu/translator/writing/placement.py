@@ -1,7 +1,8 @@
 """Puts spans and tags into a translation.
 
-A unit is a word, a character of a script without spaces, or a punctuation mark. The attention of
-the model links the units of a translation to those of the source (`links.py`).
+A unit is a word, a number with its separators, a character of a script without spaces, or a
+punctuation mark. The attention of the model links the units of a translation to those of the source
+(`links.py`).
 """
 
 import unicodedata
@@ -21,11 +22,12 @@ from yakusu.translator.writing.gaps import Line, written
 from yakusu.translator.writing.parts import Extent, divided
 from yakusu.translator.writing.tag_pairs import Links, TagPair
 
-# A place, a character of a script without spaces, a word, any other character. A character may have
-# several code points; one that begins with a mark of category Prepend could contain a place.
+# A place, a number, a character of a script without spaces, a word, any other character. One may
+# have several code points; one that begins with a mark of category Prepend could contain a place.
 _WORD_CHARACTER = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}_]"
 _UNIT = regex.compile(
-    rf"{PLACE.pattern}|(?=[{UNSPACED}])\X|(?:{_WORD_CHARACTER})+(?:['’-]\p{{L}}+)*"
+    rf"{PLACE.pattern}|(?<![\p{{L}}\p{{N}}])\d++(?:[.,:/'’\u00a0\u202f]\d++)++(?!{_WORD_CHARACTER})"
+    rf"|(?=[{UNSPACED}])\X|(?:{_WORD_CHARACTER})+(?:['’-]\p{{L}}+)*"
     rf"|(?=\S)(?!\p{{GCB=Prepend}})\X|\S"
 )
 _BREAK = regex.compile(f"[{BREAKS}]")

@@ -4,7 +4,7 @@ Each unit j of the translation is linked to a unit link(j) of the source by the 
 model. A pair of tags that encloses the source units E is put around the units a to b of the
 translation for which
 
-    sum over j from a to b of (1 if link(j) is in E, else -1)
+    sum over j from a to b of (1 if link(j) is in E, 0 if j is punctuation, else -1)
 
 is largest, within the pair that encloses it and apart from other pairs, so that tags stay nested.
 A protected span that a pair encloses in the source is not enclosed by another one beside it. Each
@@ -79,6 +79,7 @@ class Links:
     ) -> None:
         self._origins, self._outside = origins, sorted(outside)
         self._spans, self._punctuation = sorted(spans), punctuation
+        self._marks = sorted(punctuation)
         self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
         for j, origin in origins.items():
             self._linked[origin].append(j)
@@ -102,6 +103,7 @@ class Links:
             _between(words, low, high),
             _between(self._spans, low, high),
             self._punctuation,
+            self._marks,
             _between(self._outside, low, high),
             list(self._of_pairs(pairs, low, high)),
         )
@@ -141,6 +143,7 @@ class _Units:
         words: Those that are neither protected spans nor punctuation, in order.
         spans: Those that are protected spans, in order.
         punctuation: Those that are punctuation, and others outside.
+        marks: The same, in order.
         outside: Those that no pair encloses, in order.
         of_pairs: The spans that some pair encloses in the source, in order.
     """
@@ -151,12 +154,17 @@ class _Units:
     words: Sequence[int]
     spans: Sequence[int]
     punctuation: Collection[int]
+    marks: Sequence[int]
     outside: Sequence[int]
     of_pairs: Sequence[int]
 
     def n_words(self, first: int, last: int) -> int:
         """The number of words from first to last - 1."""
         return bisect_left(self.words, last) - bisect_left(self.words, first)
+
+    def n_costly(self, unit: int) -> int:
+        """The number of units before one that are not punctuation."""
+        return unit - bisect_left(self.marks, unit)
 
     def foreign(self, pair: TagPair) -> list[int]:
         """The spans that other pairs enclose in the source."""
@@ -225,7 +233,7 @@ class _Free:
         Of several, the first and shortest. They are in one window, and enclose no span of another
         pair: such a span is not linked to this one.
         """
-        best, weight, n_linked, previous, window = None, 0, 0, 0, -1
+        best, weight, total, previous, window = None, 0, 0, 0, -1
         starts = deque[tuple[int, int]]()  # units, and the weight of all units before each
         for j in linked:
             if not self._is_free(j):
@@ -233,15 +241,17 @@ class _Free:
             at = self._window_at(j)
             if at != window or _between(self._units.of_pairs, previous + 1, j):
                 starts.clear()
-            before = 2 * n_linked - j
+            is_mark = j in self._units.punctuation
+            before = total - self._units.n_costly(j)
             while starts and starts[-1][1] >= before:
                 starts.pop()
             starts.append((j, before))
-            n_linked, previous, window = n_linked + 1, j, at
+            total, previous, window = total + (1 if is_mark else 2), j, at
             while starts and self._units.n_words(starts[0][0], j + 1) > most:
                 starts.popleft()
-            if starts and 2 * n_linked - j - 1 - starts[0][1] > weight:
-                best, weight = (starts[0][0], j + 1), 2 * n_linked - j - 1 - starts[0][1]
+            own = total - self._units.n_costly(j + 1) - starts[0][1] if starts else 0
+            if own > weight:
+                best, weight = (starts[0][0], j + 1), own
         return best
 
     def _grown(self, own: tuple[int, int], pair: TagPair) -> tuple[int, int]:
