@@ -32,14 +32,14 @@ def test_a_sentence_is_kept_and_its_line_is_named(
     assert (said.code, said.out) == (0, "the dog is old\nder Bus kommt um 12\n")
     assert "1 sentence kept (numbers or code-like tokens would change)" in said.err
     assert caplog.messages == [
-        "line 2: the translation of 'der Bus kommt um 12' differs in '12', '112': "
+        "line 2: the translation of 'der Bus kommt um 12' has '112' instead of '12': "
         "the sentence is kept"
     ]
 
 
 def test_strict_prints_nothing(run_yakusu: Yakusu, model: Path) -> None:
     assert run_yakusu("translate", model, "--strict", stdin=LINES).error == (
-        "line 2: the translation of 'der Bus kommt um 12' differs in '12', '112': nothing is "
+        "line 2: the translation of 'der Bus kommt um 12' has '112' instead of '12': nothing is "
         "printed, because of --strict"
     )
     assert run_yakusu("translate", model, "--strict", stdin=LINES[:17]).out == "the dog is old\n"
@@ -53,7 +53,7 @@ def test_a_document_names_the_sentence(
     assert run_yakusu("translate", model, source, "--out", out).code == 0
     assert out.read_text() == "<p>the dog is old</p>\n\n<p>der Bus kommt um <b>12</b></p>"
     assert caplog.messages == [
-        f"{source}: line 3: the translation of 'der Bus kommt um 12' differs in '12', '112': "
+        f"{source}: line 3: the translation of 'der Bus kommt um 12' has '112' instead of '12': "
         "left unchanged"
     ]
 
@@ -85,8 +85,8 @@ def test_strict_writes_no_document(run_yakusu: Yakusu, model: Path, tmp_path: Pa
     (folder / "c.png").write_bytes(b"picture")
     translate_all = ("translate", model, folder, "--out", out, "--strict")
     assert run_yakusu(*translate_all).error == (
-        f"{folder / 'b.txt'}: line 2: the translation of 'der Bus kommt um 12' differs in '12', "
-        "'112': nothing is written, because of --strict"
+        f"{folder / 'b.txt'}: line 2: the translation of 'der Bus kommt um 12' has '112' "
+        "instead of '12': nothing is written, because of --strict"
     )
     assert not out.exists()
     (folder / "b.txt").unlink()
@@ -116,6 +116,6 @@ def test_a_document_with_lines_names_the_line(
     source.write_text(text)
     assert run_yakusu("translate", model, source, "--out", out).code == 0
     assert caplog.messages == [
-        f"{source}: line {line}: the translation of 'der Bus kommt um 12' differs in "
-        "'12', '112': left unchanged"
+        f"{source}: line {line}: the translation of 'der Bus kommt um 12' has '112' "
+        "instead of '12': left unchanged"
     ]

@@ -191,6 +191,9 @@ def _with_text(line: Passage) -> list[int]:
 def _kept(line: Passage, case: _Case) -> Passage:
     """The line with a segment that is kept."""
     segments = list(line.segments)
-    differs = tuple(span.text for span in (*case.difference.missing, *case.difference.added))
-    segments[case.segment] = replace(segments[case.segment], differs=differs)
+    lacks, adds = (
+        tuple(span.text for span in side)
+        for side in (case.difference.missing, case.difference.added)
+    )
+    segments[case.segment] = replace(segments[case.segment], lacks=lacks, adds=adds)
     return replace(line, segments=tuple(segments))

@@ -5,15 +5,18 @@
     on 6 March                   3月6日に          they agree
 
 What a side has in digits must be on the other in any form, and so must Roman numerals and months of
-dates; a number that is a word in the source may be absent from the translation.
+dates; a number that is a word in the source may be absent from the translation. A letter before a
+number of the source, as in A4, U2 and F-16, may not be missing.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import regex
 
 from yakusu.data.lines.spans import Span, SpanFinder, replaced
 
@@ -41,6 +44,11 @@ class Disagreement:
 
 _SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞Ⅰ-ↈ]|\b[IVX]{2}")
+# Letters before a number; a translation may have another letter, such as one of its script.
+_LETTERED = regex.compile(
+    r"(?<![\p{L}\p{N}_-])(?:\p{Lu}[-‑]?|\p{Lu}{2,6}[-‑])(?P<digits>\d+)(?![\p{L}\p{N}_])"
+)
+_LETTERED_TOO = regex.compile(r"(?<!\p{L})(?:\p{Lu}\s?[-‑]?|\p{L}+[-‑]?)(?P<digits>\d+)")
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _NONE = Disagreement()
 
@@ -72,6 +80,8 @@ class Agreement:
             unmatched = self._numbers.unmatched(*rest)
             for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
                 found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
+            if not missing:
+                missing += _without_letters(*rest)
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
@@ -107,6 +117,15 @@ def _compared(span: Span) -> str:
     """The text of a span; of a plural, what precedes its branches, which are translated."""
     kind = _PLURAL.match(span.text)
     return "".join(kind[0].split()) if kind else span.text
+
+
+def _without_letters(source: str, target: str) -> Iterator[Span]:
+    """The numbers with a letter before them that have none in a translation."""
+    left = Counter(match["digits"] for match in _LETTERED_TOO.finditer(target))
+    for match in _LETTERED.finditer(source):
+        left[match["digits"]] -= 1
+        if left[match["digits"]] < 0:
+            yield Span(match.start(), match.end(), match[0])
 
 
 def _blank(text: str, spans: Sequence[Span]) -> str:

@@ -68,8 +68,8 @@ class Segment:
         given: What is translated, as it was given, of the same length.
         capitals: It is in capitals, which the translation must be, too.
         checked: Its translation must have the same numbers and code-like tokens.
-        differs: The numbers and tokens in which every translation that was found differs, so that
-            the segment is kept; (): it is translated.
+        lacks: The numbers and tokens that no translation had which was found.
+        adds: Those that the translations had and the segment has not.
     """
 
     before: str
@@ -80,7 +80,13 @@ class Segment:
     given: str = ""
     capitals: bool = False
     checked: bool = True
-    differs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether every translation that was found differs, so that the segment is kept."""
+        return bool(self.lacks or self.adds)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import regex
 from yakusu.data.lines.private_use import MAX_PLACES, firm_place
 from yakusu.data.lines.spans import Span, replaced
 from yakusu.translator.reading.passage import Passage, Segment
+from yakusu.translator.reading.slots import restore
 
 _LETTER = r"[\p{Latin}\p{Cyrillic}\p{Greek}]"
 _NUMBER = regex.compile(r"\d+(?:[^\w\s]\d+|[\u00a0\u2009\u202f ]\d{3}(?!\d))*")
@@ -92,7 +93,7 @@ def protecting(
         segments[number] = _with_places(segments[number], parts[number], new)
         in_line += own
         places += new
-    typed = [span.text for span in in_line]
+    typed = [restore(span.text, passage.spans) for span in in_line]  # 3/4 has an unseen sign
     return replace(
         passage,
         segments=tuple(segments),

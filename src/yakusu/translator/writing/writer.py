@@ -103,7 +103,7 @@ class Writer:
             best = []
             for segment, own in islice(outputs, len(queries)):
                 tally.untranslated += own[0].copied and not segment.differs
-                tally.differing += bool(segment.differs)
+                tally.differing += segment.differs
                 tally.terms += 0 if own[0].copied else len(segment.terms)
                 best.append(own if sampled else candidates(own))
             traced = queries and queries[0].trace is not None
@@ -244,9 +244,14 @@ def _differences(passages: Sequence[Passage]) -> Iterator[str]:
         given = {**passage.spans, **passage.terms}
         for segment in passage.segments:
             if segment.differs:
-                names = ", ".join(f"'{restore(each, given)}'" for each in segment.differs)
+                lacks, adds = (
+                    ", ".join(f"'{restore(each, given)}'" for each in side)
+                    for side in (segment.lacks, segment.adds)
+                )
+                what = f"has {adds} instead of {lacks}" if lacks and adds else ""
+                what = what or (f"lacks {lacks}" if lacks else f"adds {adds}")
                 text = restore(segment.given, given)
-                yield f"{line}the translation of '{text}' differs in {names}"
+                yield f"{line}the translation of '{text}' {what}"
 
 
 def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:
