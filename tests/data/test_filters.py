@@ -237,6 +237,11 @@ def test_numbers_are_compared_in_the_forms_of_the_languages(
         (("{0} of {1}", "{1}, {0} davon"), False),  # in any order
         (("%s of %s", "%2$s, davon %1$s"), False),
         (("%d files", "%s Dateien"), True),
+        (("%s of %d", "%d von %s"), True),  # printf would read other arguments
+        (("%s of %d", "%2$d von %1$s"), False),
+        (("%1$s of %2$d", "%2$d von %1$s"), False),
+        (("%(n)d of %(of)d", "von %(of)d %(n)d"), False),
+        (("%1 of %2", "von %2 %1"), False),
         (("<b>Open</b> it", "Öffnen"), True),
         (("<b><i>Open</i></b> it", "<i><b>Öffnen</b></i>"), False),  # nested otherwise
         (('<a href="/en">Open</a>', '<a href="/de">Öffnen</a>'), False),

@@ -23,7 +23,7 @@ _PLACEHOLDERS = frozenset(  # of CODE_RULES
 )
 _PLACEHOLDER_HINT = regex.compile(r"[<{%$\[\#@]|__|:[a-z]")
 _TAG_NAME = regex.compile(r"[<\[]/?[\w:.-]+")
-_ARGUMENT = regex.compile(r"(?<=%)[0-9]+\$")
+_NAMED = regex.compile(r"%(?:[0-9]+\$|[(<]|L?[0-9]+(?!\w)|n$)")  # an argument with a name or number
 _BRACE = regex.compile(r"[{}]")
 _SYMBOL = regex.compile(r"<(\w+)> ")
 _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});")
@@ -112,9 +112,9 @@ def numbers_differ(pair: Pair, languages: tuple[str, str] = ("", "")) -> bool:
 def placeholders_differ(pair: Pair) -> bool:
     """Whether a placeholder or a tag occurs more often on one side.
 
-    Their order does not matter, nor do the attributes of tags, the branches of plurals and the
-    numbers of printf's arguments: "%2$s" equals "%s". A symbol such as "<BT>" before a source is
-    not part of it.
+    Their order does not matter, nor do the attributes of tags and the branches of plurals, but the
+    arguments of printf do: "%s of %d" equals "%2$d: %1$s", and not "%d: %s". A symbol such as
+    "<BT>" before a source is not part of it.
     """
     if not any(map(_PLACEHOLDER_HINT.search, pair)):
         return False
@@ -127,6 +127,7 @@ def placeholders_differ(pair: Pair) -> bool:
 
 def _placeholders(text: str) -> Iterator[str]:
     """The placeholders and tags of a text, without what may differ in a translation."""
+    argument = 0
     for match in code_pattern().finditer(text):
         found = match[0]
         if match.lastgroup in ("tag", "bbcode"):
@@ -137,7 +138,8 @@ def _placeholders(text: str) -> Iterator[str]:
             yield f"{name.strip()},{kind.strip()}"
             yield from sorted(set(_in_branches(branches)))  # not every branch has all of them
         elif match.lastgroup == "printf":
-            yield _ARGUMENT.sub("", found)
+            argument += 1
+            yield found if _NAMED.match(found) else f"%{argument}${found[1:]}"
         elif match.lastgroup in _PLACEHOLDERS:
             yield "".join(found.split())
 

@@ -41,7 +41,7 @@ for _ in range(4):
 QUOTED_VALUE = r"=\s*(?:\"[^\"]*+\"|'[^']*+')"  # the value of an attribute
 
 # printf: 50%discount and "20 %ige" are prose, so most directives do not follow a number
-_NO_AMOUNT = r"(?<![0-9])(?<![0-9]\s)"
+_NO_AMOUNT = r"(?<![0-9])(?<!(?<!%L?[0-9]?)[0-9]\s)"  # but %1 %2 are two arguments
 _WIDTH = r"[0-9]*+(?:\.[0-9]++)?"
 _ANY_WIDTH = r"(?:\*(?:[0-9]+\$)?|[0-9]*+)(?:\.(?:\*(?:[0-9]+\$)?|[0-9]++))?"
 _FLAGS = r"(?:[-+\#0,(<]|'[^\s\w]?)*+"
@@ -237,6 +237,13 @@ CODE_RULES = (
         "%hours%  %site-name%  %name  %ds",
         rf"{_NO_AMOUNT}%{_IDENTIFIER}(?:[.:-]\w++)*+%(?!\w)",
         rf"{_NO_AMOUNT}%[A-Za-z][A-Za-z0-9_]*+(?:-[a-z0-9_]++)*+{_END}",
+        since=2,
+    ),
+    _rule(
+        "interpolation",
+        "interpolations of Swift",
+        r"\(name)  \(n + 1)  \(user.name(at: i))",
+        r"\\\([^()\n\\]*+(?:\([^()\n\\]*+\)[^()\n\\]*+){0,9}+\)",
         since=2,
     ),
     _rule(
