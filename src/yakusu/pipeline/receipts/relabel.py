@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yakusu.data.languages import require_language
 from yakusu.errors import ModelError
-from yakusu.folder import read_json, save_folder, write_json
+from yakusu.folder import json_text, read_json, save_folder, write_json
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ImportReceipt, Receipt, read_facts
 from yakusu.translator.folder.folder import CONFIG, ModelFolder, TranslatorConfig
@@ -49,7 +49,10 @@ def card(model: str | Path, *, source: str = "", target: str = "") -> Translator
     files = read_json(folder.path / "manifest.json")["files"]
     texts: dict[str, str] = {}
     if "receipt.json" in files:
-        texts = documents(_renamed(read_facts(folder.path), config))
+        facts = _renamed(read_facts(folder.path), config)
+        # Keys that the receipt does not have stay unknown, and do not get today's defaults.
+        values = facts.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        texts = {**documents(facts), "receipt.json": json_text(values)}
 
     def fill(temporary: Path) -> None:
         for name in files.keys() - texts.keys() - {CONFIG}:
