@@ -15,7 +15,7 @@ _FIXES = {  # name of a finding -> what to do about it
     "replacement characters (U+FFFD)": "convert the original file to UTF-8 again",
     "mojibake": "the text was decoded with a wrong encoding: convert the original file again",
     "HTML entities": "unescape them, so that &amp; becomes &",
-    "tags": "remove them, or make sure that both sides have the same",
+    "tags": "make sure that both sides have the same, from which training learns to copy them",
     "lines of more than 1,000 characters": "divide them into sentences, or remove them",
     "different numbers of sentences": "a part of a side may be missing",
 }
