@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from yakusu.errors import ModelError
+from yakusu.folder import open_regular, regular_name
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
@@ -52,7 +53,7 @@ class ArraysOnDisk(Mapping[str, Array]):
 
     def __init__(self, path: Path) -> None:
         open_safetensors(path, "np")  # checks the header
-        self._path, self._file = path, path.open("rb")
+        self._path, self._file = path, open_regular(path)
         weakref.finalize(self, self._file.close)
         size = int.from_bytes(self._file.read(8), "little")
         self._entries: dict[str, Any] = json.loads(self._file.read(size))
@@ -102,7 +103,8 @@ def open_safetensors(path: Path, framework: str) -> Any:  # safetensors ships no
         ModelError: The file is missing or is not a valid safetensors file.
     """
     try:
-        return safe_open(path, framework)
+        with regular_name(path) as name:
+            return safe_open(name, framework)
     except (OSError, SafetensorError) as error:
         raise invalid_safetensors(path) from error
 

@@ -29,7 +29,7 @@ from yakusu.data.files.text import ErrorPolicy
 from yakusu.data.filters import FilterConfig
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
-from yakusu.folder import write_text
+from yakusu.folder import read_utf8, write_text
 from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
@@ -223,7 +223,7 @@ def load_recipe(
     """
     path = _find(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_utf8(path)
         values = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{name} is not valid TOML: {error}") from error

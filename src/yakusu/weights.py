@@ -22,6 +22,7 @@ from yakusu.arrays import (
     open_safetensors,
 )
 from yakusu.errors import ModelError
+from yakusu.folder import regular_name
 
 Tensors = dict[str, Tensor]
 _AVERAGED_AT_ONCE = 2**22  # elements of each checkpoint
@@ -55,7 +56,8 @@ def load_tensors(path: Path) -> Tensors:
         ModelError: The file is missing or is not a valid safetensors file.
     """
     try:
-        return load_file(path)
+        with regular_name(path) as name:
+            return load_file(name)
     except (OSError, SafetensorError) as error:
         raise invalid_safetensors(path) from error
 

@@ -115,7 +115,9 @@ def _kept(details: str) -> str:
         with suppress(OSError):
             descriptor, name = tempfile.mkstemp(".txt", "yakusu-error-", folder())
             try:
-                with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                with os.fdopen(
+                    descriptor, "w", encoding="utf-8", errors="backslashreplace"
+                ) as file:
                     file.write(head + details)
             except OSError:
                 Path(name).unlink()

@@ -15,6 +15,7 @@ import sentencepiece as spm
 
 from yakusu.data.vocabulary import EOS, LANGUAGE_TOKEN, UNK
 from yakusu.errors import ModelError
+from yakusu.folder import read_regular
 
 SPACE = "\u2581"  # in pieces
 _WIDTHS = ("<wide>", "<narrow>")
@@ -28,7 +29,7 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
         ModelError: The file is missing, or is not a SentencePiece model.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
         if not content:  # which the library accepts
             raise RuntimeError
         return spm.SentencePieceProcessor(model_proto=content)

@@ -19,6 +19,7 @@ from yakusu.config import (
 )
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
+from yakusu.folder import read_utf8
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
@@ -159,7 +160,7 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
 
 def _read(path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_utf8(Path(path))
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
