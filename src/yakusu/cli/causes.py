@@ -38,33 +38,39 @@ _NO_MEMORY = re.compile(
 )
 _MECAB = "Failed initializing MeCab"
 _MISSING_LIBRARY = re.compile(r"cannot open shared object|undefined symbol|version `|dlopen")
-_CORRUPT = {  # exceptions of decoders, by module and name
-    *("zlib.error", "_lzma.LZMAError", "zipfile.BadZipFile"),
-    *("tokenize.TokenError", "sqlite3.DatabaseError", "safetensors_rust.SafetensorError"),
-    *("gzip.BadGzipFile", "zstd.ZstdError"),
+_CORRUPT = {  # exceptions of decoders, as `_names` names them
+    *("zlib.error", "_lzma.LZMAError", "gzip.BadGzipFile", "zipfile.BadZipFile"),
+    *("zstandard.ZstdError", "safetensors.SafetensorError", "sqlite3.DatabaseError"),
+    *("tokenize.TokenError", "builtins.UnicodeDecodeError"),  # TokenError: headers of .npy
 }
-_ENDED = {  # exceptions of pools of processes, of which one has ended
-    "joblib.externals.loky.process_executor.TerminatedWorkerError",
-    "joblib.externals.loky.process_executor.BrokenProcessPool",
-    "concurrent.futures.process.BrokenProcessPool",
-}
+_ENDED = "concurrent.BrokenProcessPool"  # one of a pool of processes has ended; also joblib's
 _LONGEST = 300  # characters of what a library says
 
 
 def known_cause(error: BaseException) -> str | None:
-    """The sentence for an error whose cause is known; None: an internal error."""
+    """The sentence for an error whose cause is known; None: an internal error.
+
+    An unknown error is that of missing memory if one was being handled when it was raised.
+    """
     if isinstance(error, YakusuError):
         return str(error)
+    known = _own_cause(error)
+    if known is None and (earlier := error.__cause__ or error.__context__):
+        return known_cause(earlier) if lacks_memory(earlier) else None
+    return known
+
+
+def _own_cause(error: BaseException) -> str | None:
     if lacks_memory(error):
         return (
-            f"there is not enough memory ({described(error)}): free some, raise the limit of the "
+            f"there is not enough memory{_of_memory(error)}: free some, raise the limit of the "
             "process, or use smaller files or batches"
         )
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error)
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.errno is not None:
         return _reason(error)
-    return _of_library(error)
+    return _of_library(error) or (_reason(error) if isinstance(error, OSError) else None)
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -73,6 +79,13 @@ def lacks_memory(error: BaseException) -> bool:
         return error.errno == errno.ENOMEM
     says = isinstance(error, RuntimeError | ImportError | OSError) or _names(error) & _CORRUPT
     return isinstance(error, MemoryError) or bool(says and _NO_MEMORY.search(str(error)))
+
+
+def _of_memory(error: BaseException) -> str:
+    """The line of a message that is about memory, in parentheses: numpy's has a page."""
+    lines = str(error).splitlines()
+    line = next(filter(_NO_MEMORY.search, lines), lines[0] if lines else "")
+    return f" ({line.strip()[:_LONGEST]})" if line else ""
 
 
 def described(error: BaseException) -> str:
@@ -102,7 +115,7 @@ def _of_library(error: BaseException) -> str | None:
             "MeCab cannot open its dictionary: check that there is enough memory, or reinstall "
             "yakusu with its extra 'mecab'"
         )
-    if _names(error) & _ENDED:
+    if _ENDED in _names(error):
         return (
             "a worker process was ended from outside, probably because there is not enough memory: "
             "free some, or use fewer processes"
@@ -116,8 +129,8 @@ def _of_library(error: BaseException) -> str | None:
 
 
 def _names(error: BaseException) -> set[str]:
-    """The full names of the types of an exception; naming them does not import their modules."""
-    return {f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__}
+    """The package and name of each type of an exception, without importing the package."""
+    return {f"{each.__module__.partition('.')[0]}.{each.__name__}" for each in type(error).__mro__}
 
 
 def _missing_module(error: ModuleNotFoundError) -> str | None:

@@ -68,7 +68,7 @@ class FailureHandler:
             code, label, sentence = self._ending(error)
             if sentence:
                 say(sentence, label)
-        except MemoryError:
+        except (MemoryError, ImportError):  # ImportError: a library could not be mapped
             code = 2
             with suppress(OSError):
                 os.write(2, _NO_MEMORY)
