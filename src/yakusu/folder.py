@@ -25,6 +25,7 @@ from yakusu.errors import ModelError, RunError
 LARGEST = 64 << 20  # bytes of a file that is read whole, such as JSON and TOML
 FORMAT = 1  # version of model and checkpoint folders; CHANGELOG.md lists which version reads which
 _TEMPORARY = ".saving-"
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # not on Windows
 _SPECIAL = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -188,7 +189,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    return os.open(path, flags | _AT_ONCE)
 
 
 @contextmanager
