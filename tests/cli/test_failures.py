@@ -110,6 +110,18 @@ def test_a_known_cause_is_one_sentence_and_exit_code_2(
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize("error", [ModelError("m is inconsistent"), KeyError("m")])
+def test_an_error_that_missing_memory_has_caused_is_not_blamed_on_a_file(
+    ended: Ended, error: Exception
+) -> None:
+    error.__cause__ = RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    assert ended(error) == (
+        2,
+        "error: there is not enough memory (DefaultCPUAllocator: can't allocate memory): "
+        f"{MEMORY}\n",
+    )
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from yakusu.errors import YakusuError
+from yakusu.errors import DataError, ModelError, YakusuError
 
 _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("torch", "tensorboard"), "train"),
@@ -50,14 +50,16 @@ _LONGEST = 300  # characters of what a library says
 def known_cause(error: BaseException) -> str | None:
     """The sentence for an error whose cause is known; None: an internal error.
 
-    An unknown error is that of missing memory if one was being handled when it was raised.
+    If memory is missing, a reader may take what a library says for a fault of the file, and a
+    library may fail in an unknown way. Both are errors of memory.
     """
+    earlier = error.__cause__ or error.__context__
+    if earlier and lacks_memory(earlier) and isinstance(error, ModelError | DataError):
+        return known_cause(earlier)
     if isinstance(error, YakusuError):
         return str(error)
     known = _own_cause(error)
-    if known is None and (earlier := error.__cause__ or error.__context__):
-        return known_cause(earlier) if lacks_memory(earlier) else None
-    return known
+    return known_cause(earlier) if known is None and earlier and lacks_memory(earlier) else known
 
 
 def _own_cause(error: BaseException) -> str | None:
