@@ -215,8 +215,8 @@ def load_recipe(
         files: Files and folders, and how they are read; see `RecipeFiles`.
 
     Raises:
-        RecipeError: The recipe does not exist, is not TOML, or has an unknown key (the message
-            names the closest valid one) or an invalid value.
+        RecipeError: The recipe does not exist, cannot be read, is not TOML, or has an unknown key
+            (the message names the closest valid one) or an invalid value.
 
     Example:
         `load_recipe("tiny", ["model.dropout=0.1"], src="train.en", tgt="train.de", run="runs/1")`
@@ -225,7 +225,9 @@ def load_recipe(
     try:
         text = read_utf8(path)
         values = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise RecipeError(f"{name} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"{name} is not valid TOML: {error}") from error
     overrides = [*as_overrides(files), *overrides]
     for override in overrides:
@@ -331,6 +333,8 @@ def _find(name: str | Path) -> Path:
     packaged = package / f"{name}.toml"
     if packaged.is_file():
         return Path(str(packaged))
+    if path.exists() and not path.is_dir():
+        return path  # reading it says what it is
     folders = [entry.name for entry in package.iterdir() if entry.is_dir()]
     if path.suffix == ".toml" or str(path.parent) not in (".", *folders):
         raise RecipeError(f"{name} does not exist: check the path of the recipe")

@@ -145,7 +145,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_utf8(path))
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"{path} is not TOML: {error}") from error
 
 
