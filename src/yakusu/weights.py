@@ -7,9 +7,10 @@ unpickled (docs/decisions/0005).
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -19,7 +20,6 @@ from yakusu.arrays import (
     SHAPE,
     integers_of,
     invalid_safetensors,
-    open_safetensors,
 )
 from yakusu.errors import ModelError
 from yakusu.folder import regular_name
@@ -70,7 +70,11 @@ class TensorsOnDisk(Mapping[str, Tensor]):
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = open_safetensors(path, "pt")
+        try:
+            with regular_name(path) as name:
+                self._file: Any = safe_open(name, "pt")  # safetensors ships no types
+        except (OSError, SafetensorError) as error:
+            raise invalid_safetensors(path) from error
 
     def __getitem__(self, name: str) -> Tensor:
         tensor: Tensor = self._file.get_tensor(name)

@@ -33,8 +33,10 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
         if not content:  # which the library accepts
             raise RuntimeError
         return spm.SentencePieceProcessor(model_proto=content)
-    except OSError as error:
+    except FileNotFoundError as error:
         raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     except RuntimeError as error:
         raise ModelError(
             f"{path} is not a valid SentencePiece model: copy the folder again"
