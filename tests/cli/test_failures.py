@@ -22,6 +22,7 @@ import yakusu
 from yakusu.cli.failures import FailureHandler
 from yakusu.errors import ModelError
 
+LINUX = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
 Yakusu = Callable[..., Any]
 
 
@@ -203,6 +204,7 @@ def run_failing(body: str, **how: Any) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+@LINUX
 def test_memory_that_is_used_up_by_small_objects_is_reported() -> None:
     done = run_failing("""
             import resource
@@ -214,6 +216,21 @@ def test_memory_that_is_used_up_by_small_objects_is_reported() -> None:
                 held.append([held])""")
     assert done.returncode == 2
     assert re.fullmatch(rb"error: there is not enough memory.*\n", done.stderr)
+
+
+@LINUX
+def test_a_strange_error_of_a_library_at_the_limit_of_memory_is_one_of_memory() -> None:
+    done = run_failing("""
+            import resource
+            pages = int(open("/proc/self/statm").read().split()[0])
+            limit = pages * resource.getpagesize() + (4 << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            raise RuntimeError("could not create a primitive")""")
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        "error: there is not enough memory (RuntimeError: could not create a primitive): "
+        f"{MEMORY}\n"
+    )
 
 
 def test_too_little_memory_for_the_libraries_is_reported() -> None:

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import sys
+from pathlib import Path
 
 from yakusu.errors import DataError, ModelError, YakusuError
 
@@ -51,23 +52,24 @@ def known_cause(error: BaseException) -> str | None:
     """The sentence for an error whose cause is known; None: an internal error.
 
     If memory is missing, a reader may take what a library says for a fault of the file, and a
-    library may fail in an unknown way. Both are errors of memory.
+    library may fail in an unknown way, such as "could not create a primitive". Both are errors of
+    memory.
     """
     earlier = error.__cause__ or error.__context__
     if earlier and lacks_memory(earlier) and isinstance(error, ModelError | DataError):
         return known_cause(earlier)
     if isinstance(error, YakusuError):
         return str(error)
-    known = _own_cause(error)
-    return known_cause(earlier) if known is None and earlier and lacks_memory(earlier) else known
+    if known := _own_cause(error):
+        return known
+    if earlier and lacks_memory(earlier):
+        return known_cause(earlier)
+    return _no_memory(f" ({described(error)})") if _is_at_limit() else None
 
 
 def _own_cause(error: BaseException) -> str | None:
     if lacks_memory(error):
-        return (
-            f"there is not enough memory{_of_memory(error)}: free some, raise the limit of the "
-            "process, or use smaller files or batches"
-        )
+        return _no_memory(_of_memory(error))
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error)
     if isinstance(error, OSError) and error.errno is not None:
@@ -81,6 +83,27 @@ def lacks_memory(error: BaseException) -> bool:
         return error.errno == errno.ENOMEM
     says = isinstance(error, RuntimeError | ImportError | OSError) or _names(error) & _CORRUPT
     return isinstance(error, MemoryError) or bool(says and _NO_MEMORY.search(str(error)))
+
+
+def _is_at_limit() -> bool:
+    """Whether the process has used nine tenths of the address space that `ulimit -v` allows."""
+    try:
+        import resource  # not on Windows
+    except ModuleNotFoundError:
+        return False
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    status = Path("/proc/self/status")  # Linux
+    if limit == resource.RLIM_INFINITY or not status.exists():
+        return False
+    peak = re.search(rb"^VmPeak:\s*(\d+) kB", status.read_bytes(), re.MULTILINE)
+    return peak is not None and 1024 * int(peak[1]) > 0.9 * limit
+
+
+def _no_memory(why: str) -> str:
+    return (
+        f"there is not enough memory{why}: free some, raise the limit of the process, or use "
+        "smaller files or batches"
+    )
 
 
 def _of_memory(error: BaseException) -> str:
