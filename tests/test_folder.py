@@ -4,14 +4,29 @@ import ctypes
 import errno
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from yakusu.errors import ModelError, RunError
-from yakusu.folder import FORMAT, locked, save_folder, sha256, verify_folder, write_file
+from yakusu.folder import (
+    FORMAT,
+    LARGEST,
+    locked,
+    open_regular,
+    read_json,
+    read_regular,
+    regular_name,
+    save_folder,
+    sha256,
+    verify_folder,
+    write_file,
+)
 
 
 def fill(folder: Path) -> None:
@@ -258,3 +273,103 @@ def test_a_file_in_place_of_a_parent_folder_is_an_error_with_the_final_path(
             write()
         assert caught.value.filename == str(path)
     assert (tmp_path / "a").read_text() == "dear"
+
+
+# ---- special files -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    """End the test with an error if it takes ten seconds: reading a pipe would wait forever."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def make_special(path: Path, what: str) -> None:
+    """Put a special file in the place of a file, if there is one."""
+    path.unlink(missing_ok=True)
+    match what:
+        case "a pipe":
+            os.mkfifo(path)
+        case "a socket":
+            with socket.socket(socket.AF_UNIX) as opened:
+                opened.bind(os.path.relpath(path))  # the absolute name may be too long
+        case "a device":
+            path.symlink_to("/dev/zero")
+        case "a folder":
+            path.mkdir()
+
+
+SPECIAL = ("a pipe", "a socket", "a device", "a folder")
+
+
+@pytest.mark.usefixtures("alarm")
+@pytest.mark.parametrize("what", SPECIAL)
+def test_a_special_file_is_refused_without_waiting(tmp_path: Path, what: str) -> None:
+    make_special(tmp_path / "a", what)
+    with pytest.raises(OSError, match=f"it is {what}, not a regular file: '{tmp_path / 'a'}'"):
+        open_regular(tmp_path / "a")
+
+
+@pytest.mark.usefixtures("alarm")
+def test_a_file_that_becomes_a_pipe_before_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_bytes(b"{}")
+    earlier = (tmp_path / "a").stat()
+    make_special(tmp_path / "a", "a pipe")
+    monkeypatch.setattr(Path, "stat", lambda _: earlier)
+    with pytest.raises(OSError, match="it is a pipe, not a regular file"):
+        read_regular(tmp_path / "a")
+
+
+@pytest.mark.usefixtures("alarm")
+def test_a_library_that_opens_files_by_name_gets_the_file_that_was_checked(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"checked")
+    with regular_name(tmp_path / "a") as name:
+        make_special(tmp_path / "a", "a pipe")
+        assert name.read_bytes() == b"checked"
+
+
+def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"{}")
+    (tmp_path / "b").symlink_to("a")
+    assert read_regular(tmp_path / "b") == b"{}"
+
+
+@pytest.mark.usefixtures("alarm")
+@pytest.mark.parametrize("what", SPECIAL)
+@pytest.mark.parametrize("name", ["manifest.json", "config.json"])
+def test_a_folder_with_a_special_file_is_refused(saved: Path, name: str, what: str) -> None:
+    make_special(saved / name, what)
+    with pytest.raises(ModelError, match=f"{name}.*it is {what}, not a regular file"):
+        verify_folder(saved)
+
+
+def test_a_file_that_is_read_whole_may_have_64_mb(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        file.truncate(LARGEST + 1)  # a hole: no disk space
+    with pytest.raises(OSError, match=f"it is larger than 64 MB: '{tmp_path / 'a'}'"):
+        read_json(tmp_path / "a")
+    (tmp_path / "a").write_bytes(b"abc")
+    assert read_regular(tmp_path / "a", at_most=3) == b"abc"
+    with pytest.raises(OSError, match="it is larger than"):
+        read_regular(tmp_path / "a", at_most=2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
+def test_a_file_without_a_known_size_is_read_whole() -> None:
+    assert read_regular(Path("/proc/self/status")).endswith(b"\n")
+
+
+def test_json_that_is_nested_too_deeply_is_not_valid(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"[" * 100_000)
+    with pytest.raises(ValueError, match="it is nested too deeply"):
+        read_json(tmp_path / "a")

@@ -1,6 +1,7 @@
 """Recipes: packaged ones, overrides, environment variables, error messages with their place."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -272,6 +273,15 @@ def test_an_unknown_recipe_is_refused_with_the_closest_name(tmp_path: Path) -> N
     assert fault("zzz") == f"there is no recipe 'zzz': choose from {', '.join(RECIPES)}"
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
+
+
+def test_a_recipe_that_is_a_pipe_or_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    assert fault(tmp_path / "pipe.toml") == (
+        f"{tmp_path / 'pipe.toml'} cannot be read: it is a pipe, not a regular file"
+    )
+    deep = recipe_file(tmp_path, "a = " + "[" * 100_000)
+    assert fault(deep).startswith(f"{deep} is not valid TOML: maximum recursion depth exceeded")
 
 
 def test_invalid_toml_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from yakusu.errors import ModelError
+from yakusu.folder import regular_name
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
@@ -51,8 +52,12 @@ class ArraysOnDisk(Mapping[str, Array]):
     """
 
     def __init__(self, path: Path) -> None:
-        open_safetensors(path, "np")  # checks the header
-        self._path, self._file = path, path.open("rb")
+        try:
+            with regular_name(path) as name:
+                safe_open(name, "np")  # checks the header
+                self._path, self._file = path, name.open("rb")
+        except (OSError, SafetensorError) as error:
+            raise invalid_safetensors(path) from error
         weakref.finalize(self, self._file.close)
         size = int.from_bytes(self._file.read(8), "little")
         self._entries: dict[str, Any] = json.loads(self._file.read(size))
@@ -93,18 +98,6 @@ class ArraysOnDisk(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-def open_safetensors(path: Path, framework: str) -> Any:  # safetensors ships no types
-    """Open a safetensors file, for "np" or "pt".
-
-    Raises:
-        ModelError: The file is missing or is not a valid safetensors file.
-    """
-    try:
-        return safe_open(path, framework)
-    except (OSError, SafetensorError) as error:
-        raise invalid_safetensors(path) from error
 
 
 def invalid_safetensors(path: Path) -> ModelError:

@@ -11,8 +11,10 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,8 +22,17 @@ from pydantic import BaseModel
 
 from yakusu.errors import ModelError, RunError
 
+LARGEST = 64 << 20  # bytes of a file that is read whole, such as JSON and TOML
 FORMAT = 1  # version of model and checkpoint folders; CHANGELOG.md lists which version reads which
 _TEMPORARY = ".saving-"
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # not on Windows
+_SPECIAL = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -86,11 +97,13 @@ def verify_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a model folder: check the path")
     try:
-        manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
+        manifest = Manifest.model_validate_json(read_regular(folder / "manifest.json"))
     except (OSError, ValueError) as error:
+        refused = isinstance(error, OSError) and error.errno in (errno.EINVAL, errno.EFBIG)
+        why = f" ({error.args[1]})" if refused else ""
         raise ModelError(
-            f"{folder} has no valid manifest.json, so it is not a complete model folder: use a "
-            "folder that 'yakusu train' or 'yakusu average' wrote"
+            f"{folder} has no valid manifest.json{why}, so it is not a complete model folder: use "
+            "a folder that 'yakusu train' or 'yakusu average' wrote"
         ) from error
     if manifest.format != FORMAT:
         raise ModelError(
@@ -98,19 +111,25 @@ def verify_folder(folder: Path) -> None:
             f"{FORMAT}: update yakusu"
         )
     for name, expected in manifest.files.items():
-        path = folder / name
-        if not path.is_file():
-            raise ModelError(f"{path} is missing, so the folder is incomplete: copy it again")
-        try:
-            size = path.stat().st_size
-            intact = size == expected.size and sha256(path) == expected.sha256
-        except OSError as error:
-            raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-        if not intact:
-            raise ModelError(
-                f"{path} is corrupt ({size} bytes, {expected.size} expected; the SHA-256 differs): "
-                "copy the folder again"
-            )
+        _verify_file(folder / name, expected)
+
+
+def _verify_file(path: Path, expected: FileEntry) -> None:
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            intact = size == expected.size and _digest(file) == expected.sha256
+    except (FileNotFoundError, ValueError) as error:  # ValueError: no file can have this name
+        raise ModelError(
+            f"{path} is missing, so the folder is incomplete: copy it again"
+        ) from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    if not intact:
+        raise ModelError(
+            f"{path} is corrupt ({size} bytes, {expected.size} expected; the SHA-256 differs): "
+            "copy the folder again"
+        )
 
 
 @contextmanager
@@ -150,10 +169,85 @@ def _delete(leftover: Path) -> None:
         leftover.unlink()
 
 
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file, or a link to one, for reading.
+
+    A pipe could block forever, and a device such as /dev/zero could be endless. The check is
+    repeated on the open file, because another process may replace the file; opening never waits.
+
+    Raises:
+        OSError: The file cannot be opened, or is not a regular file.
+    """
+    _refuse_special(path, path.stat().st_mode)
+    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
+    try:
+        _refuse_special(path, os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _AT_ONCE)
+
+
+@contextmanager
+def regular_name(path: Path) -> Iterator[Path]:
+    """Check a file as `open_regular`; give a library that opens files by name a name of it.
+
+    Raises:
+        OSError: The file cannot be opened, or is not a regular file.
+    """
+    with open_regular(path) as file:
+        name = Path(f"/dev/fd/{file.fileno()}")  # the same file, even if another one replaces it
+        yield name if name.exists() else path
+
+
+def read_regular(path: Path, *, at_most: int = LARGEST) -> bytes:
+    """Read a regular file whole.
+
+    Args:
+        path: The file.
+        at_most: The largest size in bytes.
+
+    Raises:
+        OSError: The file cannot be read, is not a regular file, or is larger.
+    """
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > at_most else file.read(size + 1) or b""
+        if len(content) > size:  # it has grown, or is a file of /proc
+            content += file.read(at_most + 1 - len(content)) or b""
+    if max(size, len(content)) > at_most:
+        raise OSError(errno.EFBIG, f"it is larger than {at_most >> 20:,} MB", str(path))
+    return content
+
+
+def read_utf8(path: Path) -> str:
+    """Read a regular file of UTF-8 text whole, as `read_regular`, with line ends as "\n".
+
+    Raises:
+        OSError: The file cannot be read, is not a regular file, or is larger than `LARGEST`.
+        UnicodeDecodeError: It is not UTF-8.
+    """
+    return read_regular(path).decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _refuse_special(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        what = _SPECIAL.get(stat.S_IFMT(mode), "special")
+        raise OSError(errno.EINVAL, f"it is {what}, not a regular file", str(path))
+
+
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the SHA-256 of a regular file in hexadecimal."""
+    with open_regular(path) as file:
+        return _digest(file)
+
+
+def _digest(file: BufferedReader) -> str:
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
@@ -195,10 +289,13 @@ def read_json(path: Path) -> Any:
     """Read a JSON file.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, is not a regular file, or is larger than `LARGEST`.
         ValueError: The file does not contain valid JSON.
     """
-    return json.loads(path.read_text(encoding="utf-8"))
+    try:
+        return json.loads(read_regular(path))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from yakusu.data.files.text import ErrorPolicy
 from yakusu.data.filters import FilterConfig
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
-from yakusu.folder import write_text
+from yakusu.folder import read_utf8, write_text
 from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
@@ -215,17 +215,19 @@ def load_recipe(
         files: Files and folders, and how they are read; see `RecipeFiles`.
 
     Raises:
-        RecipeError: The recipe does not exist, is not TOML, or has an unknown key (the message
-            names the closest valid one) or an invalid value.
+        RecipeError: The recipe does not exist, cannot be read, is not TOML, or has an unknown key
+            (the message names the closest valid one) or an invalid value.
 
     Example:
         `load_recipe("tiny", ["model.dropout=0.1"], src="train.en", tgt="train.de", run="runs/1")`
     """
     path = _find(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_utf8(path)
         values = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise RecipeError(f"{name} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"{name} is not valid TOML: {error}") from error
     overrides = [*as_overrides(files), *overrides]
     for override in overrides:
@@ -331,6 +333,8 @@ def _find(name: str | Path) -> Path:
     packaged = package / f"{name}.toml"
     if packaged.is_file():
         return Path(str(packaged))
+    if path.exists() and not path.is_dir():
+        return path  # reading it says what it is
     folders = [entry.name for entry in package.iterdir() if entry.is_dir()]
     if path.suffix == ".toml" or str(path.parent) not in (".", *folders):
         raise RecipeError(f"{name} does not exist: check the path of the recipe")

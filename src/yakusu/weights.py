@@ -7,9 +7,10 @@ unpickled (docs/decisions/0005).
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -19,9 +20,9 @@ from yakusu.arrays import (
     SHAPE,
     integers_of,
     invalid_safetensors,
-    open_safetensors,
 )
 from yakusu.errors import ModelError
+from yakusu.folder import regular_name
 
 Tensors = dict[str, Tensor]
 _AVERAGED_AT_ONCE = 2**22  # elements of each checkpoint
@@ -55,7 +56,8 @@ def load_tensors(path: Path) -> Tensors:
         ModelError: The file is missing or is not a valid safetensors file.
     """
     try:
-        return load_file(path)
+        with regular_name(path) as name:
+            return load_file(name)
     except (OSError, SafetensorError) as error:
         raise invalid_safetensors(path) from error
 
@@ -68,7 +70,11 @@ class TensorsOnDisk(Mapping[str, Tensor]):
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = open_safetensors(path, "pt")
+        try:
+            with regular_name(path) as name:
+                self._file: Any = safe_open(name, "pt")  # safetensors ships no types
+        except (OSError, SafetensorError) as error:
+            raise invalid_safetensors(path) from error
 
     def __getitem__(self, name: str) -> Tensor:
         tensor: Tensor = self._file.get_tensor(name)

@@ -22,7 +22,7 @@ app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the 
 def test_a_missing_library_is_named_with_the_extra_that_installs_it(
     module: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run() -> None:
+    def run(_: object) -> None:
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
     monkeypatch.setattr(app, "_run", run)

@@ -27,7 +27,11 @@ def test_the_table_of_options_lists_every_option_of_translate() -> None:
     command = typer.main.get_command(app).commands["translate"]  # type: ignore[attr-defined]
     options = {name for each in command.params for name in each.opts if name.startswith("--")}
     cells = [row[0] for row in rows_of("search.md", "## Options")]
-    assert set(re.findall(r"`(--[\w-]+)", " ".join(cells))) == options - {"--help", "--help-all"}
+    assert set(re.findall(r"`(--[\w-]+)", " ".join(cells))) == options - {
+        "--help",
+        "--help-all",
+        "--debug",
+    }
 
 
 def test_the_table_of_options_has_the_fields_and_their_defaults() -> None:

@@ -4,6 +4,7 @@ import errno
 import re
 import shutil
 import stat
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.translators import save, untrained
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
-from yakusu.folder import sha256
+from yakusu.folder import open_regular
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Catalog, ReloadedModels
 from yakusu.serve.errors import RefusedError
@@ -125,12 +126,12 @@ def test_a_folder_is_opened_when_its_permissions_were_corrected(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def hash_readable(path: Path) -> str:  # root can read every file
+    def open_readable(path: Path) -> BufferedReader:  # root can read every file
         if not path.stat().st_mode & stat.S_IRUSR:
             raise PermissionError(errno.EACCES, "Permission denied")
-        return sha256(path)
+        return open_regular(path)
 
-    monkeypatch.setattr("yakusu.folder.sha256", hash_readable)
+    monkeypatch.setattr("yakusu.folder.open_regular", open_readable)
     folder, new = tmp_path / "served", tmp_path / "new"
     shutil.copytree(folders["de-en"], folder)
     models = opened(folder)

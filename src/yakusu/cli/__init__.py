@@ -1,10 +1,8 @@
 """The command line, the only part of yakusu that prints."""
 
-import sys
+from yakusu.cli.failures import FailureHandler
 
-try:
+with FailureHandler():  # Ctrl-C, or no memory, while libraries are imported
     from yakusu.cli.app import app, main
-except KeyboardInterrupt:  # Ctrl-C while libraries are imported
-    sys.exit(130)
 
 __all__ = ["app", "main"]

@@ -1,6 +1,5 @@
-"""Entry point of the command line: verbs, errors, exit codes, version."""
+"""Entry point of the command line: verbs, environment, version."""
 
-import errno
 import gc
 import io
 import logging
@@ -11,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from yakusu.cli.console import LogHandler, say
+from yakusu.cli.console import LogHandler
+from yakusu.cli.failures import FailureHandler
 from yakusu.cli.verbs import MARKUP, Verbs
-from yakusu.errors import RunError, SignalError, YakusuError
+from yakusu.errors import RunError, SignalError
 from yakusu.version import __version__
 
 _HELP = "Train, run, score and compress translators and parsers."
@@ -27,26 +27,6 @@ app = typer.Typer(
     rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
 )
-
-_EXTRAS = {  # module -> the extra that installs it
-    **dict.fromkeys(("torch", "tensorboard"), "train"),
-    **dict.fromkeys(("constriction", "matplotlib", "numba", "scipy", "sklearn"), "compress"),
-    **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
-    **dict.fromkeys(("lxml", "py3langid", "zstandard"), "corpora"),
-    **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
-    "yaml": "import",
-    **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
-    **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
-    **{"transformers": "hf", "ctranslate2": "ctranslate2"},
-    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "greenlet"), "serve"),
-    **dict.fromkeys(("prometheus_client", "language_data"), "serve"),
-}
-_EXTRAS_OF_VERBS = {  # with "train"
-    **{verb: verb for verb in ("compress", "demo", "import")},
-    "vectors": "compress",
-}
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # Set before torch is loaded, unless the user has set them. torch's internal C++ warnings do not
 # help users; pydantic reads the metadata of every installed package to find plugins.
@@ -72,40 +52,19 @@ def set_environment() -> None:
 
 
 def main() -> None:
-    """Run the command line.
-
-    Exit code 2: an error, described in one sentence; 128 + N: stopped by signal N.
-    """
-    set_environment()
-    gc.set_threshold(_GARBAGE_THRESHOLD)
-    logging.basicConfig(
-        level=logging.WARNING,
-        format="%(levelname)s: %(message)s",
-        handlers=[LogHandler()],
-    )
-    try:
+    """Run the command line; `failures.py` lists the exit codes."""
+    with FailureHandler() as failures:
+        set_environment()
+        gc.set_threshold(_GARBAGE_THRESHOLD)
+        logging.basicConfig(
+            level=logging.WARNING,
+            format="%(levelname)s: %(message)s",
+            handlers=[LogHandler()],
+        )
         if sys.stdout is None:
             raise RunError("standard output is closed: redirect it, as in > FILE")
         _print_utf8()
-        _run()
-    except SignalError as error:
-        try:
-            say(str(error))
-        finally:  # if standard error is the closed pipe too
-            sys.exit(128 + error.signal)
-    except YakusuError as error:
-        _fail(str(error))
-    except ModuleNotFoundError as error:
-        module = (error.name or "").partition(".")[0]
-        if module not in _EXTRAS:
-            raise
-        extra = _extra_for(module)
-        _fail(
-            f"this command needs {module}: install yakusu with its extra '{extra}', as in pip "
-            f"install '.[{extra}]'"
-        )
-    except OSError as error:
-        _fail(_reason(error))
+        _run(failures)
 
 
 def _print_utf8() -> None:
@@ -114,41 +73,11 @@ def _print_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
-def _extra_for(module: str) -> str:
-    """Return the extra that installs a module and everything else that the verb needs."""
-    extra = _EXTRAS[module]
-    verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    return _EXTRAS_OF_VERBS.get(verb, extra) if extra == "train" else extra
-
-
-def _reason(error: OSError) -> str:
-    """Return what the operating system refused, and the fix if it is known."""
-    reason = error.strerror or str(error)
-    if error.errno in _FULL:
-        output = error.filename or "the output"
-        return f"{output} cannot be written ({reason}): free some space, or write to another disk"
-    if not error.filename:
-        return reason
-    match error.errno:
-        case errno.EROFS | errno.ENOTDIR | errno.EEXIST:
-            fix = "choose a folder that you can write to"
-            return f"{error.filename} cannot be written ({reason}): {fix}"
-        case errno.EACCES | errno.EPERM:
-            fix = "change its permissions or those of its folder, or choose another path"
-            return f"{error.filename} is not accessible ({reason}): {fix}"
-    return f"{error.filename}: {reason}"
-
-
-def _fail(message: str) -> None:
-    say(message, label="error:")
-    sys.exit(2)
-
-
-def _run() -> None:
+def _run(failures: FailureHandler) -> None:
     """Run the verb; report a closed output as a signal, because Click hides it."""
     try:
         try:
-            app(standalone_mode=True)
+            app(standalone_mode=True, obj=failures)
         finally:
             sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as done:

@@ -51,10 +51,10 @@ def say(text: str, label: str = "") -> None:
         except BrokenPipeError:
             raise
         except OSError:
-            _discard_messages()
+            discard_messages()
 
 
-def _discard_messages() -> None:
+def discard_messages() -> None:
     """Write what is left in the buffer of standard error, and what follows, to nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 

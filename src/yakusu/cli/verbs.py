@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from yakusu.cli.causes import described
+from yakusu.errors import DataError
 
 _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "check": "check",
@@ -35,7 +38,7 @@ class _Loaded(Mapping[str, Any]):
         """
         verbs = typer.Typer(rich_markup_mode=MARKUP)
         import_module(f"yakusu.cli.{_MODULES[verb]}").add_to(verbs)
-        return typer.main.get_group(verbs).commands[verb]
+        return _with_debug(typer.main.get_group(verbs).commands[verb])
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULES)
@@ -49,6 +52,7 @@ class Verbs(TyperGroup):
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**(attrs | {"commands": _Loaded()}))
+        self.params.append(_debug_option(hidden=False))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
@@ -57,3 +61,38 @@ class Verbs(TyperGroup):
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")  # of pydantic
             raise
+        except EOFError as error:  # for Typer, the end of what a user types
+            raise DataError(
+                f"a file is truncated ({described(error)}): find it with --debug, and copy it again"
+            ) from error
+
+
+def _with_debug(command: Any) -> Any:
+    """Let a verb, and its verbs, have the option that `yakusu --help` shows."""
+    command.params.append(_debug_option(hidden=True))
+    for each in getattr(command, "commands", {}).values():
+        _with_debug(each)
+    return command
+
+
+def _debug_option(*, hidden: bool) -> Any:
+    """Let Typer build the option."""
+    verbs = typer.Typer(add_completion=False)
+    option = typer.Option(
+        "--debug",
+        callback=_set_debug,
+        expose_value=False,
+        help="Print the traceback of an error; also after the verb.",
+        hidden=hidden,
+    )
+
+    @verbs.command()
+    def verb(debug: Annotated[bool, option] = False) -> None:
+        pass
+
+    return typer.main.get_command(verbs).params[0]
+
+
+def _set_debug(context: typer.Context, value: bool) -> None:
+    if value:
+        context.find_root().obj.debug = True

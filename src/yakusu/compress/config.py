@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from yakusu.config import Config, apply_override, did_you_mean
 from yakusu.errors import RecipeError
+from yakusu.folder import read_utf8
 
 Stack = Literal["encoder", "decoder"]
 _KEYS = {"codes": ("m", "k", "fit", "mean"), "integers": ("step", "whitening", "tiers")}
@@ -141,10 +142,10 @@ def load_compress_config(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_utf8(path))
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"{path} is not TOML: {error}") from error
 
 

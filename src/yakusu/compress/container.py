@@ -20,7 +20,7 @@ import numpy as np
 
 from yakusu.arrays import Array
 from yakusu.errors import ModelError
-from yakusu.folder import write_file
+from yakusu.folder import open_regular, write_file
 
 Metadata = dict[str, str]
 _TYPES = {
@@ -94,7 +94,8 @@ def read_arrays(path: Path) -> tuple[Metadata, dict[str, Array]]:
     if header != _header(metadata, {name: kinds[name] for name in order}) or size != expected:
         raise damaged(path, "its header does not describe its arrays")
     # Views of np.memmap itself would be memory maps, too, which are slow to slice.
-    data = np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
+    with open_regular(path) as file:
+        data = np.memmap(file, dtype=np.uint8, mode="r").view(np.ndarray)
     arrays, begin = {}, len(header)
     for name in order:
         kind = kinds[name]
@@ -106,7 +107,7 @@ def read_arrays(path: Path) -> tuple[Metadata, dict[str, Array]]:
 def verify_container(path: Path) -> None:
     """Raise ModelError unless the SHA-256 of a file is that of its contents."""
     digest, left = hashlib.sha256(), path.stat().st_size - _LENGTH
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while left > 0 and (part := file.read(min(left, 2**20))):
             digest.update(part)
             left -= len(part)
@@ -146,7 +147,7 @@ def _read_header(path: Path) -> tuple[int, bytes]:
     """Return the size of a file, and its length field and header."""
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             length = file.read(8)
             if (n_bytes := int.from_bytes(length, "little")) > min(_LONGEST, size):
                 raise damaged(path, "its header is longer than the file")

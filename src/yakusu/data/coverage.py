@@ -6,7 +6,7 @@ from pydantic import ConfigDict, ValidationError
 
 from yakusu.config import Config
 from yakusu.errors import ModelError
-from yakusu.folder import write_json
+from yakusu.folder import read_regular, write_json
 
 _FILE = "coverage.json"
 
@@ -37,7 +37,7 @@ class Coverage(Config):
         if not path.exists():
             return None
         try:
-            return cls.model_validate_json(path.read_bytes())
+            return cls.model_validate_json(read_regular(path))
         except ValidationError as error:
             raise ModelError(f"{path} is corrupt: copy the folder again") from error
 

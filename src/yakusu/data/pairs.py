@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from yakusu.data.lines.placeholders import Placeholders
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import RunError
-from yakusu.folder import write_json
+from yakusu.folder import open_regular, read_regular, write_json
 from yakusu.progress import Progress
 
 VERSION = 1  # of data.json
@@ -70,7 +70,7 @@ class DataFacts(Config):
         """
         path = folder / "data.json"
         try:
-            facts = cls.model_validate_json(path.read_bytes())
+            facts = cls.model_validate_json(read_regular(path))
         except (OSError, ValidationError) as error:
             raise RunError(f"{path} is missing or corrupt: run 'yakusu prepare' again") from error
         if facts.version > VERSION:
@@ -83,6 +83,12 @@ class DataFacts(Config):
     def write(self, folder: Path) -> None:
         """Write data.json."""
         write_json(folder / "data.json", self.model_dump(mode="json", exclude_none=True))
+
+
+def _mapped(path: Path, dtype: str) -> npt.NDArray[Any]:
+    """Memory-map a file of integers."""
+    with open_regular(path) as file:
+        return np.memmap(file, dtype=dtype, mode="r")
 
 
 @dataclass(frozen=True)
@@ -111,14 +117,12 @@ class Sentences:
         path = Path(f"{stem}.offsets")
         if not path.exists():
             raise RunError(f"{path} is missing: run 'yakusu prepare' again")
-        offsets = np.memmap(path, dtype="<u8", mode="r")  # (n + 1)
+        offsets = _mapped(path, "<u8")  # (n + 1)
         n_tokens = int(offsets[-1])
         path = Path(f"{stem}.tokens")
         if not path.exists() or path.stat().st_size != n_tokens * np.dtype(dtype).itemsize:
             raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")
-        tokens: Ids = (
-            np.memmap(path, dtype=dtype, mode="r") if n_tokens else np.zeros(0, dtype=dtype)
-        )
+        tokens: Ids = _mapped(path, dtype) if n_tokens else np.zeros(0, dtype=dtype)
         return cls(tokens, offsets)
 
     @classmethod
@@ -186,7 +190,7 @@ class Pairs:
         if not path.exists() or path.stat().st_size != 8 * len(src):
             raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")
         # An empty file cannot be mapped.
-        lines = np.memmap(path, dtype="<u8", mode="r") if len(src) else np.zeros(0, dtype="<u8")
+        lines = _mapped(path, "<u8") if len(src) else np.zeros(0, dtype="<u8")
         return cls(src, tgt, lines, parts or (CorpusPart(len(src), 1.0),))
 
     def __len__(self) -> int:

@@ -15,6 +15,7 @@ import sentencepiece as spm
 
 from yakusu.data.vocabulary import EOS, LANGUAGE_TOKEN, UNK
 from yakusu.errors import ModelError
+from yakusu.folder import read_regular
 
 SPACE = "\u2581"  # in pieces
 _WIDTHS = ("<wide>", "<narrow>")
@@ -28,12 +29,14 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
         ModelError: The file is missing, or is not a SentencePiece model.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
         if not content:  # which the library accepts
             raise RuntimeError
         return spm.SentencePieceProcessor(model_proto=content)
-    except OSError as error:
+    except FileNotFoundError as error:
         raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     except RuntimeError as error:
         raise ModelError(
             f"{path} is not a valid SentencePiece model: copy the folder again"

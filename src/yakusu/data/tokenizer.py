@@ -25,7 +25,7 @@ from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
-from yakusu.folder import write_json
+from yakusu.folder import read_regular, write_json
 
 _JOINT, _SOURCE, _TARGET = "tokenizer.model", "source.model", "target.model"
 _TABLES = "vocabulary.json"
@@ -331,7 +331,7 @@ def _read_tables(folder: Path) -> tuple[list[str] | None, list[str] | None]:
     if not path.exists():
         return None, None
     try:
-        tables = _Tables.model_validate_json(path.read_bytes())
+        tables = _Tables.model_validate_json(read_regular(path))
     except ValidationError as error:
         raise ModelError(f"{path} is corrupt: copy the folder again") from error
     return tables.joint or tables.source, tables.joint or tables.target

@@ -10,6 +10,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.export.verify import Peer
+from yakusu.folder import read_utf8
 from yakusu.model.config import ModelConfig, TransformerConfig
 from yakusu.translator.folder.folder import ModelFolder, TranslatorConfig
 
@@ -47,7 +48,7 @@ class ExportedModel:
             config.model, folder.weights, config.compressed, **config.vocab_sizes
         )
         card = folder.path / "README.md"
-        text = card.read_text(encoding="utf-8") if card.exists() else ""
+        text = read_utf8(card) if card.exists() else ""
         return cls(config, weights, folder.tokenizer, precision, text)
 
 

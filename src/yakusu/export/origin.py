@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from yakusu.folder import sha256
+from yakusu.folder import open_regular, sha256
 
-_READ, _LENGTH = 2**16, 100  # characters of a file, and of a name
+_READ, _LENGTH = 2**16, 100  # bytes of a file, and characters of a name
 
 
 class Origin(BaseModel):
@@ -52,5 +52,5 @@ def _one_line(text: str) -> str:
 def _text(path: Path) -> str:
     if not path.is_file():
         return ""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(_READ)
+    with open_regular(path) as file:
+        return file.read(_READ).decode(errors="replace")

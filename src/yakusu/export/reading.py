@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from yakusu.arrays import Array
 from yakusu.errors import ModelError
+from yakusu.folder import read_regular
 
 _Read = TypeVar("_Read", bound=BaseModel)
 _VOCABULARY: TypeAdapter[dict[str, int]] = TypeAdapter(dict[str, int])
@@ -74,7 +75,7 @@ def read_bytes(path: Path) -> bytes:
         ModelError: The file cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -196,8 +197,8 @@ def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> Memor
         model: A model folder.
         engine: What runs the model; None: the default.
     """
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_grown, (model, engine))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_grown, model, engine).result()
 
 
 def _grown(folder: str | Path, engine: EngineConfig | None) -> MemoryUse:

@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.errors import RecipeError
+from yakusu.folder import read_utf8
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.errors import RefusedError
 
@@ -43,10 +44,10 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
         RecipeError: The file cannot be read, or an entry is not valid. No key is in the message.
     """
     try:
-        return _Keys.model_validate(tomllib.loads(Path(path).read_text(encoding="utf-8"))).keys
+        return _Keys.model_validate(tomllib.loads(read_utf8(Path(path)))).keys
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecipeError(f"{path} is not a TOML file: {error}") from error
     except ValidationError as error:
         fault = error.errors()[0]

@@ -19,6 +19,7 @@ from yakusu.config import (
 )
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
+from yakusu.folder import read_utf8
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
@@ -144,7 +145,7 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
     text = "" if path is None else _read(path)
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"{path} is not a TOML file: {error}") from error
     for override in overrides:
         apply_override(values, override, example="limits.characters=5000")
@@ -159,7 +160,7 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
 
 def _read(path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_utf8(Path(path))
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from yakusu.compress.container import damaged, read_arrays, verify_container, write_arrays
 from yakusu.compress.storage import FORMAT, VERSION, CompressedMatrix, restored
 from yakusu.errors import DataError, ModelError
+from yakusu.folder import open_regular
 from yakusu.vectors import legacy
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.words import Words
@@ -118,6 +119,6 @@ def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedMa
 
 def _version(path: Path) -> int | None:
     """Return the version in the header of a file; None if it is in another format."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         found = _START.match(file.read(_LONGEST))
     return int(found[1]) if found else None

@@ -32,6 +32,7 @@ import numpy.typing as npt
 from yakusu.arrays import Array
 from yakusu.compress.blocks import ROWS, blocks
 from yakusu.errors import DataError
+from yakusu.folder import open_regular
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.matrices import (
     first_bytes,
@@ -175,7 +176,7 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | Non
 
 
 def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
-    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+    with open_regular(path) as opened, np.load(opened, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     words = arrays.pop("words", None)
     if words is not None and (words.ndim != 1 or words.dtype.kind != "U"):
@@ -208,7 +209,9 @@ def _joined(
 def _listed(path: Path) -> list[str]:
     """Read the lines of a list of words."""
     _head(path)
-    lines = path.read_bytes().removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").split(b"\n")
+    with open_regular(path) as file:
+        content = file.read()
+    lines = content.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").split(b"\n")
     place = _counted(path, "line", 1)
     return [_decoded(line.removesuffix(b"\r"), row, place) for row, line in enumerate(lines)]
 
@@ -232,7 +235,10 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
     words: list[str] = []
     numbers = bytearray()  # grows by an eighth, in place: never copied
     done, total = 0, path.stat().st_size
-    with path.open("rb") as raw, progress.track(f"reading {path.name}", "bytes", total) as tracker:
+    with (
+        open_regular(path) as raw,
+        progress.track(f"reading {path.name}", "bytes", total) as tracker,
+    ):
         try:
             file = gzip.GzipFile(fileobj=raw) if packed else raw
             promised, size, place, rows = _opened(path, file)

@@ -31,6 +31,7 @@ from yakusu.compress.lattice import Lattice, Tier, spans
 from yakusu.compress.packed import PackedCodes, bits_of, row_bytes
 from yakusu.compress.storage import FLOATS, MOST_CODES, CompressedMatrix, FloatPrecision
 from yakusu.errors import ModelError
+from yakusu.folder import open_regular
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.words import Words
 
@@ -45,7 +46,7 @@ _WIDEST = 2**32  # V, H and M are less than this
 
 def is_first_version(path: Path) -> bool:
     """Return whether a file begins like one of version 1."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
@@ -56,7 +57,8 @@ def open_first_version(path: Path) -> CompressedVectors:
         ModelError: The file is truncated or corrupted, or it contains integers and constriction is
             not installed.
     """
-    data: Any = np.memmap(path, dtype=np.uint8, mode="r")
+    with open_regular(path) as file:
+        data: Any = np.memmap(file, dtype=np.uint8, mode="r")
     if len(data) < _HEADER.size + _DIGEST:
         raise damaged(path, "it is too short")
     _, version, flags, *sizes, n_arrays = _HEADER.unpack_from(data)

@@ -19,6 +19,7 @@ import numpy as np
 from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.compress.blocks import Matrix, Rows
 from yakusu.errors import DataError, ModelError
+from yakusu.folder import open_regular, regular_name
 from yakusu.vectors.matrixfile import MatrixFile, listed
 from yakusu.vectors.parquet import ParquetMatrix
 
@@ -60,7 +61,7 @@ def first_bytes(path: Path) -> bytes:
             f"{path} is not a regular file: save the vectors to one, which can be read twice"
         )
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(16)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
@@ -123,7 +124,7 @@ class _Flat(MatrixFile):
 
     def _span(self, first: int, last: int) -> Matrix:
         n_rows, width = self.shape
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             if not self._by_column:
                 found = np.empty((last - first, width), self._stored)
                 self._fill(file, found, first * width)
@@ -138,7 +139,7 @@ class _Flat(MatrixFile):
             return super()._chosen(wanted)
         found = np.empty((len(wanted), self.shape[1]), self._stored)
         runs = [0, *(np.flatnonzero(np.diff(wanted) != 1) + 1).tolist(), len(wanted)]
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             for begin, end in pairwise(runs):
                 self._fill(file, found[begin:end], int(wanted[begin]) * self.shape[1])
         return self._native(found)
@@ -158,7 +159,8 @@ class _Flat(MatrixFile):
 
 def _from_npy(path: Path) -> MatrixFile:
     try:
-        mapped = np.lib.format.open_memmap(path, mode="r")  # reads the header only
+        with regular_name(path) as name:
+            mapped = np.lib.format.open_memmap(name, mode="r")  # reads the header only
     except _BROKEN_NPY as error:
         if "greater than file size" in str(error):  # said by mmap
             raise DataError(f"{path} is truncated: copy the file again") from error

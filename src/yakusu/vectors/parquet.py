@@ -9,6 +9,7 @@ import numpy as np
 
 from yakusu.compress.blocks import Matrix
 from yakusu.errors import DataError
+from yakusu.folder import regular_name
 from yakusu.vectors.matrixfile import MatrixFile, listed
 
 _BUFFER = 1 << 20  # bytes that are read at a time
@@ -101,7 +102,10 @@ def _parquet(path: Path) -> Iterator[Any]:
         raise DataError(f"{path} needs pyarrow: install it with 'pip install pyarrow'") from error
     try:
         # Without a buffer size, whole columns of row groups are read at once.
-        with pyarrow.parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        with (
+            regular_name(path) as name,
+            pyarrow.parquet.ParquetFile(name, buffer_size=_BUFFER, pre_buffer=False) as file,
+        ):
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")

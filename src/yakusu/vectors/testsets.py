@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from yakusu.errors import DataError
+from yakusu.folder import read_utf8
 from yakusu.vectors.wordtasks import Analogy, Completion, Question, Similarity, TestSet
 
 _HEADER = ["id", "question", *"abcde", "answer"]
@@ -24,7 +25,7 @@ def read_task(path: str | Path) -> TestSet:
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        lines = read_utf8(path).removeprefix("\ufeff").split("\n")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

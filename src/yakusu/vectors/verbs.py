@@ -18,7 +18,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.compress.search import Index
 from yakusu.compress.storage import CompressedMatrix, Vectors, size_of_codes
 from yakusu.errors import DataError
-from yakusu.folder import json_text, write_text
+from yakusu.folder import json_text, read_utf8, write_text
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.figure import draw_trade_off
 from yakusu.vectors.file import is_compressed, open_compressed, write_compressed
@@ -303,7 +303,7 @@ def _sorted(given: GivenVectors, weights: Path) -> GivenVectors:
             f"{weights} sorts words by their frequency, but the vectors have no words: leave it out"
         )
     try:
-        frequency = np.array(weights.read_text(encoding="utf-8").splitlines(), dtype=np.float64)
+        frequency = np.array(read_utf8(weights).splitlines(), dtype=np.float64)
     except OSError as error:
         raise DataError(f"{weights} cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -1,6 +1,5 @@
 """Runs an exported model with CTranslate2."""
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.export.verify import N_TOKENS, TokenIds, Values
+from yakusu.folder import read_json
 
 
 class CTranslate2Peer:
@@ -31,7 +31,7 @@ class CTranslate2Peer:
         self.tolerance = 1e-3 if self._translator.compute_type == "float32" else math.inf
         shared = folder / "shared_vocabulary.json"
         source, target = (
-            json.loads(path.read_text(encoding="utf-8"))
+            read_json(path)
             for side in ("source", "target")
             for path in (shared if shared.exists() else folder / f"{side}_vocabulary.json",)
         )

@@ -28,6 +28,7 @@ from yakusu.export.reading import (
     read_json_as,
     row_of,
 )
+from yakusu.folder import open_regular
 from yakusu.model.config import TransformerConfig
 
 _ROUNDING = 4e-3  # of values up to 1 in bfloat16
@@ -172,7 +173,8 @@ def _read_pickled(path: Path) -> dict[str, Array]:
     if not path.exists():
         raise ModelError(f"{path.parent} has no model.safetensors: the folder is incomplete")
     try:
-        stored = torch.load(path, map_location="cpu", weights_only=True)
+        with open_regular(path) as file:
+            stored = torch.load(file, map_location="cpu", weights_only=True)
         size = sum(tensor.numel() * tensor.element_size() for tensor in stored.values())
     except Exception as error:  # torch raises errors of many kinds
         raise ModelError(f"{path} is not a file that contains only tensors") from error

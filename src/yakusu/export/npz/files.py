@@ -4,6 +4,7 @@ Sizes are checked before memory is allocated, nothing is unpickled, and YAML is 
 because libyaml's own composer exhausts the stack with deeply nested lists.
 """
 
+import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ import numpy as np
 
 from yakusu.arrays import Array
 from yakusu.errors import ModelError
+from yakusu.folder import open_regular
 
 Option = str | list[str]
 _MAX_DEPTH = 8  # of lists in lists; libyaml needs quadratic time for more
@@ -30,7 +32,9 @@ class NpzArrays(Mapping[str, Array]):
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._file = zipfile.ZipFile(path)
+            opened = open_regular(path)
+            weakref.finalize(self, opened.close)
+            self._file = zipfile.ZipFile(opened)
         except (OSError, zipfile.BadZipFile) as error:
             raise self._invalid() from error
         entries = self._file.infolist()

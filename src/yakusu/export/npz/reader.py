@@ -25,7 +25,7 @@ from yakusu.export.marian import BIAS, OUTPUT, POSITIONS, SHARED, TABLES, stack_
 from yakusu.export.npz.files import NpzArrays, Option, read_yaml
 from yakusu.export.npz.options import Options, sizes
 from yakusu.export.origin import Origin
-from yakusu.export.reading import Renamed, in_order, pieces_by_row, row_of
+from yakusu.export.reading import Renamed, in_order, pieces_by_row, read_bytes, row_of
 from yakusu.model.config import TransformerConfig
 
 _OPTIONS = "special:model.yml"
@@ -132,7 +132,7 @@ def _decoder_options(path: Path) -> dict[str, Option]:
     others = sorted(each.name for each in folder.glob("*.npz.decoder.yml"))
     for name in (*names, "decoder.yml", *others, "config.yml"):
         if (folder / name).is_file():
-            return read_yaml((folder / name).read_bytes(), folder / name)
+            return read_yaml(read_bytes(folder / name), folder / name)
     return {}
 
 
@@ -214,10 +214,7 @@ def _listed(path: Path) -> list[str]:
     """Read the pieces of a vocabulary in JSON or YAML."""
     if path.suffix == ".json":
         return pieces_by_row(path)
-    try:
-        found = read_yaml(path.read_bytes(), path)
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    found = read_yaml(read_bytes(path), path)
     try:
         rows = {piece: int(str(row)) for piece, row in found.items()}
     except ValueError as error:

@@ -16,6 +16,7 @@ from yakusu.arrays import Arrays
 from yakusu.errors import ModelError
 from yakusu.export.onnx.writer import DECODER, ENCODER, WITH_PAST, OnnxConfig
 from yakusu.export.verify import N_TOKENS, TokenIds, Values
+from yakusu.folder import read_regular
 from yakusu.search.hypothesis import length_penalty
 
 _BATCH = 16
@@ -36,7 +37,7 @@ class OnnxPeer:
     def __init__(self, folder: Path) -> None:
         import onnxruntime
 
-        self._config = OnnxConfig.model_validate_json((folder / "config.json").read_bytes())
+        self._config = OnnxConfig.model_validate_json(read_regular(folder / "config.json"))
         options = onnxruntime.SessionOptions()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._sessions: dict[str, Any] = {

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from yakusu.errors import ModelError
+from yakusu.folder import read_regular
 from yakusu.pipeline.shards.receipt import ShardSettings
 
 CORPUS_RECEIPT = "corpus.json"
@@ -60,7 +61,7 @@ class CorpusFacts(BaseModel):
         """
         path = folder / CORPUS_RECEIPT
         try:
-            facts = cls.model_validate_json(path.read_bytes())
+            facts = cls.model_validate_json(read_regular(path))
         except (OSError, ValidationError) as error:
             raise ModelError(f"{path} is missing or corrupt: make the corpus again") from error
         if facts.version > _VERSION:

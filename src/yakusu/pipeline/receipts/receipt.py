@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import ModelError
 from yakusu.export.origin import Origin
-from yakusu.folder import read_json, verify_folder
+from yakusu.folder import read_json, read_regular, verify_folder
 from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
 
@@ -288,7 +288,7 @@ def read_facts(folder: str | Path) -> Receipt | ImportReceipt:
     """
     path = Path(folder) / "receipt.json"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path)
         imported = "origin" in ReceiptFacts.model_validate_json(text).model_fields_set
         kind = ImportReceipt if imported else Receipt
         facts = kind.model_validate_json(text)

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from yakusu.errors import DataError
-from yakusu.folder import FileEntry, sha256, write_text
+from yakusu.folder import FileEntry, read_utf8, sha256, write_text
 from yakusu.pipeline.shards.plan import ShardJob
 
 RECEIPT = ".receipt.jsonl"  # hidden, so that a folder of shards can be translated again
@@ -86,7 +86,7 @@ class ShardReceipt:
 
     def _read(self, folder: Path) -> None:
         try:
-            complete = self._path.read_text(encoding="utf-8").rpartition("\n")[0].split("\n")
+            complete = read_utf8(self._path).rpartition("\n")[0].split("\n")
             earlier = json.loads(complete[0])
             finished = [FinishedShard.model_validate_json(line) for line in complete[1:]]
         except (ValidationError, ValueError) as error:

@@ -20,6 +20,7 @@ import numpy as np
 from yakusu.data.augmentation import Augmentation
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.coverage import Coverage
+from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import (
     NO_FILTERS,
@@ -171,6 +172,8 @@ class _Preparation:
     def write(self, folder: Path) -> None:
         """Write all files of the data folder except its manifest."""
         files = inputs_of(self.recipe)
+        for path in files.values():
+            refuse_pipe(path)
         inputs = {key: sha256(path) for key, path in files.items()}
 
         first, *others = self.directions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from yakusu.data.files.text import read_lines
+from yakusu.data.files.text import decode_lines
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.pairs import CorpusPart, DataFacts
 from yakusu.data.tokenizer import Tokenizer
@@ -16,6 +16,7 @@ from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
 from yakusu.errors import RecipeError
+from yakusu.folder import open_regular
 from yakusu.metrics import Score, sentence_scorer
 from yakusu.model.base import Seq2Seq
 from yakusu.native.library import REPAIR
@@ -65,7 +66,7 @@ class DevScore:
         if recipe.task == "translation":
             for each in recipe.directions:  # a library is missing now, not after hours
                 sentence_scorer("bleu", each.languages[1])
-        src, tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
+        src, tgt = (_lines(data / f"dev.{side}.txt") for side in ("src", "tgt"))
         parts = (DataFacts.read(data).parts or {}).get("dev") or (CorpusPart(len(src), 1.0),)
         ends = list(accumulate((part.n_pairs for part in parts), initial=0))
         self.sets = [(src[a:b], tgt[a:b]) for a, b in pairwise(ends)]  # of each direction
@@ -117,6 +118,11 @@ def mean_score(scores: Sequence[tuple[str, Score]]) -> Score:
     named = [f"{direction} {score.value:.2f}" for direction, score in scores]
     signature = f"mean of {', '.join(named)}; {'; '.join(signatures)}"
     return Score(first.name, sum(values) / len(values), signature)
+
+
+def _lines(path: Path) -> list[str]:
+    with open_regular(path) as file:
+        return [line.strip() for line in decode_lines(file, str(path))]
 
 
 def _decoder(model: Seq2Seq, engine: TrainingEngine) -> Decoder:

@@ -24,7 +24,7 @@ from yakusu.config import Config
 from yakusu.data.languages import LanguageCode
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
-from yakusu.folder import read_json, verify_folder
+from yakusu.folder import read_json, read_utf8, verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
@@ -107,7 +107,7 @@ def weights_hash(folder: Path) -> str:
 
 def _read_config(folder: Path) -> TranslatorConfig:
     with consistent(folder):
-        text = (folder / CONFIG).read_text(encoding="utf-8")
+        text = read_utf8(folder / CONFIG)
     try:
         return TranslatorConfig.model_validate_json(text)
     except ValidationError as error:
