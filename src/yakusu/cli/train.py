@@ -64,7 +64,18 @@ def prepare_verb(
 
 @takes_files
 def train_verb(
-    recipe: _RecipeName = None, set_: RecipeOverrides = None, *, files: "yakusu.RecipeFiles"
+    recipe: _RecipeName = None,
+    set_: RecipeOverrides = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Refuse to resume a run with another number of threads, precision, processor or "
+            "version of a library, which gives other bytes (default: warn).",
+        ),
+    ] = False,
+    *,
+    files: "yakusu.RecipeFiles",
 ) -> None:
     """Prepare a corpus and train a translator or a parser.
 
@@ -74,7 +85,8 @@ def train_verb(
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    print_trained(yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files))
+    made = yakusu.train(recipe, set_ or (), exact=exact, progress=ConsoleProgress(), **files)
+    print_trained(made)
 
 
 def print_trained(made: "Trained") -> None:

@@ -6,13 +6,14 @@ import threading
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class StopSignal:
-    """Context manager that stores SIGTERM and SIGINT in `number` instead of ending the process.
+    """Context manager that stores SIGTERM, SIGINT and SIGHUP in `number` instead of ending.
 
-    A signal that was ignored before, as in a background job of a script, stays ignored.
+    A signal that was ignored before, as SIGINT in a background job of a script or SIGHUP under
+    nohup, stays ignored.
     """
 
     def __init__(self) -> None:

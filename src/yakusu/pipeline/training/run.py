@@ -27,6 +27,7 @@ _MAY_CHANGE = (
     "training.patience",
     "training.checkpoint_",
     "training.log_steps",
+    "training.precision",  # changes the bytes, like the environment of training
     "training.stall_minutes",
 )
 _MAY_CHANGE_BEFORE = ("search.", "training.")  # before the first checkpoint
