@@ -52,11 +52,29 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     """
     if folder.exists() and not (folder / "manifest.json").exists():
         raise ModelError(f"{folder} exists but is not a model folder: choose another name")
+    replace_folder(folder, fill)
+
+
+def replace_folder(
+    folder: Path, fill: Callable[[Path], None], *, accept: Callable[[Manifest], None] | None = None
+) -> None:
+    """Create a folder completely or not at all, like `save_folder`, replacing whatever is there.
+
+    Args:
+        folder: Path of the folder.
+        fill: Writes the files into the temporary folder that it receives.
+        accept: Receives the new manifest before anything is replaced, and may raise an error.
+
+    Raises:
+        OSError: The disk is full or the path is not writable; what is there is unchanged.
+    """
     with _named_in_errors(folder):
-        _save_folder(folder, fill)
+        _save_folder(folder, fill, accept or (lambda manifest: None))
 
 
-def _save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+def _save_folder(
+    folder: Path, fill: Callable[[Path], None], accept: Callable[[Manifest], None]
+) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
     temporary.mkdir()
@@ -64,9 +82,10 @@ def _save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         fill(temporary)
         files = sorted(temporary.iterdir())
         entries = {p.name: FileEntry(size=p.stat().st_size, sha256=sha256(p)) for p in files}
-        manifest = temporary / "manifest.json"
-        write_json(manifest, Manifest(format=FORMAT, files=entries).model_dump())
-        for path in (*files, manifest, temporary):
+        manifest = Manifest(format=FORMAT, files=entries)
+        accept(manifest)
+        write_json(temporary / "manifest.json", manifest.model_dump())
+        for path in (*files, temporary / "manifest.json", temporary):
             _sync(path)
         if folder.exists():
             _exchange(temporary, folder)
@@ -77,20 +96,27 @@ def _save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def verify_folder(folder: Path) -> None:
+def verify_folder(folder: Path, *, repair: str = "") -> Manifest:
     """Check every file of a folder against its manifest.
+
+    Args:
+        folder: The folder.
+        repair: What to do if it is corrupt, for the error message; "": as for a model folder.
+
+    Returns:
+        The manifest.
 
     Raises:
         ModelError: The folder or one of its files is missing, corrupt or of a newer format.
     """
     if not folder.is_dir():
-        raise ModelError(f"{folder} is not a model folder: check the path")
+        raise ModelError(f"{folder} is not a model folder: {repair or 'check the path'}")
     try:
         manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"{folder} has no valid manifest.json, so it is not a complete model folder: use a "
-            "folder that 'yakusu train' or 'yakusu average' wrote"
+            f"{folder} has no valid manifest.json, so it is not a complete model folder: "
+            + (repair or "use a folder that 'yakusu train' or 'yakusu average' wrote")
         ) from error
     if manifest.format != FORMAT:
         raise ModelError(
@@ -100,7 +126,9 @@ def verify_folder(folder: Path) -> None:
     for name, expected in manifest.files.items():
         path = folder / name
         if not path.is_file():
-            raise ModelError(f"{path} is missing, so the folder is incomplete: copy it again")
+            raise ModelError(
+                f"{path} is missing, so the folder is incomplete: {repair or 'copy it again'}"
+            )
         try:
             size = path.stat().st_size
             intact = size == expected.size and sha256(path) == expected.sha256
@@ -109,8 +137,9 @@ def verify_folder(folder: Path) -> None:
         if not intact:
             raise ModelError(
                 f"{path} is corrupt ({size} bytes, {expected.size} expected; the SHA-256 differs): "
-                "copy the folder again"
+                + (repair or "copy the folder again")
             )
+    return manifest
 
 
 @contextmanager

@@ -47,6 +47,14 @@ def prepare_verb(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Rebuild the data folder of a run, which may be corrupt, and prove that it has "
+            "the same bytes as before; otherwise, change nothing.",
+        ),
+    ] = False,
     *,
     files: "yakusu.RecipeFiles",
 ) -> None:
@@ -57,8 +65,17 @@ def prepare_verb(
     Example: `yakusu prepare --src train.en --tgt train.de --run runs/en-de`
 
     Example: `yakusu prepare small --pairs memory.tmx --columns en,de --run runs/en-de`
+
+    Example: `yakusu prepare --again --run runs/en-de`
     """
-    made = yakusu.prepare(recipe, set_ or (), progress=ConsoleProgress(), workers=workers, **files)
+    made = yakusu.prepare(
+        recipe,
+        set_ or (),
+        again=again,
+        progress=ConsoleProgress(),
+        workers=workers,
+        **files,
+    )
     print(("already prepared: " if made.existed else "") + str(made))
 
 

@@ -2,6 +2,7 @@
 
 RUN/recipe.toml     resolved recipe
 RUN/data/           binarised pairs, dev text, tokenizer
+RUN/prepared.json   hashes of RUN/data/, to rebuild it
 RUN/checkpoints/    the best checkpoint and the last ones
 RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
