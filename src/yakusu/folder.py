@@ -1,7 +1,8 @@
 """Folders that are written completely or not at all and used by one process at a time.
 
 A folder is written under a temporary name, synced to disk and moved into place with one system
-call. Its `manifest.json` lists the size and SHA-256 of each file. See docs/decisions/0005.
+call. Until then, only its owner can open it; the finished folder or file has the mode that the
+umask gives. Its `manifest.json` lists the size and SHA-256 of each file. See docs/decisions/0005.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +24,7 @@ from yakusu.errors import ModelError, RunError
 
 FORMAT = 1  # version of model and checkpoint folders; CHANGELOG.md lists which version reads which
 _TEMPORARY = ".saving-"
+_OWNER_FILE, _OWNER_FOLDER = 0o600, 0o700  # modes that no umask extends
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -77,8 +80,9 @@ def _save_folder(
 ) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
-    temporary.mkdir()
+    temporary.mkdir(mode=_OWNER_FOLDER)
     try:
+        mode = _usual_mode(temporary, Path.mkdir)
         fill(temporary)
         files = sorted(temporary.iterdir())
         entries = {p.name: FileEntry(size=p.stat().st_size, sha256=sha256(p)) for p in files}
@@ -87,6 +91,7 @@ def _save_folder(
         write_json(temporary / "manifest.json", manifest.model_dump())
         for path in (*files, temporary / "manifest.json", temporary):
             _sync(path)
+        _chmod(temporary, mode)
         if folder.exists():
             _exchange(temporary, folder)
         else:
@@ -193,16 +198,46 @@ def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     """
     temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
     with _named_in_errors(path):
-        file = temporary.open("xb")
+        temporary.mkdir(mode=_OWNER_FOLDER)
         try:
-            with file:
+            content = temporary / "content"
+            with create_private(content) as file:
                 fill(file)
-            _sync(temporary)
-            temporary.replace(path)
-        finally:
-            with suppress(OSError):  # the error of the write matters, not that of the cleanup
-                temporary.unlink()
+            _chmod(content, _usual_mode(temporary, Path.touch))
+            _sync(content)
+            content.replace(path)
+        finally:  # the error of the write matters, not that of the cleanup
+            shutil.rmtree(temporary, ignore_errors=True)
         _sync(path.parent)
+
+
+def create_private(path: Path) -> BinaryIO:
+    """Create a file that only its owner can open, whatever the umask is; read and write it.
+
+    Raises:
+        OSError: The file exists or cannot be created.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    return os.fdopen(os.open(path, flags, _OWNER_FILE), "w+b")
+
+
+def _usual_mode(folder: Path, create: Callable[[Path], object]) -> int:
+    """Return the mode that a new file or folder has: the umask cannot be read without setting it.
+
+    Args:
+        folder: A folder of this process.
+        create: Creates a file or a folder.
+    """
+    probe = folder / f"{_TEMPORARY}mode"
+    create(probe)
+    mode = stat.S_IMODE(probe.stat().st_mode)
+    _delete(probe)
+    return mode
+
+
+def _chmod(path: Path, mode: int) -> None:
+    with suppress(OSError):  # some file systems have no modes
+        path.chmod(mode)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from yakusu.device import made_by
 from yakusu.errors import RunError
 
 _log = logging.getLogger(__name__)
-_FEATURE = re.compile(r"(avx|amx|fma|f16c|ssse|sse|asimd|sve|sme|bf16|i8mm)\w*")
+_FEATURE = re.compile(r"(avx|amx|fma|f16c|ssse|sse|asimd|s[mv]e|bf16|i8mm)\w*")
 # Each makes a library use other instructions than it would choose, or another number of threads.
 _VARIABLES = (
     "DNNL_MAX_CPU_ISA",
