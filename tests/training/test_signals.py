@@ -36,3 +36,15 @@ def test_a_hangup_that_nohup_ignores_stays_ignored() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
         assert stop.number == 0
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("hangup")
+def test_a_hangup_is_stored_if_the_terminal_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(descriptor: int, text: bytes) -> int:
+        raise OSError("Input/output error")
+
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    with StopSignal() as stop, monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert stop.number == signal.SIGHUP

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -38,4 +39,5 @@ class StopSignal:
         name = signal.Signals(number).name
         # Not `print`: the signal may have interrupted another `print`.
         text = f"{name}: saving after this step; send the signal again to exit immediately\n"
-        os.write(2, text.encode())
+        with suppress(OSError):  # the terminal may be closed, which is what SIGHUP says
+            os.write(2, text.encode())
