@@ -106,7 +106,7 @@ def verify_folder(folder: Path, *, repair: str = "") -> Manifest:
 
     Args:
         folder: The folder.
-        repair: What to do if it is corrupt, for the error message; "": as for a model folder.
+        repair: What to do if it is corrupt, for the error message; "": it is a model folder.
 
     Returns:
         The manifest.
@@ -114,13 +114,14 @@ def verify_folder(folder: Path, *, repair: str = "") -> Manifest:
     Raises:
         ModelError: The folder or one of its files is missing, corrupt or of a newer format.
     """
+    kind = "folder" if repair else "model folder"
     if not folder.is_dir():
-        raise ModelError(f"{folder} is not a model folder: {repair or 'check the path'}")
+        raise ModelError(f"{folder} is not a {kind}: {repair or 'check the path'}")
     try:
         manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"{folder} has no valid manifest.json, so it is not a complete model folder: "
+            f"{folder} has no valid manifest.json, so it is not a complete {kind}: "
             + (repair or "use a folder that 'yakusu train' or 'yakusu average' wrote")
         ) from error
     if manifest.format != FORMAT:

@@ -106,6 +106,23 @@ def test_a_run_with_more_steps_resumes_and_appends_to_the_log(
     assert added == [8, 8]
 
 
+def test_another_precision_is_refused_with_exact_and_otherwise_warned_of(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions, caplog: pytest.LogCaptureFixture
+) -> None:
+    options_ = train_options(own, "run", "training.max_steps=8", "training.precision=bf16")
+    newest = own / "run" / "checkpoints" / "step-00000006"
+    told = (
+        f"{newest} comes from training in another environment (precision: fp32, now bf16), so "
+        "the bytes of the model will differ from those of an uninterrupted run"
+    )
+    assert run_yakusu("train", *options_, "--exact").error == (
+        f"{told}: restore the environment, or resume without --exact"
+    )
+    said = run_yakusu("train", *options_)
+    assert (said.code, caplog.messages) == (0, [told])
+    assert said.out.startswith("stopped at step 8 after")
+
+
 def test_a_diverged_run_names_the_lines_and_the_fix(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:

@@ -58,7 +58,7 @@ def test_another_environment_is_warned_of_once(
         again.run()
     (warning,) = caplog.messages
     assert warning == (
-        f"{tmp_path / 'checkpoints' / 'step-00000002'} was written in another environment "
+        f"{tmp_path / 'checkpoints' / 'step-00000002'} comes from training in another environment "
         f"(precision: fp32, now bf16; MKL_CBWR: none, now COMPATIBLE), {BYTES}"
     )
     stored = read_state(tmp_path / "checkpoints" / "step-00000006").environments

@@ -128,7 +128,8 @@ def check_environment(
 
 
 def _described(earlier: Environment, now: Environment, where: Path) -> str:
+    changes = "; ".join(earlier.changes(now))
     return (
-        f"{where} was written in another environment ({'; '.join(earlier.changes(now))}), so the "
-        "bytes of the model will differ from those of an uninterrupted run"
+        f"{where} comes from training in another environment ({changes}), so the bytes of the "
+        "model will differ from those of an uninterrupted run"
     )
