@@ -89,9 +89,9 @@ def _save_folder(
         manifest = Manifest(format=FORMAT, files=entries)
         accept(manifest)
         write_json(temporary / "manifest.json", manifest.model_dump())
+        _chmod(temporary, mode)
         for path in (*files, temporary / "manifest.json", temporary):
             _sync(path)
-        _chmod(temporary, mode)
         if folder.exists():
             _exchange(temporary, folder)
         else:

@@ -98,10 +98,15 @@ def test_a_checkpoint_without_environments_resumes_silently_unless_exact(
     first = make_trainer(max_steps=2)
     first.state.environments.clear()
     first.run()
-    assert make_trainer(max_steps=4).resume()
-    assert not caplog.messages
     with pytest.raises(RunError, match="does not record the environment of training"):
         make_trainer(max_steps=4).resume(exact=True)
+    for stop in (4, 6):
+        again = make_trainer(max_steps=stop)
+        assert again.resume()
+        again.run()
+    assert not caplog.messages
+    with pytest.raises(RunError, match=r"\(precision: unknown, now fp32; .*resume without --exact"):
+        make_trainer(max_steps=8).resume(exact=True)
 
 
 def test_a_finished_run_is_not_warned_of(

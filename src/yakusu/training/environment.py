@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from yakusu.device import made_by
+from yakusu.device import MadeBy, made_by
 from yakusu.errors import RunError
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Environment:
 
     Attributes:
         threads: Number of threads that torch uses on the CPU.
-        precision: "fp32" or "bf16".
+        precision: "fp32", "bf16", or "unknown" in runs of earlier versions.
         device: Name of the GPU or of the processor.
         features: Instruction sets for vectors and matrices, and the one that torch uses.
         variables: Environment variables that restrict what libraries use.
@@ -66,6 +66,18 @@ class Environment:
             features=[*_features(), f"ATen {torch.backends.cpu.get_cpu_capability()}"],
             variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
             versions=libraries | ({libc: version} if libc else {}),
+        )
+
+    @classmethod
+    def of_earlier_version(cls, made: MadeBy) -> "Environment":
+        """Return what a checkpoint says that does not list environments."""
+        return cls(
+            threads=made.hardware.threads,
+            precision="unknown",
+            device=made.hardware.device,
+            features=[],
+            variables={},
+            versions=made.versions,
         )
 
     def changes(self, now: "Environment") -> Iterator[str]:

@@ -347,11 +347,12 @@ class Trainer:
             self.group.run_on_main(
                 lambda: check_environment(earlier, now, where=where, exact=exact)
             )
+        known = earlier or [Environment.of_earlier_version(state.made_by)]
         self.state = replace(
             state,
             batch_tokens=size,
             made_by=self.state.made_by,
-            environments=earlier if earlier[-1:] == [now] else [*earlier, now],
+            environments=known if known[-1] == now else [*known, now],
         )
         return True
 

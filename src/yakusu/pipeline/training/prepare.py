@@ -34,7 +34,7 @@ from yakusu.data.mixing import extra_part, mixed
 from yakusu.data.pairs import Binarised, CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
-from yakusu.folder import Manifest, replace_folder, save_folder, sha256
+from yakusu.folder import replace_folder, save_folder, sha256
 from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.selection import PairSelector
 from yakusu.pipeline.training.choose_recipe import recipe_of
@@ -165,13 +165,10 @@ def _rebuild(run: Path, recipe: Recipe, write: Callable[[Path], None], progress:
         replace_folder(folder, write)
         return
 
-    def accept(manifest: Manifest) -> None:
-        record.require_equal(folder, manifest)
-        n = len(manifest.files)
-        progress.say(f"rebuilt {folder}: its {n} files have the same SHA-256 as before")
-
     record.require_inputs(folder, recipe)
-    replace_folder(folder, write, accept=accept)
+    replace_folder(folder, write, accept=partial(record.require_equal, folder))
+    n = len(record.manifest.files)
+    progress.say(f"rebuilt {folder}: its {n} files have the same SHA-256 as before")
 
 
 @dataclass
