@@ -2,7 +2,7 @@
 
     python -m scripts.advisories DATABASE [CONSTRAINTS]
 
-DATABASE holds entries in the OSV format for the ecosystem PyPI, as https://osv.dev exports them: a
+DATABASE holds entries in the OSV format, of which those of the ecosystem PyPI count: a
 JSON file with one entry or a list of entries, a folder with such files, or a ZIP archive of them.
 Prints the pinned packages that are affected, with the advisory and the versions that fix it.
 

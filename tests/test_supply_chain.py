@@ -198,9 +198,14 @@ def as_zip(folder: Path, content: list[dict[str, Any]]) -> Path:
 
 
 @pytest.mark.parametrize("store", [as_file, as_folder, as_zip])
-def test_the_program_names_packages_advisories_and_fixes(
+def test_a_database_is_a_file_a_folder_or_an_archive(
     tmp_path: Path, store: Callable[[Path, list[dict[str, Any]]], Path]
 ) -> None:
+    content = [entry("a", {"introduced": "0"}), entry("b", versions=("1",))]
+    assert list(entries(store(tmp_path, content))) == content
+
+
+def test_the_program_names_packages_advisories_and_fixes(tmp_path: Path) -> None:
     fixes = {"introduced": "0"}, {"fixed": "1.10"}, {"introduced": "2"}, {"fixed": "2.0.1"}
     content = [
         entry("some-package", *fixes, aliases=["CVE-2"], summary="It leaks"),
@@ -208,7 +213,7 @@ def test_the_program_names_packages_advisories_and_fixes(
     ]
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("# pins\nSome_Package==1.9\nother==2\n")
-    database = store(tmp_path, content)
+    database = as_zip(tmp_path, content)
     said = run("scripts.advisories", database, constraints)
     assert said.stdout == (
         "some-package 1.9: PYSEC-1 = CVE-2 (fixed in 1.10, 2.0.1): It leaks\n"
