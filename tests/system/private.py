@@ -6,11 +6,15 @@ This module must not import pytest or a test module: see runs.py.
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yakusu
 from tests.system.runs import recipe_for, without_benchmark
+from yakusu.export.formats import FORMATS, ExportedModel
+from yakusu.folder import save_folder
+from yakusu.translator.folder.folder import ModelFolder
 
 EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree")
 
@@ -52,7 +56,7 @@ class Watch:
 
 
 def work(corpus: Path, folder: Path) -> None:
-    """Train, translate a document, and check a corpus, under umask 0; write what was seen."""
+    """Train, translate a document, check a corpus and export under umask 0; write what is seen."""
     os.umask(0)
     without_benchmark()
     watch = Watch(folder)
@@ -65,5 +69,7 @@ def work(corpus: Path, folder: Path) -> None:
     page.write_text("# the old ferry\n\nthe baker sees the river\n")
     yakusu.translate_document(run / "model", page, folder / "translated.md", strict=True)
     yakusu.check(recipe_for(corpus, run))
+    exported = ExportedModel.of(ModelFolder.open(run / "model"), "float32")
+    save_folder(folder / "hf", partial(FORMATS["hf"].write, model=exported))
     found = "\n".join([*sorted(watch.open), f"seen: {' '.join(sorted(watch.seen))}"])
     (folder / "found").write_text(found)
