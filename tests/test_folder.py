@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -222,6 +223,40 @@ def test_a_failed_write_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
         write_file(path, fail)
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.bin"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0, 0o666), (0o022, 0o644), (0o077, 0o600)])
+def test_a_file_is_private_until_it_is_written_and_then_respects_the_umask(
+    tmp_path: Path, umask: int, mode: int
+) -> None:
+    before = os.umask(umask)
+
+    def fill(file: BinaryIO) -> None:
+        path = Path(f"/proc/self/fd/{file.fileno()}").readlink()
+        assert [each.stat().st_mode & 0o777 for each in (path, path.parent)] == [0o600, 0o700]
+        assert path.parent.parent == tmp_path
+        file.write(b"new")
+
+    try:
+        write_file(tmp_path / "a.bin", fill)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.bin").stat().st_mode & 0o777 == mode
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_a_folder_is_private_until_it_is_complete(tmp_path: Path) -> None:
+    before = os.umask(0)
+
+    def fill(temporary: Path) -> None:
+        assert temporary.stat().st_mode & 0o777 == 0o700
+        (temporary / "a").write_bytes(b"a")
+
+    try:
+        save_folder(tmp_path / "model", fill)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777
 
 
 def test_a_file_with_a_similar_name_is_not_touched(tmp_path: Path) -> None:

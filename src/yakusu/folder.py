@@ -1,7 +1,8 @@
 """Folders that are written completely or not at all and used by one process at a time.
 
 A folder is written under a temporary name, synced to disk and moved into place with one system
-call. Its `manifest.json` lists the size and SHA-256 of each file. See docs/decisions/0005.
+call. Until then, only its owner can open it; the finished folder or file has the mode that the
+umask gives. Its `manifest.json` lists the size and SHA-256 of each file. See docs/decisions/0005.
 """
 
 import ctypes
@@ -33,6 +34,7 @@ _SPECIAL = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_OWNER_FILE, _OWNER_FOLDER = 0o600, 0o700  # modes that no umask extends
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -63,21 +65,42 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     """
     if folder.exists() and not (folder / "manifest.json").exists():
         raise ModelError(f"{folder} exists but is not a model folder: choose another name")
+    replace_folder(folder, fill)
+
+
+def replace_folder(
+    folder: Path, fill: Callable[[Path], None], *, accept: Callable[[Manifest], None] | None = None
+) -> None:
+    """Create a folder completely or not at all, like `save_folder`, replacing whatever is there.
+
+    Args:
+        folder: Path of the folder.
+        fill: Writes the files into the temporary folder that it receives.
+        accept: Receives the new manifest before anything is replaced, and may raise an error.
+
+    Raises:
+        OSError: The disk is full or the path is not writable; what is there is unchanged.
+    """
     with _named_in_errors(folder):
-        _save_folder(folder, fill)
+        _save_folder(folder, fill, accept or (lambda manifest: None))
 
 
-def _save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+def _save_folder(
+    folder: Path, fill: Callable[[Path], None], accept: Callable[[Manifest], None]
+) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
-    temporary.mkdir()
+    temporary.mkdir(mode=_OWNER_FOLDER)
     try:
+        mode = _usual_mode(temporary, Path.mkdir)
         fill(temporary)
         files = sorted(temporary.iterdir())
         entries = {p.name: FileEntry(size=p.stat().st_size, sha256=sha256(p)) for p in files}
-        manifest = temporary / "manifest.json"
-        write_json(manifest, Manifest(format=FORMAT, files=entries).model_dump())
-        for path in (*files, manifest, temporary):
+        manifest = Manifest(format=FORMAT, files=entries)
+        accept(manifest)
+        write_json(temporary / "manifest.json", manifest.model_dump())
+        _chmod(temporary, mode)
+        for path in (*files, temporary / "manifest.json", temporary):
             _sync(path)
         if folder.exists():
             _exchange(temporary, folder)
@@ -88,22 +111,30 @@ def _save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def verify_folder(folder: Path) -> None:
+def verify_folder(folder: Path, *, repair: str = "") -> Manifest:
     """Check every file of a folder against its manifest.
+
+    Args:
+        folder: The folder.
+        repair: What to do if it is corrupt, for the error message; "": it is a model folder.
+
+    Returns:
+        The manifest.
 
     Raises:
         ModelError: The folder or one of its files is missing, corrupt or of a newer format.
     """
+    kind = "folder" if repair else "model folder"
     if not folder.is_dir():
-        raise ModelError(f"{folder} is not a model folder: check the path")
+        raise ModelError(f"{folder} is not a {kind}: {repair or 'check the path'}")
     try:
         manifest = Manifest.model_validate_json(read_regular(folder / "manifest.json"))
     except (OSError, ValueError) as error:
         refused = isinstance(error, OSError) and error.errno in (errno.EINVAL, errno.EFBIG)
         why = f" ({error.args[1]})" if refused else ""
         raise ModelError(
-            f"{folder} has no valid manifest.json{why}, so it is not a complete model folder: use "
-            "a folder that 'yakusu train' or 'yakusu average' wrote"
+            f"{folder} has no valid manifest.json{why}, so it is not a complete {kind}: "
+            + (repair or "use a folder that 'yakusu train' or 'yakusu average' wrote")
         ) from error
     if manifest.format != FORMAT:
         raise ModelError(
@@ -111,24 +142,25 @@ def verify_folder(folder: Path) -> None:
             f"{FORMAT}: update yakusu"
         )
     for name, expected in manifest.files.items():
-        _verify_file(folder / name, expected)
+        _verify_file(folder / name, expected, repair)
+    return manifest
 
 
-def _verify_file(path: Path, expected: FileEntry) -> None:
+def _verify_file(path: Path, expected: FileEntry, repair: str) -> None:
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             intact = size == expected.size and _digest(file) == expected.sha256
     except (FileNotFoundError, ValueError) as error:  # ValueError: no file can have this name
         raise ModelError(
-            f"{path} is missing, so the folder is incomplete: copy it again"
+            f"{path} is missing, so the folder is incomplete: {repair or 'copy it again'}"
         ) from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     if not intact:
         raise ModelError(
             f"{path} is corrupt ({size} bytes, {expected.size} expected; the SHA-256 differs): "
-            "copy the folder again"
+            + (repair or "copy the folder again")
         )
 
 
@@ -258,16 +290,46 @@ def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     """
     temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
     with _named_in_errors(path):
-        file = temporary.open("xb")
+        temporary.mkdir(mode=_OWNER_FOLDER)
         try:
-            with file:
+            content = temporary / "content"
+            with create_private(content) as file:
                 fill(file)
-            _sync(temporary)
-            temporary.replace(path)
-        finally:
-            with suppress(OSError):  # the error of the write matters, not that of the cleanup
-                temporary.unlink()
+            _chmod(content, _usual_mode(temporary, Path.touch))
+            _sync(content)
+            content.replace(path)
+        finally:  # the error of the write matters, not that of the cleanup
+            shutil.rmtree(temporary, ignore_errors=True)
         _sync(path.parent)
+
+
+def create_private(path: Path) -> BinaryIO:
+    """Create a file that only its owner can open, whatever the umask is; read and write it.
+
+    Raises:
+        OSError: The file exists or cannot be created.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    return os.fdopen(os.open(path, flags, _OWNER_FILE), "w+b")
+
+
+def _usual_mode(folder: Path, create: Callable[[Path], object]) -> int:
+    """Return the mode that a new file or folder has: the umask cannot be read without setting it.
+
+    Args:
+        folder: A folder of this process.
+        create: Creates a file or a folder.
+    """
+    probe = folder / f"{_TEMPORARY}mode"
+    create(probe)
+    mode = stat.S_IMODE(probe.stat().st_mode)
+    _delete(probe)
+    return mode
+
+
+def _chmod(path: Path, mode: int) -> None:
+    with suppress(OSError):  # some file systems have no modes
+        path.chmod(mode)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -47,7 +47,8 @@ def test_dev_bleu_ignores_case_if_the_vocabulary_does(
 def test_the_run_folder_holds_the_documented_files(work: Path) -> None:
     run = work / "run"
     assert sorted(path.name for path in run.iterdir()) == [
-        ".lock", "checkpoints", "data", "log.jsonl", "model", "recipe.toml", "tensorboard"
+        ".lock", "checkpoints", "data", "log.jsonl", "model", "prepared.json", "recipe.toml",
+        "tensorboard",
     ]  # fmt: skip
     assert sorted(path.name for path in (run / "model").iterdir()) == [
         "README.md", "config.json", "coverage.json", "manifest.json", "model.safetensors",
@@ -103,6 +104,23 @@ def test_a_run_with_more_steps_resumes_and_appends_to_the_log(
     assert after.startswith(log)
     added = [json.loads(line)["step"] for line in after.removeprefix(log).splitlines()]
     assert added == [8, 8]
+
+
+def test_another_precision_is_refused_with_exact_and_otherwise_warned_of(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions, caplog: pytest.LogCaptureFixture
+) -> None:
+    options_ = train_options(own, "run", "training.max_steps=8", "training.precision=bf16")
+    newest = own / "run" / "checkpoints" / "step-00000006"
+    told = (
+        f"{newest} comes from training in another environment (precision: fp32, now bf16), so "
+        "the bytes of the model will differ from those of an uninterrupted run"
+    )
+    assert run_yakusu("train", *options_, "--exact").error == (
+        f"{told}: restore the environment, or resume without --exact"
+    )
+    said = run_yakusu("train", *options_)
+    assert (said.code, caplog.messages) == (0, [told])
+    assert said.out.startswith("stopped at step 8 after")
 
 
 def test_a_diverged_run_names_the_lines_and_the_fix(
@@ -224,7 +242,12 @@ def test_corrupted_data_or_checkpoints_stop_a_run(
         assert f"no checkpoint in {weights.parents[1]} is intact ({weights} is corrupt" in told
     tokens = own / "run" / "data" / "train.src.tokens"
     tokens.write_bytes(tokens.read_bytes()[:-2])
-    assert f"{tokens} is corrupt" in run_yakusu("train", *train_options(own)).error
+    told = run_yakusu("train", *train_options(own)).error
+    assert f"{tokens} is corrupt" in told
+    assert told.endswith(f": run 'yakusu prepare --again --run {own / 'run'}' to rebuild it")
+    rebuilt = run_yakusu("prepare", "--again", "--run", own / "run")
+    assert (rebuilt.code, rebuilt.out.startswith("already")) == (0, False)
+    assert "is intact (" in run_yakusu("train", *train_options(own)).error  # the checkpoints
 
 
 def test_a_corrupted_checkpoint_is_replaced_by_the_one_before_it(
@@ -488,6 +511,7 @@ def test_a_run_prepared_from_the_key_tsv_is_resumed(
     text = facts.read_text().replace("train.pairs", "train.tsv")
     facts.write_text(text + "  ")  # of the same length
     manifest.write_text(manifest.read_text().replace(before, sha256(facts)))
+    (tmp_path / "old" / "prepared.json").unlink()
     assert run_yakusu("prepare", *options_).out == f"already prepared: {first.out}"
     table.write_text("a\tb\n")
     assert f"{table} has changed since" in run_yakusu("prepare", *options_).error

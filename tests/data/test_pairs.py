@@ -12,7 +12,15 @@ import pytest
 from yakusu.data.corpus import Corpus
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
-from yakusu.data.pairs import CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
+from yakusu.data.pairs import (
+    CorpusPart,
+    DataFacts,
+    Pairs,
+    RawPart,
+    binarise,
+    dtype_for,
+    rebuild_command,
+)
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import RunError
@@ -195,7 +203,7 @@ def test_truncated_or_missing_tokens_are_reported(tokenizer: Tokenizer, tmp_path
             Pairs.map(tmp_path / "train", "<u2")
         fixes.append(str(error.value))
         path.unlink(missing_ok=True)
-    assert fixes == [f"{path} is missing or truncated: run 'yakusu prepare' again"] * 2
+    assert fixes == [f"{path} is missing or truncated: {rebuild_command(tmp_path)}"] * 2
 
 
 def test_missing_offsets_are_reported(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -203,7 +211,9 @@ def test_missing_offsets_are_reported(tokenizer: Tokenizer, tmp_path: Path) -> N
     with pytest.raises(RunError) as error:
         Pairs.map(tmp_path / "dev", "<u2")
     offsets = tmp_path / "dev.src.offsets"
-    assert str(error.value) == f"{offsets} is missing: run 'yakusu prepare' again"
+    assert str(error.value) == (
+        f"{offsets} is missing: run 'yakusu prepare --again --run {tmp_path.parent}' to rebuild it"
+    )
 
 
 # ---- data.json
@@ -241,7 +251,7 @@ def test_facts_of_the_first_release_are_read() -> None:
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"dtype": "<u8"}'])
 def test_corrupted_facts_are_reported(content: str, tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text(content)
-    with pytest.raises(RunError, match=r"data\.json is missing or corrupt: run 'yakusu prepare'"):
+    with pytest.raises(RunError, match=r"data\.json is missing or corrupt: run 'yakusu prep"):
         Pairs.open(tmp_path, "train")
 
 

@@ -116,7 +116,7 @@ def test_killed_at_any_file_change_a_run_ends_with_the_same_bytes(
 # ---- signals -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_with_a_checkpoint_and_its_exit_code(
     corpus: Path, tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -217,7 +217,14 @@ def test_state_round_trips_and_keeps_the_keys_of_older_files(
     checkpoint = tmp_path / "checkpoints" / "step-00000002"
     assert read_state(checkpoint) == trainer.state
     written, older = (read_json(path / "state.json") for path in (checkpoint, interrupted))
-    assert list(written) == [*older, "batch_tokens", "pass_tokens", "engine", "version"]
+    assert list(written) == [
+        *older,
+        "batch_tokens",
+        "pass_tokens",
+        "engine",
+        "environments",
+        "version",
+    ]
     for part in ("versions", "hardware"):
         assert written["made_by"][part].keys() == older["made_by"][part].keys()
 

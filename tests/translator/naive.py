@@ -22,8 +22,9 @@ class Units:
         return sum(1 for j in own if j not in self.spans and j not in self.punctuation)
 
     def weight(self, pair: TagPair, own: Interval, without: Set[int] = frozenset()) -> int:
-        """The units of an interval that are linked to a pair, minus the others."""
-        return sum(1 if j not in without and self.is_of(pair, j) else -1 for j in range(*own))
+        """The units of an interval that are linked to a pair, minus the others but punctuation."""
+        linked = {j for j in range(*own) if j not in without and self.is_of(pair, j)}
+        return len(linked) - len({*range(*own)} - linked - self.punctuation)
 
     def is_of(self, pair: TagPair, j: int) -> bool:
         return pair.first <= self.linked.get(j, -1) < pair.last

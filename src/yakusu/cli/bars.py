@@ -16,9 +16,10 @@ from rich.progress import (
 from rich.progress import Task as RichTask
 from rich.text import Text
 
+from yakusu.cli.standard_error import standard_error
 from yakusu.progress import Tracker
 
-_terminal = Console(stderr=True, highlight=False, soft_wrap=True)
+_terminal = Console(file=standard_error(), highlight=False, soft_wrap=True)
 
 
 def print_above(text: str, label: str = "") -> None:

@@ -5,7 +5,6 @@ until the first translation.
 """
 
 import logging
-import os
 import shlex
 import shutil
 import sys
@@ -13,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yakusu.cli.standard_error import discard_messages
 from yakusu.progress import Silent, Tracker
 
 if TYPE_CHECKING:
@@ -52,11 +52,6 @@ def say(text: str, label: str = "") -> None:
             raise
         except OSError:
             discard_messages()
-
-
-def discard_messages() -> None:
-    """Write what is left in the buffer of standard error, and what follows, to nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _on_terminal() -> bool:

@@ -19,7 +19,8 @@ from signal import SIGINT
 from types import TracebackType
 
 from yakusu.cli.causes import described, known_cause, lacks_memory
-from yakusu.cli.console import discard_messages, say
+from yakusu.cli.console import say
+from yakusu.cli.standard_error import discard_messages
 from yakusu.errors import SignalError
 from yakusu.version import __version__
 

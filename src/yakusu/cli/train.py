@@ -47,6 +47,14 @@ def prepare_verb(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Rebuild the data folder of a run, which may be corrupt, and prove that it has "
+            "the same bytes as before; otherwise, change nothing.",
+        ),
+    ] = False,
     *,
     files: "yakusu.RecipeFiles",
 ) -> None:
@@ -57,14 +65,34 @@ def prepare_verb(
     Example: `yakusu prepare --src train.en --tgt train.de --run runs/en-de`
 
     Example: `yakusu prepare small --pairs memory.tmx --columns en,de --run runs/en-de`
+
+    Example: `yakusu prepare --again --run runs/en-de`
     """
-    made = yakusu.prepare(recipe, set_ or (), progress=ConsoleProgress(), workers=workers, **files)
+    made = yakusu.prepare(
+        recipe,
+        set_ or (),
+        again=again,
+        progress=ConsoleProgress(),
+        workers=workers,
+        **files,
+    )
     print(("already prepared: " if made.existed else "") + str(made))
 
 
 @takes_files
 def train_verb(
-    recipe: _RecipeName = None, set_: RecipeOverrides = None, *, files: "yakusu.RecipeFiles"
+    recipe: _RecipeName = None,
+    set_: RecipeOverrides = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Refuse to resume a run with another number of threads, precision, processor or "
+            "version of a library, which gives other bytes (default: warn).",
+        ),
+    ] = False,
+    *,
+    files: "yakusu.RecipeFiles",
 ) -> None:
     """Prepare a corpus and train a translator or a parser.
 
@@ -74,7 +102,8 @@ def train_verb(
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    print_trained(yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files))
+    made = yakusu.train(recipe, set_ or (), exact=exact, progress=ConsoleProgress(), **files)
+    print_trained(made)
 
 
 def print_trained(made: "Trained") -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from yakusu.arrays import Longs
 from yakusu.data.files.text import Pair
+from yakusu.folder import create_private
 
 
 def find_duplicates(pairs: Iterator[Pair]) -> npt.NDArray[np.bool_]:
@@ -39,7 +40,7 @@ class DuplicateFinder:
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()
         self._files: list[BinaryIO] = [
-            self._stack.enter_context((folder / f"{i:02}").open("w+b"))
+            self._stack.enter_context(create_private(folder / f"{i:02}"))
             for i in range(self._BUCKETS)
         ]
         self._n = 0

@@ -8,6 +8,7 @@ dev.*              the same for the dev set
 data.json          sizes, counts and inputs: `DataFacts`
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -34,6 +35,12 @@ VERSION = 1  # of data.json
 _WINDOW = 8192  # pairs that a worker encodes at a time
 _SIDES = ("src", "tgt")
 Ids = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+
+
+def rebuild_command(folder: Path) -> str:
+    """Return what to do if the data folder of a run is corrupt."""
+    run = shlex.quote(str(folder.parent))
+    return f"run 'yakusu prepare --again --run {run}' to rebuild it"
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class DataFacts(Config):
         try:
             facts = cls.model_validate_json(read_regular(path))
         except (OSError, ValidationError) as error:
-            raise RunError(f"{path} is missing or corrupt: run 'yakusu prepare' again") from error
+            raise RunError(f"{path} is missing or corrupt: {rebuild_command(folder)}") from error
         if facts.version > VERSION:
             raise RunError(
                 f"{path} has version {facts.version}, but this version of yakusu reads {VERSION}: "
@@ -116,12 +123,12 @@ class Sentences:
         """
         path = Path(f"{stem}.offsets")
         if not path.exists():
-            raise RunError(f"{path} is missing: run 'yakusu prepare' again")
+            raise RunError(f"{path} is missing: {rebuild_command(stem.parent)}")
         offsets = _mapped(path, "<u8")  # (n + 1)
         n_tokens = int(offsets[-1])
         path = Path(f"{stem}.tokens")
         if not path.exists() or path.stat().st_size != n_tokens * np.dtype(dtype).itemsize:
-            raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")
+            raise RunError(f"{path} is missing or truncated: {rebuild_command(stem.parent)}")
         tokens: Ids = _mapped(path, dtype) if n_tokens else np.zeros(0, dtype=dtype)
         return cls(tokens, offsets)
 
@@ -188,7 +195,7 @@ class Pairs:
         src, tgt = (Sentences.map(Path(f"{stem}.{side}"), dtype) for side in _SIDES)
         path = Path(f"{stem}.lines")
         if not path.exists() or path.stat().st_size != 8 * len(src):
-            raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")
+            raise RunError(f"{path} is missing or truncated: {rebuild_command(stem.parent)}")
         # An empty file cannot be mapped.
         lines = _mapped(path, "<u8") if len(src) else np.zeros(0, dtype="<u8")
         return cls(src, tgt, lines, parts or (CorpusPart(len(src), 1.0),))

@@ -28,7 +28,7 @@ from yakusu.export.ctranslate2.reader import read_ctranslate2
 from yakusu.export.foreign import ForeignModel
 from yakusu.export.origin import Origin, licence_of
 from yakusu.export.reading import read_json_as
-from yakusu.folder import json_text, sha256
+from yakusu.folder import create_private, json_text, sha256
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of a package
@@ -189,7 +189,7 @@ def _unpack(package: zipfile.ZipFile, folder: Path, *, limit: int) -> None:
         inner = PurePosixPath(member.filename).relative_to(member.filename.partition("/")[0])
         if ".." in inner.parts:
             raise zipfile.BadZipFile(f"the name of a file is {member.filename}")
-        with package.open(member) as source, (folder / inner).open("wb") as target:
+        with package.open(member) as source, create_private(folder / inner) as target:
             shutil.copyfileobj(source, target)  # stops at `file_size`
 
 

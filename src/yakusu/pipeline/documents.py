@@ -19,7 +19,7 @@ from yakusu.documents.document import (
 from yakusu.documents.registry import read_document
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
-from yakusu.folder import write_file
+from yakusu.folder import create_private, write_file
 from yakusu.pipeline.document_plan import FileJob, Plan, plan
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent, Tracker
@@ -229,7 +229,8 @@ def _translate(
             if not strict:
                 _write(job, data)
             elif data is not None:
-                path.write_bytes(data)
+                with create_private(path) as private:
+                    private.write(data)
         if strict:
             _refuse_skipped(files)
             for job, path in zip(planned.jobs, staged, strict=True):

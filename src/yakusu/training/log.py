@@ -161,6 +161,7 @@ class RunLog:
             for name, value in fields.items():
                 if isinstance(value, int | float) and name not in ("step", "version"):
                     self._tensorboard.add_scalar(f"{event.name}/{name}", value, event.step)
+            self._tensorboard.flush()  # its own intervals follow the clock of the system
         except OSError as failure:
             self._warn(failure)
         self._progress.say(str(event))

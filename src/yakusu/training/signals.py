@@ -3,16 +3,18 @@
 import os
 import signal
 import threading
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class StopSignal:
-    """Context manager that stores SIGTERM and SIGINT in `number` instead of ending the process.
+    """Context manager that stores SIGTERM, SIGINT and SIGHUP in `number` instead of ending.
 
-    A signal that was ignored before, as in a background job of a script, stays ignored.
+    A signal that was ignored before, as SIGINT in a background job of a script or SIGHUP under
+    nohup, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -37,4 +39,5 @@ class StopSignal:
         name = signal.Signals(number).name
         # Not `print`: the signal may have interrupted another `print`.
         text = f"{name}: saving after this step; send the signal again to exit immediately\n"
-        os.write(2, text.encode())
+        with suppress(OSError):  # the terminal may be closed, which is what SIGHUP says
+            os.write(2, text.encode())

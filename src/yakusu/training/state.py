@@ -15,6 +15,7 @@ from yakusu.device import MadeBy, made_by, out_of_memory
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import read_json, write_json
 from yakusu.training.config import TrainingConfig, TrainingEngine
+from yakusu.training.environment import Environment
 
 VERSION = 1  # of state.json
 
@@ -42,6 +43,8 @@ class TrainerState:
         batch_tokens: Size of a batch; 0 in older files.
         pass_tokens: Size of a pass; 0, as in older files: a batch per pass.
         engine: The engine that translates the dev set; torch in older files.
+        environments: The environments that the run was trained in, the last one last; none in
+            older files.
         version: Version of state.json; a file without one has version 1.
     """
 
@@ -63,11 +66,18 @@ class TrainerState:
     batch_tokens: int = 0
     pass_tokens: int = 0
     engine: TrainingEngine = "torch"
+    environments: list[Environment] = field(default_factory=list)
     version: int = VERSION
 
     @classmethod
     def new(
-        cls, config: TrainingConfig, batches: BatchConfig, device: torch.device, n_processes: int
+        cls,
+        config: TrainingConfig,
+        batches: BatchConfig,
+        device: torch.device,
+        *,
+        n_processes: int,
+        environment: Environment,
     ) -> "TrainerState":
         """Return the state of a run before its first step."""
         return cls(
@@ -76,6 +86,7 @@ class TrainerState:
             pass_tokens=batches.pass_tokens_on(device.type),
             engine=config.engine,
             made_by=made_by(device),
+            environments=[environment],
         )
 
     @property

@@ -26,6 +26,7 @@ from yakusu.progress import Progress, Tracker
 from yakusu.training.checkpoint import RunCheckpoints
 from yakusu.training.config import TrainingConfig
 from yakusu.training.distributed import Group, full_model, full_tensor, wrap
+from yakusu.training.environment import Environment, check_environment
 from yakusu.training.log import Event, SkipEvent, TrainEvent, ValidateEvent
 from yakusu.training.loss import zero_point
 from yakusu.training.moving_average import MovingAverage
@@ -110,7 +111,14 @@ class Trainer:
             keep_last=config.keep_last,
             max_failed=config.max_failed_saves,
         )
-        self.state = TrainerState.new(config, data.batches, self.device, self.group.size)
+        self.environment = Environment.of(self.device, bf16=self.bf16)
+        self.state = TrainerState.new(
+            config,
+            data.batches,
+            self.device,
+            n_processes=self.group.size,
+            environment=self.environment,
+        )
         self._pairs = data.train  # of the current epoch
         self._since_log: list[StepSums] = []
         self._seconds_unsaved = 0.0
@@ -119,7 +127,7 @@ class Trainer:
         """Train until a limit of the recipe is reached, and return that limit.
 
         Raises:
-            SignalError: SIGTERM or SIGINT was received; a checkpoint was written.
+            SignalError: SIGTERM, SIGINT or SIGHUP was received; a checkpoint was written.
             RunError: Memory ran out, a process was lost, or too many steps were skipped or saves
                 failed.
         """
@@ -317,20 +325,35 @@ class Trainer:
             self.checkpoints.save(self.state)
             clock.saved()
 
-    def resume(self) -> bool:
+    def resume(self, *, exact: bool = False) -> bool:
         """Resume from the newest intact checkpoint.
+
+        Args:
+            exact: Refuse to continue if this environment may give other bytes.
 
         Returns:
             Whether there was one.
 
         Raises:
-            YakusuError: See `RunCheckpoints.restore`.
+            YakusuError: See `RunCheckpoints.restore` and `check_environment`.
         """
         state = self.checkpoints.restore(self.output.progress.say, engine=self.config.engine)
         if state is None:
             return False
         size = state.batch_tokens or self.data.batches.batch_tokens_on(self.device.type, per_step=2)
-        self.state = replace(state, batch_tokens=size, made_by=self.state.made_by)
+        earlier, now = state.environments, self.environment
+        if not limit_reached(self.config, state):
+            where = self.checkpoints.folder / f"step-{state.step:08}"
+            self.group.run_on_main(
+                lambda: check_environment(earlier, now, where=where, exact=exact)
+            )
+        known = earlier or [Environment.of_earlier_version(state.made_by)]
+        self.state = replace(
+            state,
+            batch_tokens=size,
+            made_by=self.state.made_by,
+            environments=known if known[-1] == now else [*known, now],
+        )
         return True
 
     def _save_and_stop(self, signal: int) -> None:

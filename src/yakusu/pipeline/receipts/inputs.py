@@ -11,8 +11,10 @@ from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
 
 
-def check_unchanged(folder: Path, recipe: Recipe) -> None:
+def check_unchanged(folder: Path, facts: DataFacts, recipe: Recipe) -> None:
     """Compare the input files that still exist with those that a data folder was made from.
+
+    `facts` is the content of its data.json.
 
     Tree files are looked up at their recorded paths, because a folder or pattern may no longer
     match them.
@@ -20,7 +22,6 @@ def check_unchanged(folder: Path, recipe: Recipe) -> None:
     Raises:
         RunError: A file has changed, or a tree file was added.
     """
-    facts = DataFacts.read(folder)
     recorded = {key: Path(path) for key, path in facts.trees.items()}
     files = {key: path for key, path in (recorded or inputs_of(recipe)).items() if path.exists()}
     if changed := first_changed(files, facts.inputs):

@@ -12,6 +12,7 @@ from yakusu.model.architectures import build
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.facts import make_receipt
 from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.training.data_folder import check_data
 from yakusu.pipeline.training.inherit import freeze
 from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
@@ -152,6 +153,7 @@ class _Averager:
     def __init__(self, run: Path, progress: Progress) -> None:
         self.recipe, self.data = load_recipe(run / "recipe.toml"), run / "data"
         require_engine(self.recipe)
+        check_data(run)
         self.tokenizer = Tokenizer.load(self.data)
         device = pick_device(self.recipe.training.device)
         self.model = build(self.recipe.model, **self.tokenizer.vocab_sizes).to(device)

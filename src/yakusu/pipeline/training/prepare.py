@@ -8,7 +8,7 @@ data.json                  sizes, counts and inputs: `DataFacts`
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain
@@ -35,13 +35,19 @@ from yakusu.data.mixing import extra_part, mixed
 from yakusu.data.pairs import Binarised, CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
-from yakusu.folder import save_folder, sha256, verify_folder
+from yakusu.folder import replace_folder, save_folder, sha256
 from yakusu.pipeline.receipts.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.selection import PairSelector
 from yakusu.pipeline.training.choose_recipe import recipe_of
+from yakusu.pipeline.training.data_folder import (
+    PreparedRecord,
+    check_data,
+    forget_record,
+    write_record,
+)
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.parent import Parent, with_parent_sizes
-from yakusu.pipeline.training.run import locked_run
+from yakusu.pipeline.training.run import is_started, locked_run
 from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles
@@ -85,18 +91,22 @@ def prepare(
     recipe: Recipe | str | Path | None = None,
     overrides: Sequence[str] = (),
     *,
+    again: bool = False,
     progress: Progress | None = None,
     workers: int | None = None,
     **files: Unpack[RecipeFiles],
 ) -> Prepared:
     """Filter the corpus, select the dev set, learn the tokenizer and binarise all pairs.
 
-    A complete data folder from an earlier call is verified and left unchanged.
+    A complete data folder from an earlier call is verified and left unchanged, or with `again`,
+    replaced by one with the same bytes.
 
     Args:
         recipe: A recipe, or the name or path of one; None: as in `choose_recipe`. It names the
             corpora and the run; the data folder is RUN/data.
         overrides: Keys to override, unless `recipe` is loaded.
+        again: Rebuild the data folder, which may be corrupt, and prove that its bytes are those
+            that the run was prepared with; if they would differ, change nothing.
         progress: Progress reporter.
         workers: Number of processes that encode (default: one per core); no effect on the result.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
@@ -105,7 +115,8 @@ def prepare(
     Raises:
         DataError: The corpus is missing, malformed or too small.
         RecipeError: The recipe does not specify a run folder or a corpus.
-        RunError: The run folder holds a different run, or a corpus has changed since that run.
+        RunError: The run folder holds a different run, or a corpus has changed since that run, or
+            a rebuilt data folder would differ.
     """
     progress = progress or Silent()
     found, why = recipe_of(recipe, overrides, files)
@@ -114,11 +125,19 @@ def prepare(
         progress.say(sentence)
     with locked_run(recipe) as run:
         folder = run / "data"
-        if existed := folder.exists():
-            verify_folder(folder)
-            check_unchanged(folder, recipe)
+
+        def write(temporary: Path) -> None:
+            _Preparation(recipe, progress, workers).write(temporary)
+
+        if existed := folder.exists() and not again:
+            check_data(run)
+            check_unchanged(folder, DataFacts.read(folder), recipe)
+        elif is_started(run):
+            _rebuild(run, recipe, write, progress)
         else:
-            save_folder(folder, _Preparation(recipe, progress, workers).write)
+            forget_record(run)
+            save_folder(folder, write)
+        write_record(run, is_new=not existed)
     facts = DataFacts.read(folder)
     sizes = [part.n_pairs for part in (facts.parts or {}).get("train", ())]
     names = ["-".join(each.languages) for each in recipe.directions if recipe.data.others]
@@ -133,6 +152,24 @@ def prepare(
         facts.fullness,
         existed,
     )
+
+
+def _rebuild(run: Path, recipe: Recipe, write: Callable[[Path], None], progress: Progress) -> None:
+    """Replace the data folder of a run, if the new one has the bytes that the run started with."""
+    folder, record = run / "data", PreparedRecord.of(run)
+    if record is None:
+        _log.warning(
+            "%s is rebuilt, but its hashes were not recorded, so nothing proves that it is the one "
+            "that the run was trained on",
+            folder,
+        )
+        replace_folder(folder, write)
+        return
+
+    record.require_inputs(folder, recipe)
+    replace_folder(folder, write, accept=partial(record.require_equal, folder))
+    n = len(record.manifest.files)
+    progress.say(f"rebuilt {folder}: its {n} files have the same SHA-256 as before")
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 RUN/recipe.toml     resolved recipe
 RUN/data/           binarised pairs, dev text, tokenizer
+RUN/prepared.json   hashes of RUN/data/, to rebuild it
 RUN/checkpoints/    the best checkpoint and the last ones
 RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
@@ -27,6 +28,7 @@ _MAY_CHANGE = (
     "training.patience",
     "training.checkpoint_",
     "training.log_steps",
+    "training.precision",  # changes the bytes, like the environment of training
     "training.stall_minutes",
 )
 _MAY_CHANGE_BEFORE = ("search.", "training.")  # before the first checkpoint

@@ -65,6 +65,7 @@ def train(
     recipe: Recipe | str | Path | None = None,
     overrides: Sequence[str] = (),
     *,
+    exact: bool = False,
     progress: Progress | None = None,
     **files: Unpack[RecipeFiles],
 ) -> Trained:
@@ -73,6 +74,8 @@ def train(
     Args:
         recipe: A recipe, or the name or path of one; None: as in `choose_recipe`.
         overrides: Keys to override, such as "training.max_steps=500", unless `recipe` is loaded.
+        exact: Refuse to resume where the bytes of the model will differ from those of an
+            uninterrupted run, because of the number of threads, for example; otherwise, warn.
         progress: Progress reporter.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
             loaded.
@@ -84,10 +87,10 @@ def train(
         `yakusu.train(src="train.en", tgt="train.de", run="runs/en-de")`
     """
     found, why = recipe_of(recipe, overrides, files)
-    return _train(found, progress or Silent(), why=why)
+    return _train(found, progress or Silent(), why=why, exact=exact)
 
 
-def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
+def _train(recipe: Recipe, progress: Progress, *, why: str | None, exact: bool) -> Trained:
     # These fail before anything is written.
     recipe, languages = with_detected_languages(with_parent_sizes(recipe))
     pick_device(recipe.training.device)
@@ -106,7 +109,7 @@ def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
         data = group.run_on_main(prepare_data).folder
         if not group.is_main:
             progress = Silent()
-        trainer, reason = _train_model(recipe, data, group, progress)
+        trainer, reason = _train_model(recipe, data, group, progress, exact=exact)
         run = Path(recipe.run)
         model = group.run_on_main(lambda: averaged(run, recipe) or average(run, progress=progress))
     return Trained(
@@ -121,7 +124,7 @@ def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
 
 
 def _train_model(
-    recipe: Recipe, data: Path, group: Group, progress: Progress
+    recipe: Recipe, data: Path, group: Group, progress: Progress, *, exact: bool
 ) -> tuple[Trainer, str]:
     """Train until a limit is reached; return the trainer and the limit."""
     run, tokenizer = Path(recipe.run), Tokenizer.load(data)
@@ -149,7 +152,7 @@ def _train_model(
             group=group,
             stop=stop,
         )
-        resumed = trainer.resume()
+        resumed = trainer.resume(exact=exact)
         progress.say(_resuming(trainer) if resumed else _starting(trainer))
         if (steps := recipe.training.max_steps) < (warmup := recipe.training.warmup_steps):
             progress.say(

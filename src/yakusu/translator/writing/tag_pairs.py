@@ -298,7 +298,8 @@ class _Free:
         n_words = list(accumulate((int(j in words) for j in units), initial=0))
         needed = min(pair.least, n_words[-1])
         least = 1 + next((n for n, j in enumerate(units) if self._is_word(j, pair)), len(units))
-        weights = enumerate(accumulate(1 if j in linked else -1 for j in units), 1)
+        costs = (1 if j in linked else -int(j not in self._units.punctuation) for j in units)
+        weights = enumerate(accumulate(costs), 1)
         allowed = (own for own in weights if own[0] >= least and needed <= n_words[own[0]] <= most)
         n, weight = max(allowed, key=itemgetter(1), default=(0, 0))
         if pair.first == pair.last or (weight < 0 and units[0] in self._units.spans):
