@@ -71,7 +71,7 @@ def test_unseen_words_and_characters_are_spans(marked: str) -> None:
         "and‹/›or, Yes‹/›No",  # words, which are translated
         "‹(›Hund‹)› or word‹(›other‹)›",
         "‹*›bold‹*› text",
-        "‹$›74.55",  # is localised
+        "It costs ‹$74.55›.",
         "Great‹👍› OK‹👍›",
         "5 ‹+› 3",
     ],

@@ -253,6 +253,13 @@ CODE_RULES = (
         rf"(?<!{_LETTER}|:):(?:[A-Za-z][A-Za-z0-9_+-]*|[+-]1):(?!{_LETTER}|:)",
     ),
     _rule(
+        "emoticon",
+        "faces made of signs",
+        ":-)  ;)  :D  :'(  <3  ^_^",
+        r"(?<!\S)(?:[:;=]['’]?[-o^]?(?:[()\[\]{}|/\\3DPpOo*]++)|<3|\^_*\^)(?!\w|\S{2})",
+        since=2,
+    ),
+    _rule(
         "colon",
         "names after a colon that nothing precedes: Laravel",
         ":attribute  :max_size",
@@ -393,7 +400,7 @@ CODE_RULES = (
 )
 
 # What the matches of `CodeRule.signs` begin with; the letters are those of http, ftp, file and ws.
-_SIGNS = r"(?=[<&`{$%@:\\\#\[/.~*\-hHfFwW])"
+_SIGNS = r"(?=[<&`{$%@:;=^\\\#\[/.~*\-hHfFwW])"
 
 
 @cache
@@ -414,8 +421,9 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
 # Every text with a match of `code_pattern` has a match of this one, which is faster: it reads
 # further only at characters that are rare in prose.
 CODE_HINT = re.compile(
-    r"""[<`{@\\\[_&$%\#:./()A-Z0-9l|-](?:
-        (?<=[<`{@\\\[_])
+    r"""[<`{@\\\[_^;=&$%\#:./()A-Z0-9l|-](?:
+        (?<=[<`{@\\\[_^])
+        | (?<=[;=])['’o^()\[{}|/\\3DPp*-]
         | (?<=&)[A-Za-z\#]
         | (?<=\$)[A-Za-z_(]
         | (?<=%)(?:%|(?!\W?(?:\s|$)))

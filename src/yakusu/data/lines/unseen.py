@@ -16,7 +16,7 @@ _INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # within a word: hyphens, spaces and jo
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}{_INVISIBLE}])"
 _NUMBER = r"\d+(?:[.,:⁄]\d+)+"
 _SIGN = r"[\p{Sc}\p{So}‰‱′″--\p{Extended_Pictographic}]"  # a unit: 25℃, but not an emoji
-_AMOUNT = rf"[\p{{Sc}}№]\d++(?![.,:]\d){_SIGN}?|\d++{_SIGN}"  # with separators, it is localised
+_AMOUNT = rf"[\p{{Sc}}№](?:{_NUMBER}|\d++){_SIGN}?|\d++{_SIGN}"
 _MARK = r"[™℠®]\ufe0f?"  # of a name: Acme™
 # Signs that join letters and digits: AT&T, C++, 12/7, 33.6°C, file(s); not those of sentences
 _JOINT = (

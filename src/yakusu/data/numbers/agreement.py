@@ -6,7 +6,7 @@
 
 What a side has in digits must be on the other in any form, and so must Roman numerals and months of
 dates; a number that is a word in the source may be absent from the translation. A letter before a
-number of the source, as in A4, U2 and F-16, may not be missing.
+number of the source, as in A4, U2 and F-16, and a minus sign, also as a word, may not be missing.
 """
 
 import re
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import regex
 
 from yakusu.data.lines.spans import Span, SpanFinder, replaced
+from yakusu.data.lines.words import UNSPACED
 
 if TYPE_CHECKING:
     from yakusu.data.numbers.match import NumberMatch
@@ -48,7 +49,15 @@ _DIGIT = re.compile(r"[\d¼-¾⅐-⅞Ⅰ-ↈ]|\b[IVX]{2}")
 _LETTERED = regex.compile(
     r"(?<![\p{L}\p{N}_-])(?:\p{Lu}[-‑]?|\p{Lu}{2,6}[-‑])(?P<digits>\d+)(?![\p{L}\p{N}_])"
 )
-_LETTERED_TOO = regex.compile(r"(?<!\p{L})(?:\p{Lu}\s?[-‑]?|\p{L}+[-‑]?)(?P<digits>\d+)")
+_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
+_LETTERED_TOO = regex.compile(rf"(?<!{_LETTER})(?:\p{{Lu}}\s?[-‑]?|{_LETTER}+[-‑]?)(?P<digits>\d+)")
+# A minus sign, and what a translation may have instead: "five below zero"
+_NEGATIVE = regex.compile(r"(?<![^\s(\[\"'“„«:=])[-−–](?=\d)\d+(?:[.,]\d+)*(?![\d%]*\s?[-−–]\s?\d)")
+_MINUS = regex.compile(
+    r"[-−–－]\s?(?=[\d$€£¥])|min[uo]s|moins|menos|meno\b|negativ|below|under|unter|sous|bajo|"
+    r"мин[уо]с|ниже|マイナス|氷点下|零下|마이너스|영하|负|負",
+    regex.IGNORECASE,
+)
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _NONE = Disagreement()
 
@@ -81,7 +90,7 @@ class Agreement:
             for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
                 found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
             if not missing:
-                missing += _without_letters(*rest)
+                missing += [*_without_letters(*rest), *_without_signs(*rest)]
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
@@ -125,6 +134,14 @@ def _without_letters(source: str, target: str) -> Iterator[Span]:
     for match in _LETTERED.finditer(source):
         left[match["digits"]] -= 1
         if left[match["digits"]] < 0:
+            yield Span(match.start(), match.end(), match[0])
+
+
+def _without_signs(source: str, target: str) -> Iterator[Span]:
+    """The negative numbers of a source, if its translation has fewer signs."""
+    found = list(_NEGATIVE.finditer(source))
+    if found and len(_MINUS.findall(target)) < len(found):
+        for match in found:
             yield Span(match.start(), match.end(), match[0])
 
 
