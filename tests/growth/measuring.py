@@ -21,6 +21,7 @@ from tests.growth.crafted import Crafted
 from yakusu.errors import YakusuError
 
 STEEPEST = 1.2  # of the slope
+_SHORTEST = 0.01  # seconds of the largest input; below, caches decide
 _FIRST = 1 << 10  # bytes of the smallest input
 _UNCOUNTED = 4 << 20  # bytes: what the allocator keeps anyway, so that small inputs do not differ
 _SPACE = 4 << 30  # bytes that a measurement may use
@@ -35,7 +36,7 @@ class Effort:
         most: Bytes of the largest input.
         halvings: How often the largest size is halved, for each smaller size.
         repetitions: Measurements of each size, of which the fastest counts.
-        limit: CPU seconds after which a measurement is stopped.
+        limit: Seconds after which a reading is stopped.
     """
 
     seconds: float
@@ -45,8 +46,8 @@ class Effort:
     limit: int
 
 
-SHORT = Effort(seconds=0.025, most=1 << 20, halvings=(2, 0), repetitions=3, limit=10)
-FULL = Effort(seconds=0.2, most=1 << 22, halvings=(3, 2, 1, 0), repetitions=5, limit=60)
+SHORT = Effort(seconds=0.025, most=1 << 20, halvings=(2, 0), repetitions=3, limit=20)
+FULL = Effort(seconds=0.2, most=1 << 22, halvings=(3, 2, 1, 0), repetitions=5, limit=120)
 EFFORT = FULL if THOROUGH else SHORT
 
 
@@ -70,8 +71,8 @@ class Growth:
 
     @property
     def slope(self) -> float:
-        """The slope of the CPU time."""
-        return slope(self.sizes, self.seconds)
+        """The slope of the CPU time; 0 for a time that is too short to say."""
+        return 0.0 if self.seconds[-1] < _SHORTEST else slope(self.sizes, self.seconds)
 
     @property
     def memory_slope(self) -> float:
@@ -97,9 +98,8 @@ def slope(sizes: Sequence[float], costs: Sequence[float]) -> float:
     return covariance / sum((a - mean_x) ** 2 for a in x)
 
 
-def limit(effort: Effort) -> None:
-    """Limit the CPU time and the memory of this process, which is a child of the measuring one."""
-    resource.setrlimit(resource.RLIMIT_CPU, (effort.limit, effort.limit))
+def limit_memory() -> None:
+    """Limit the memory of this process (not its CPU time, which would make its clock coarse)."""
     resource.setrlimit(resource.RLIMIT_AS, (_SPACE, resource.RLIM_INFINITY))
 
 

@@ -3,11 +3,12 @@
     {"name": "html: end tags", "effort": [0.02, ...]}   ->   {"sizes": [...], ...}
 
 One line of JSON is read for each measurement, and one is written. The process imports the readers
-once. A fork has the limits of `measuring.limit`, and its memory is that of one reading.
+once. A fork may use some memory only, and each reading must end within `Effort.limit` seconds.
 """
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.growth.crafted import Crafted
-from tests.growth.measuring import Effort, Growth, cpu_times, limit, peak_memory
+from tests.growth.measuring import Effort, Growth, cpu_times, limit_memory, peak_memory
 
 _ROOT = Path(__file__).parents[2]
 
@@ -98,7 +99,7 @@ def _in_fork(items: Callable[[], Iterator[Any]], effort: Effort) -> Iterator[Any
         status = 1
         try:
             os.close(reading)
-            limit(effort)
+            limit_memory()
             with os.fdopen(writing, "w") as out:
                 try:
                     for item in items():
@@ -110,13 +111,27 @@ def _in_fork(items: Callable[[], Iterator[Any]], effort: Effort) -> Iterator[Any
         finally:
             os._exit(status)
     os.close(writing)
-    with os.fdopen(reading) as lines:
-        yield from map(json.loads, lines)
+    yield from _lines(child, reading, effort)
+    os.close(reading)
     _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        ended = os.WTERMSIG(status)
-        too_long = ended in (signal.SIGXCPU, signal.SIGKILL)
-        yield f"more than {effort.limit} s of CPU" if too_long else f"signal {ended}"
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) != signal.SIGKILL:
+        yield f"signal {os.WTERMSIG(status)}"
+
+
+def _lines(child: int, reading: int, effort: Effort) -> Iterator[Any]:
+    """Yield what a fork writes, until it ends; if it writes nothing for too long, it is killed."""
+    rest = b""
+    while True:
+        ready, _, _ = select.select([reading], [], [], effort.limit)
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+            yield f"more than {effort.limit} s"
+            return
+        new = os.read(reading, 1 << 16)
+        if not new:
+            return
+        *lines, rest = (rest + new).split(b"\n")
+        yield from map(json.loads, lines)
 
 
 if __name__ == "__main__":
