@@ -5,8 +5,6 @@ import sys
 from tests.growth.measuring import EFFORT, Growth
 from tests.growth.process import Measurer, crafted_inputs
 
-_MB = 2**20
-
 
 def _row(growth: Growth) -> str:
     if growth.problem:
@@ -19,13 +17,13 @@ def _row(growth: Growth) -> str:
 
 
 def _main(part: str) -> None:
-    print(
-        f"{'input':64} {'sizes':>17} {'CPU':>10} slope {'CPU':>14} {'memory: slope, per byte':>15}"
-    )
+    head = ("input", "sizes", "CPU", "CPU", "memory: slope, per byte")
+    sys.stdout.write("{:64} {:>17} {:>10} slope {:>14} {:>15}\n".format(*head))
     measurer = Measurer()
     for name in crafted_inputs():
         if part in name:
-            print(_row(measurer.measure(name, EFFORT)), flush=True)
+            sys.stdout.write(f"{_row(measurer.measure(name, EFFORT))}\n")
+            sys.stdout.flush()
     measurer.close()
 
 

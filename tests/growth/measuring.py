@@ -12,6 +12,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -123,6 +124,7 @@ def cpu_times(crafted: Crafted, effort: Effort) -> Iterator[tuple[int, float | N
 
 def peak_memory(crafted: Crafted, size: int) -> int:
     """Bytes of memory that reading an input takes at most; for a process that did nothing else."""
+    _read(crafted.read, crafted.make(_FIRST))  # imports
     data = crafted.make(size)
     gc.collect()
     before = _most_memory()
@@ -137,10 +139,8 @@ def _seconds(read: Callable[[Any], object], data: Any) -> float:
 
 
 def _read(read: Callable[[Any], object], data: Any) -> None:
-    try:
+    with suppress(YakusuError):
         read(data)
-    except YakusuError:
-        pass
 
 
 def _most_memory() -> int:
