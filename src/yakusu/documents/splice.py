@@ -96,9 +96,15 @@ class Splicer(Generic[AnyStr]):
         self.starts: list[int] = [segment.start for segment in self._segments]
         self.texts: list[str] = [segment.text for segment in self._segments]
 
-    def spliced(self, translations: Sequence[str]) -> AnyStr:
-        """The source with these translations, one for each text."""
-        return self._copy(0, len(self._source), 0, translations)
+    def spliced(self, translations: Sequence[str], start: int = 0, *, end: int = -1) -> AnyStr:
+        """The source with these translations, one for each text.
+
+        Args:
+            translations: The translations.
+            start: Where the part of the source begins that is returned.
+            end: Where it ends; -1: at the end of the source.
+        """
+        return self._copy(start, len(self._source) if end < 0 else end, 0, translations)
 
     def _copy(self, start: int, end: int, first: int, translations: Sequence[str]) -> AnyStr:
         """The source between two positions; the segments from `first` within it are replaced."""
