@@ -74,6 +74,9 @@ class JsonDocument:
                 reason = f"has a key that is not known in {layout.name}"
                 self._left.append(self._reason(string, reason))
         self._messages = [layout.message(string.value) for string in self._strings]
+        for string, message in zip(self._strings, self._messages, strict=True):
+            if message.problem:
+                self._left.append(self._reason(string, f"stays as it is: {message.problem}"))
         self.skipped: Sequence[str] = self._left
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
