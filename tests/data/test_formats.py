@@ -592,7 +592,7 @@ def test_memory_does_not_grow_with_the_file(suffix: str, tmp_path: Path) -> None
 def test_the_number_of_elements_is_limited_within_a_unit_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_ELEMENTS", 20)
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 20)
     monkeypatch.setattr("yakusu.data.files.xmlstream._CHUNK", 64)
     unit = "<trans-unit><source>a</source><target>b</target></trans-unit>"
     path = written(tmp_path / "many.xlf", units_1(unit * 100))
@@ -600,7 +600,9 @@ def test_the_number_of_elements_is_limited_within_a_unit_only(
     assert sum(1 for _ in read_pairs(corpus)) == 100
     deep = f"<trans-unit><source>{'<x/>' * 30}</source><target>b</target></trans-unit>"
     written(path, units_1(deep))
-    with pytest.raises(DataError, match="more than 20 elements"):
+    with pytest.raises(
+        DataError, match="line 1: the element <trans-unit> contains more than 20 elements"
+    ):
         list(read_pairs(corpus))
 
 

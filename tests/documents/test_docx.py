@@ -435,11 +435,14 @@ def test_case_has_no_meaning_in_names_of_parts_and_types() -> None:
     assert list(opened(with_members(b"PK\x05\x06" + bytes(18), renamed)).texts) == ["one"]
 
 
-def test_a_document_with_too_many_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_ELEMENTS", 1000)
-    told = message(docx_of("<w:p/>" * 1000))
-    assert told == f"{MAIN}, line 2: the XML has more than 1,000 elements: split the file"
-    assert list(opened(docx_of("<w:p/>" * 997)).texts) == []
+def test_a_paragraph_with_too_many_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 100)
+    told = message(docx_of(f"<w:p>{'<w:r/>' * 100}</w:p>"))
+    assert told == (
+        f"{MAIN}, line 2: the element <p> contains more than 100 elements, attributes and "
+        "comments: divide it"
+    )
+    assert list(opened(docx_of(f"<w:p>{'<w:r/>' * 99}</w:p>" * 100)).texts) == []
 
 
 def test_the_name_of_a_part_may_have_any_number_of_digits() -> None:

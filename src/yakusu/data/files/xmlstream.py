@@ -15,9 +15,7 @@ _CHUNK = 2**16  # bytes
 _MAX_PENDING = 2**24  # bytes of an element, tag or comment; up to twice as many are read
 _UTF16_DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"']utf-?16", re.IGNORECASE)
 _BREAK_TYPE = re.compile(r"(xlf:|x-(html-)?)?(lb|br)")
-_BREAK_CODE = re.compile(
-    r"\s*+(?:<(\w+:)?br\b[^>]*>|(\\r)?\\n)\s*+|[^\S\n]*+\n\s*+", re.IGNORECASE
-)
+_BREAK_CODE = re.compile(r"\s*+(?:<(\w+:)?br\b[^>]*>|(\\r)?\\n)\s*+|[^\S\n]*+\n\s*+", re.IGNORECASE)
 
 
 def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) -> Iterator[Element]:

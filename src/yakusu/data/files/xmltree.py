@@ -303,7 +303,7 @@ class ElementBuilder:
 
     Args:
         wanted: Whether to build the elements with this namespace and name.
-        use: Called with each wanted element that is in no other wanted element, when it is complete.
+        use: Called with each wanted element that is in no other one, when it is complete.
         skipped: Whether to pass over the content of elements with this namespace and name.
 
     Attributes:

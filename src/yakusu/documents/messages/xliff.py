@@ -273,10 +273,10 @@ def _units(file: XmlFile, element: Element, retranslate: bool) -> Iterator[_Unit
         root = root.parent
     name = "unit" if _version(root) == "2" else "trans-unit"
     for each in element.descendants():
-        if each.name == name and each.namespace == root.namespace:
-            if each.inherited("translate", "yes") != "no":
-                units = _segments if name == "unit" else _trans_units
-                yield from units(file, each, retranslate)
+        is_unit = each.name == name and each.namespace == root.namespace
+        if is_unit and each.inherited("translate", "yes") != "no":
+            units = _segments if name == "unit" else _trans_units
+            yield from units(file, each, retranslate)
 
 
 def _reason(file: XmlFile, unit: _Unit, reason: str) -> str:

@@ -69,10 +69,9 @@ class Content:
         has_key = is_key(re.sub(MARKS, "", string))
         self._message = text_string("" if has_key else string, spaced=True)
         inner = [p for parts in self._parts.values() for p in parts if isinstance(p, Content)]
-        problems = [self._message.problem, *(content.problem for content in inner)]
-        self.problem = next(filter(None, problems), "")
-        if has_key:
-            self.problem = f"{self.raw!r} looks like an identifier, not like text"
+        problem = f"{self.raw!r} looks like an identifier, not like text" if has_key else ""
+        problems = [problem, self._message.problem, *(content.problem for content in inner)]
+        self.problem: str = next(filter(None, problems), "")
         self.texts: Sequence[str] = (
             *self._message.texts,
             *(text for content in inner for text in content.texts),

@@ -131,13 +131,14 @@ def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
         )
     seen: set[str] = set()
     for info in members:
+        name = info.filename[:_MAX_REASON]
         if info.flag_bits & _ENCRYPTED:
-            raise DataError(f"{info.filename[:_MAX_REASON]} is encrypted: remove the password of the document")
+            raise DataError(f"{name} is encrypted: remove the password of the document")
         if _is_unsafe(info.filename) or info.filename in seen:
             problem = "occurs twice" if info.filename in seen else "is an unsafe path"
             raise DataError(
-                f"the archive is invalid, since its member {info.filename[:_MAX_REASON]!r} "
-                f"{problem}: save the document again"
+                f"the archive is invalid, since its member {name!r} {problem}: save the document "
+                "again"
             )
         seen.add(info.filename)
 

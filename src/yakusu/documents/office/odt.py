@@ -56,9 +56,9 @@ def _styles(archive: Archive, part: str) -> dict[str, Hashable]:
 
     def use(style: Element) -> None:
         place = style.parent
-        if place and (place.namespace, place.name) == (_OFFICE, "automatic-styles"):
-            if style.get("family") == "text":
-                found[style.get("name")] = (style.get("parent-style-name"), _formatting(style))
+        is_own = place and (place.namespace, place.name) == (_OFFICE, "automatic-styles")
+        if is_own and style.get("family") == "text":
+            found[style.get("name")] = (style.get("parent-style-name"), _formatting(style))
 
     parse_part(archive, part, lambda _, name: name == "style", use)
     return found
