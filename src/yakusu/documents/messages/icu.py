@@ -88,9 +88,13 @@ class _Level:
     quoting: _Quoting | None  # None: not a message of ICU
 
     def __post_init__(self) -> None:
-        pieces = matched(_once([piece for piece, _ in self.items]))
-        self.n_pairs = sum(piece.kind is PieceKind.START for piece in pieces)
-        self.shown, _ = marked(pieces)
+        pieces = [piece for piece, _ in self.items]
+        self.n_pairs = 0
+        self.shown = [piece.text for piece in pieces]
+        if any(piece.kind is not PieceKind.TEXT for piece in pieces):
+            pieces = matched(_once(pieces))
+            self.n_pairs = sum(piece.kind is PieceKind.START for piece in pieces)
+            self.shown, _ = marked(pieces)
         body = "".join(self.shown)
         self.text = body.strip()
         left = len(body) - len(body.lstrip())

@@ -85,7 +85,7 @@ class Content:
     def _add_items(self, items: list[_Item], element: Element) -> None:
         """Add the pieces of an element. Start and end tags are firm: they must nest."""
         stop = 0  # of the last code
-        ends = _ends(element)
+        ends: Mapping[str, deque[Element]] | None = None
         for child in element.children:
             if child.start < stop:  # inside a part that must not be translated
                 continue
@@ -101,7 +101,8 @@ class Content:
                 end = self._file.raw(child.inner_end, child.end)
                 items.append((Piece(PieceKind.END, name=name), [end]))
             else:
-                stop = _stop(child, ends)
+                ends = _ends(element) if ends is None and child.name == "sm" else ends
+                stop = _stop(child, ends or {})
                 items.append(self._code(child, stop))
 
     def _code(self, element: Element, stop: int) -> _Item:
