@@ -40,7 +40,9 @@ _PROPERTIES = {
     "Co": "\U000f0000-\U0010ffff",
     "Han": "漢",
 }
-_PROPERTY = re.compile(r"\\([pP])\{\^?(?:\w+=)?(\w+)\}|(\\X|\\R)|\\[mM](?!\w*\])|(?<=\[)\[|\\.|(\[\^?\]?)|(\])")
+_PROPERTY = re.compile(
+    r"\\([pP])\{\^?(?:\w+=)?(\w+)\}|(\\X|\\R)|\\[mM](?!\w*\])|(?<=\[)\[|\\.|(\[\^?\]?)|(\])"
+)
 
 
 def attacks(pattern: Text, flags: int) -> list[Attack]:
@@ -262,7 +264,11 @@ def slowness(pattern: Any, use: str, attack: Attack) -> str:
             seconds = min(seconds, *(_seconds(pattern, use, attack(size)) for _ in range(2)))
         if seconds > _LONG:
             part = size if size < _SIZES[-1] else size // 4
-            before = last if part == size else (part, min(_seconds(pattern, use, attack(part)) for _ in range(3)))
+            before = (
+                last
+                if part == size
+                else (part, min(_seconds(pattern, use, attack(part)) for _ in range(3)))
+            )
             steep = log(seconds / max(before[1], 1e-6)) / log(size / before[0])
             if steep > _STEEPEST:
                 return f"{before[0]} characters: {before[1]:.4f} s, {size}: {seconds:.4f} s"

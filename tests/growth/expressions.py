@@ -19,7 +19,17 @@ from typing import Any
 import regex
 
 _SOURCE = Path(__file__).parents[2] / "src" / "yakusu"
-_FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+_FUNCTIONS = {
+    "compile",
+    "search",
+    "match",
+    "fullmatch",
+    "sub",
+    "subn",
+    "split",
+    "findall",
+    "finditer",
+}
 _AT_START = {"match", "fullmatch"}
 
 
