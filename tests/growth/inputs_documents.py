@@ -39,6 +39,16 @@ def _nested(opening: str, closing: str, *, inside: str = "text") -> Callable[[in
     return make
 
 
+def _two(before: str, first: str, second: str) -> Callable[[int], bytes]:
+    """Return a function that repeats a text, and then another one as often."""
+
+    def make(n: int) -> bytes:
+        times = max(1, n // len(first + second))
+        return (before + first * times + second * times).encode()
+
+    return make
+
+
 def _read(module: str) -> Callable[[bytes], object]:
     """Return a function that reads a document, and writes it with other texts."""
 
@@ -79,25 +89,13 @@ _HTML: dict[str, Callable[[int], bytes]] = {
     "nested spans in a paragraph": _nested("a <b>", "</b> c "),
     "nested titles": _nested("text <a title='text'>", "</a>"),
     "open elements of many names": _numbered("<x#>text"),
-    "open scopes and end tags": lambda n: (
-        "<table>" * (n // 14) + "</table>".join("<b>") + "</i></b>" * (n // 16)
-    ).encode(),
-    "buttons and end tags of divs": lambda n: (
-        "<div>" + "<button>" * (n // 16) + "</div>" * (n // 12)
-    ).encode(),
-    "inline elements below blocks": lambda n: (
-        "<b>" + "<div>" * (n // 10) + "</b>" * (n // 8)
-    ).encode(),
-    "list items below inline elements": lambda n: (
-        "<li>" + "<i>" * (n // 6) + "<li>text" * (n // 16)
-    ).encode(),
-    "list items in lists": lambda n: ("<li>" + "<ul>" * (n // 8) + "<li>text" * (n // 16)).encode(),
-    "paragraphs below inline elements": lambda n: (
-        "<p>" + "<i>" * (n // 6) + "<td><p>" * (n // 14)
-    ).encode(),
-    "options below spans": lambda n: (
-        "<option><div>" + "<i>" * (n // 6) + "<td>" * (n // 8)
-    ).encode(),
+    "end tags below a block": _two("<b><div>", "<i>", "</b>"),
+    "end tags of blocks below a scope": _two("<div><button>", "<i>", "</div>"),
+    "end tags of cells below inline elements": _two("<table><td>", "<i>", "</th>"),
+    "paragraphs below a table": _two("<p><table>", "<i>", "<p>"),
+    "list items below a list": _two("<li><ul>", "<i>", "<li>"),
+    "options below a list": _two("<option><ul>", "<i>", "<option>"),
+    "cells below a button": _two("<td><button>", "<i>", "<td>"),
     "start tags without ends in one paragraph": _repeated("<b>text "),
     "pairs that cross": lambda n: (
         "<b>" * (n // 12) + "text" + "<i>" * (n // 12) + "</b>" * (n // 12) + "</i>" * (n // 12)
