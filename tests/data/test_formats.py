@@ -566,7 +566,7 @@ def test_elements_of_other_namespaces_are_not_those_of_xliff(tmp_path: Path) -> 
 def test_an_element_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.data.files.xmlstream._MAX_PENDING", 2**20)
+    monkeypatch.setattr("yakusu.data.files.xmlstream.MAX_PENDING", 2**20)
     for start, end in (("<!--", "-->"), ("<trans-unit><source>", "</source></trans-unit>")):
         path = written(tmp_path / "a.xlf", units_1(f"{start}{'x ' * 2**21}{end}"))
         assert fault(path).startswith("a.xlf, line 1: an element, tag or comment is larger than 1 ")

@@ -333,3 +333,15 @@ def test_changed_translations_change_nothing_else(value: Any, layout: dict[str, 
     document = read(data, OPTIONS)
     result = document.render([enclosed(text) for text in document.texts])
     assert result == json.dumps(changed(value), **layout).encode()
+
+
+def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
+    deep = "{n, plural, other {a " * 22 + "}}" * 22
+    data = json.dumps({"one": deep, "two": "Two apples"})
+    document = read(data.encode(), OPTIONS)
+    assert list(document.texts) == ["Two apples"]
+    assert document.render(document.texts).decode() == data
+    assert document.skipped == [
+        f'line 1: "{deep}" stays as it is: the message has arguments in arguments of more than 20 '
+        "levels"
+    ]

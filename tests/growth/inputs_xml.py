@@ -332,6 +332,9 @@ def _branches(depth: int) -> Callable[[int], str]:
 
 _MESSAGES = {
     "nested branches with quotes": _branches(20),
+    "nested branches with backslashes": lambda n: (
+        "{n, plural, other {text " * 19 + "{a, date, " + "\\" * (n // 2) + "}" + "}}" * 19
+    ),
     "branches nested too deeply": lambda n: (
         "{n, plural, other {text " * (n // 26) + "}}" * (n // 26)
     ),

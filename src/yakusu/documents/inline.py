@@ -225,6 +225,8 @@ def matched(pieces: Sequence[Piece]) -> list[Piece]:
     An end belongs to the last open start of its name; the starts after that one have no ends.
     """
     found = list(pieces)
+    if not any(piece.kind in (PieceKind.START, PieceKind.END) for piece in pieces):
+        return found
     ends = {piece.name for piece in pieces if piece.kind is PieceKind.END}
     waiting: list[int] = []  # starts without an end so far
     firm: list[int] = []  # those of them that are firm
@@ -266,6 +268,8 @@ def _merged(pieces: Sequence[Piece], *, flows: bool) -> list[Piece]:
         flows: White space alone is not text; a pair around a line break is a line break.
     """
     ends_of = {piece.pair: i for i, piece in enumerate(pieces) if piece.kind is PieceKind.END}
+    if not ends_of:
+        return list(pieces)
     n_texts = [0]  # before each piece
     for piece in pieces:
         n_texts.append(

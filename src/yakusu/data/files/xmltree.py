@@ -111,8 +111,11 @@ class Element:
 
     def clear(self) -> None:
         """Remove the content of the element and of those in it, which refer to each other."""
-        for each in list(self.descendants()):
-            each.children.clear()
+        waiting = [self]
+        while waiting:
+            children = waiting.pop().children
+            waiting += [child for child in children if type(child) is Element]
+            children.clear()
 
     def get(self, name: str) -> str:
         """The value of an attribute in any namespace, or ""."""
@@ -375,8 +378,10 @@ class ElementBuilder:
 
     def _event(self) -> int:
         """Return where an event begins, which is where the one before it ends."""
-        self._complete(self._parser.CurrentByteIndex)
-        return self._parser.CurrentByteIndex
+        at = self._parser.CurrentByteIndex
+        if self._pieces or self._started or self._ended:
+            self._complete(at)
+        return at
 
     def _complete(self, at: int) -> None:
         if self._pieces:
@@ -399,12 +404,17 @@ class ElementBuilder:
             self._n_passed += 1
             return
         namespace, local, prefix = self._split(name)
-        named = {" ".join(self._split(k)[:2]) if " " in k else k: v for k, v in attributes.items()}
+        named = attributes
+        if any(" " in key for key in attributes):
+            named = {
+                " ".join(self._split(k)[:2]) if " " in k else k: v for k, v in attributes.items()
+            }
         around = self._open or self._outer
         parent = around[-1] if around else None
         self._started = element = Element(namespace, local, prefix, named, parent, at)
         self.root = self.root or element
-        self._is_passing = self._skipped is not None and self._skipped(namespace, local)
+        if self._skipped is not None:
+            self._is_passing = self._skipped(namespace, local)
         if self._open:
             self._open[-1].children.append(element)
         elif self._is_passing or not self._wanted(namespace, local):
@@ -413,7 +423,9 @@ class ElementBuilder:
         else:
             self._n_nodes = 0
         self._open.append(element)
-        self._count(1 + len(named))
+        self._n_nodes += 1 + len(named)
+        if self._n_nodes > _MAX_NODES:
+            raise self._too_many()
 
     def _end(self, _: str) -> None:
         at = self._event()
@@ -436,26 +448,26 @@ class ElementBuilder:
             self._open[-1].children.append(self._text)
         self._pieces.append(text)
 
-    def _count(self, n: int) -> None:
-        """Count what is in a wanted element."""
-        self._n_nodes += n
-        if self._n_nodes > _MAX_NODES:
-            raise self._error(
-                f"the element <{self._open[0].name}> contains more than {_MAX_NODES:,} elements, "
-                "attributes and comments: divide it"
-            )
+    def _too_many(self) -> DataError:
+        return self._error(
+            f"the element <{self._open[0].name}> contains more than {_MAX_NODES:,} elements, "
+            "attributes and comments: divide it"
+        )
 
     def _mark_cdata(self, inside: bool) -> None:
         self._event()
         self._cdata = inside
-        if self._open:
-            self._count(1)
+        self._n_nodes += 1
+        if self._open and self._n_nodes > _MAX_NODES:
+            raise self._too_many()
 
     def _other(self, *_: str) -> None:
         self._ended = other = Other(self._event())
         if self._open and not self._is_passing:
             self._open[-1].children.append(other)
-            self._count(1)
+            self._n_nodes += 1
+            if self._n_nodes > _MAX_NODES:
+                raise self._too_many()
 
     def _entity(self, name: str, is_parameter: bool) -> None:
         raise self._error(f"the entity {name} is not defined: write the character itself")

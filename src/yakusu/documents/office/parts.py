@@ -141,6 +141,8 @@ class OfficePart:
             texts: defaultdict[str, deque[int]] | None = None
             children = []
             for child in element.elements:
+                if not child.children:
+                    continue
                 inner = alternatives
                 is_copy = self._dialect.is_copy(child)
                 if is_copy is not None:
