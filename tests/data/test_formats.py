@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.formats import format_of, languages_in
+from yakusu.data.files.xmlstream import is_line_break
+from yakusu.data.files.xmltree import XmlFile
 from yakusu.errors import DataError, RunError
 
 PACK = {
@@ -572,6 +574,20 @@ def test_an_element_that_is_too_large_is_refused(
         assert fault(path).startswith("a.xlf, line 1: an element, tag or comment is larger than 1 ")
 
 
+def test_a_unit_of_tmx_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.files.safexml.MAX_PENDING", 2**20)
+    unit = "<tu><tuv xml:lang='en'><seg>{}</seg></tuv><tuv xml:lang='de'><seg>b</seg></tuv></tu>"
+    path = written(tmp_path / "a.tmx", tmx(unit.format("a" * 100_000) * 30))
+    assert len(pairs(path, "en", "de")) == 30
+    for large in (unit.format("a" * 2**21), "<x/>" * 2**19 + unit.format("a")):
+        path = written(tmp_path / "b.tmx", tmx(large))
+        assert fault(path) == (
+            "b.tmx: a unit, or what is between two units, is larger than 1 MB: divide it"
+        )
+
+
 @pytest.mark.parametrize("suffix", ["xlf", "po"])
 def test_memory_does_not_grow_with_the_file(suffix: str, tmp_path: Path) -> None:
     side = '<source>a <g id="1">b</g></source><target>c</target>'
@@ -1014,3 +1030,23 @@ def test_nothing_is_logged_about_a_complete_file(
     pairs(written(tmp_path / "a.tmx", tmx(unit(en="a", de="b"))))
     pairs(written(tmp_path / "a.csv", "a,b\n"))
     assert caplog.messages == []
+
+
+def test_invalid_utf_8_is_reported_in_its_line_in_files_of_many_parts() -> None:
+    content = "<a>é\n</a>\n".encode() * 200_000
+    assert XmlFile(content).content == content
+    at = content.index("é".encode(), 1_500_000)
+    broken = content[: at + 1] + b"x" + content[at + 2 :]
+    with pytest.raises(DataError) as error:
+        XmlFile(broken)
+    line = content.count(b"\n", 0, at) + 1
+    assert str(error.value).startswith(f"line {line} is not utf-8: convert the file")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_break"),
+    [("<br/>", True), (" \n<br />\n", True), ("\n\n", True), (r" \n ", True), (r"\r\n", True)]
+    + [("", False), (" ", False), ("\n\nx", False), ("x\n", False), ("<b>", False)],
+)
+def test_code_of_line_breaks_is_recognised(code: str, is_break: bool) -> None:
+    assert is_line_break({}, code) is is_break
