@@ -1050,3 +1050,17 @@ def test_invalid_utf_8_is_reported_in_its_line_in_files_of_many_parts() -> None:
 )
 def test_code_of_line_breaks_is_recognised(code: str, is_break: bool) -> None:
     assert is_line_break({}, code) is is_break
+
+
+@pytest.mark.parametrize("token", ["<!--{}-->", "<?b {}?>", "<b c='{}'/>", "<b c='{}"])
+def test_large_tags_and_comments_are_refused(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_TOKEN", 200_000)
+
+    def parse(inside: str) -> None:
+        content = f"<a>\n<b/>{'x' * 200_000}{inside}</a>"
+        XmlFile(content.encode()).parse(lambda *_: False, lambda _: None)
+
+    parse(f"<![CDATA[<!-- {'x' * 200_000}]]><!----><b c='{'>' * 100_000}'/>{'x' * 200_000}")
+    with pytest.raises(DataError) as error:
+        parse(token.format("x" * 200_001))
+    assert str(error.value) == "line 2: a tag or comment is larger than 0 MB: divide it"

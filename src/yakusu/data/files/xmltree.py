@@ -27,6 +27,9 @@ _MAX_NODES = 200_000  # in a wanted element; with what is made of them, they tak
 _MAX_ATTRIBUTES = 20_000  # of a tag
 _LONG_TAG = re.compile(b"<[^<!?][^<]{%d,}" % (4 * _MAX_ATTRIBUTES))  # and what follows it
 _VALUE = re.compile(rb"""[^<>"']*(?:"[^<"]*"|'[^<']*')""")  # of an attribute, and what is before it
+_MAX_TOKEN = 2**24  # bytes of a tag, comment or instruction
+_TOKEN_ENDS = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<!": b">", b"<?": b"?>"}
+_TOKEN = re.compile(rb"<!--|<!\[CDATA\[|<[!?]")
 _UTF8_PART = 2**20  # bytes that are decoded at a time
 
 
@@ -181,22 +184,45 @@ class XmlFile:
             element.clear()
 
         self._check_tags()
+        self._check_comments()
         builder = ElementBuilder(wanted, use_and_clear, skipped)
-        builder.feed(self.content, final=True)
+        try:
+            builder.feed(self.content, final=True)
+        finally:
+            builder.close()
         assert builder.root is not None
         return builder.root
 
     def _check_tags(self) -> None:
-        """Refuse tags with too many attributes, all of which the parser would read at once."""
+        """Refuse large tags, all of whose attributes the parser would read at once."""
         for tag in _LONG_TAG.finditer(self.content):
-            n_attributes, at = 0, tag.start()
-            while n_attributes <= _MAX_ATTRIBUTES and (value := _VALUE.match(self.content, at + 1)):
-                n_attributes, at = n_attributes + 1, value.end() - 1
+            start = tag.start()
+            n_attributes, at = 0, start + 1
+            while n_attributes <= _MAX_ATTRIBUTES and (value := _VALUE.match(self.content, at)):
+                n_attributes, at = n_attributes + 1, value.end()
             if n_attributes > _MAX_ATTRIBUTES:
                 raise DataError(
-                    f"line {self.line_of(tag.start())}: a tag has more than "
-                    f"{_MAX_ATTRIBUTES:,} attributes: correct the file"
+                    f"line {self.line_of(start)}: a tag has more than {_MAX_ATTRIBUTES:,} "
+                    "attributes: correct the file"
                 )
+            end = self.content.find(b">", at, tag.end())
+            self._check_size(start, tag.end() if end < 0 else end)
+
+    def _check_comments(self) -> None:
+        """Refuse large comments and instructions, which the parser scans again for each MB."""
+        at = 0
+        while len(self.content) - at > _MAX_TOKEN and (found := _TOKEN.search(self.content, at)):
+            at = self.content.find(_TOKEN_ENDS[found[0]], found.end())
+            at = len(self.content) if at < 0 else at
+            if found[0] != b"<![CDATA[":
+                self._check_size(found.start(), at)
+
+    def _check_size(self, start: int, end: int) -> None:
+        if end - start > _MAX_TOKEN:
+            raise DataError(
+                f"line {self.line_of(start)}: a tag or comment is larger than "
+                f"{_MAX_TOKEN >> 20} MB: divide it"
+            )
 
     def line_of(self, position: int) -> int:
         """The line of a position, from 1; fast if the positions ascend."""
@@ -232,12 +258,12 @@ class XmlFile:
             edited += new.replace("\n", self._newline).encode()
             at = end
         edited += self.content[at:]
-        return self.encoded(edited)
+        return bytes(self.encoded(edited))
 
-    def encoded(self, content: bytes | bytearray) -> bytes:
+    def encoded(self, content: bytearray) -> bytes | bytearray:
         """A file with other content, given in UTF-8, in the encoding of this one."""
         if _is_utf8(self._encoding):
-            return b"".join((self._bom, content))
+            return self._bom + content if self._bom else content
         return self._bom + content.decode().encode(self._encoding, "xmlcharrefreplace")
 
 
@@ -365,6 +391,10 @@ class ElementBuilder:
         self._n_fed += len(content)
         if final:
             self._complete(self._n_fed)
+
+    def close(self) -> None:
+        """Remove the parser, which refers to the builder; it keeps what `use` refers to."""
+        del self._parser
 
     @property
     def line(self) -> int:

@@ -75,7 +75,7 @@ class Archive:
             )
         return self._zip.read(info)
 
-    def rewritten(self, contents: Mapping[str, bytes]) -> bytes:
+    def rewritten(self, contents: Mapping[str, bytes | bytearray]) -> bytes:
         """Return the archive with new contents of some members.
 
         All members keep their order, time, attributes and method of compression.

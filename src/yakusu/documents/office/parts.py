@@ -84,7 +84,7 @@ class OfficePart:
             ),
         )
 
-    def render(self, translations: Sequence[str]) -> bytes | None:
+    def render(self, translations: Sequence[str]) -> bytes | bytearray | None:
         """Return the part with these translations of `texts`, None if none is different."""
         if all(translations[index] == self._texts[index] for index in self._indexes):
             return None
