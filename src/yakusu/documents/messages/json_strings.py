@@ -19,7 +19,7 @@ from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
 from yakusu.errors import DataError
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
