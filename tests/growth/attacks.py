@@ -119,7 +119,7 @@ def _repetitions(
     for i, (op, value) in enumerate(items):
         after = samples.one(items[i + 1 :]) + rest
         if op in _REPEATS:
-            low, high, body = value
+            _, high, body = value
             if high >= _UNBOUNDED:
                 yield prefix, body, after
             yield from _repetitions(body, prefix, samples, after)
@@ -270,7 +270,7 @@ def slowness(pattern: Any, use: str, attack: Attack) -> str:
             seconds = min(seconds, seconds_of(pattern, use, attack(size)))
         times.append((size, max(seconds, 1e-6)))
         steep = _steep(*times[-2:])
-        if seconds < _LONG and size > _SHORT or seconds * 4**steep > 1:
+        if (seconds < _LONG and size > _SHORT) or seconds * 4**steep > 1:
             break
     (part, before), (size, seconds) = times[-2:]
     if seconds > _LONG and _steep(*times[-2:]) > _STEEPEST:

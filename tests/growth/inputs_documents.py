@@ -321,6 +321,7 @@ _PO: dict[str, Callable[[int], bytes]] = {
 _JSON: dict[str, Callable[[int], bytes]] = {
     "nested arrays": _nested("[", "]", inside='"text"'),
     "nested objects": _nested('{"a":', "}", inside='"text"'),
+    "strings in nested arrays": _repeated('"text",', before="[" * 99, after="1" + "]" * 99),
     "open arrays": _repeated("["),
     "many strings": _repeated('"text",', before="[", after='"a"]'),
     "many keys": _numbered('"a#":"text #",', before="{", after='"b":"text"}'),

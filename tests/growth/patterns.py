@@ -132,7 +132,9 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     ],
     "data/numbers/cldr.py: localised: signs": lambda: [re.compile("[ \xa0]")],
     "data/numbers/marks.py: _names: f'{_DAY}{_AFTER_DAY}{name}|{name}{_AFTER_MONTH}'": _of_months,
-    "data/numbers/marks.py: _stems: f\"(?<!\\\\p{{L}})(?:{'|'.join(groups) or '(?!)'})\"": _of_stems,
+    "data/numbers/marks.py: _stems: f\"(?<!\\\\p{{L}})(?:{'|'.join(groups) or '(?!)'})\"": (
+        _of_stems
+    ),
     "documents/html/tokens.py: _token_pattern: pattern": _of_tokens,
     "documents/html/tokens.py: _end_of_raw: f'</{name}(?=[ \\\\t\\\\n\\\\f\\\\r/>])'": lambda: [
         re.compile(r"</script(?=[ \t\n\f\r/>])", re.IGNORECASE)
@@ -147,7 +149,9 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
     "documents/messages/po.py: _refusal: flags": _of_flags,
-    "documents/office/docx.py: _part_names: f'(wordprocessingml|ms-word)\\\\.{pattern}$'": _of_parts,
+    "documents/office/docx.py: _part_names: f'(wordprocessingml|ms-word)\\\\.{pattern}$'": (
+        _of_parts
+    ),
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 

@@ -124,7 +124,7 @@ def _empty_table_rule(state: "StateBlock", start: int, end: int, silent: bool) -
     while last < end and not state.isEmpty(last):
         last += 1
     token.content, token.map = "", [start, last]
-    token.meta = {REASON: f"the table has no text in {n_missing:,} cells"}
+    token.meta = {REASON: f"the table lacks more than {_MOST_MISSING} cells for each character"}
     state.line = last
     return True
 
