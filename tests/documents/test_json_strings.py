@@ -258,7 +258,8 @@ def test_icu_messages_have_a_text_for_each_branch() -> None:
         (b'{"a": "b"} x', "line 1, column 12 "),
         (b"// note\n{}", "line 1, column 1 "),
         (b'{\n"a": "\xff"}', "line 2: byte 0xff "),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 100_000, "more than 100 levels"),
+        (b"[" * 101 + b'"Text"' + b"]" * 101, "more than 100 levels"),
     ],
 )
 def test_invalid_json_is_reported_with_line_and_column(data: bytes, place: str) -> None:

@@ -22,8 +22,9 @@ _GENERAL = " \t\n\ra1fA_-.,:;!?\"'<>()[]{}/\\&#%$@=+*|~^`é漢あア\u0301\xa0\U
 _MOST = 6  # bodies of a repetition, and samples of a part
 _ENDS = ("", "\0", "\n!", " a")
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
-_SIZES = (16, 20, 24, 28, 32, 64, 256, 1024, 2048, 8192)
-_LONG = 0.004  # seconds
+_SIZES = (16, 20, 24, 28, 32, 64, 256, 1024, 4096, 16384)
+_LONG = 0.002  # seconds
+_SHORT = 4000  # characters that take longer, if they take long at all
 _STEEPEST = 1.5  # power of the length
 _UNBOUNDED = 10  # a repetition that may be longer is tried
 # What the module `regex` has besides `re`, as characters of a set that are enough to attack
@@ -40,8 +41,9 @@ _PROPERTIES = {
     "Co": "\U000f0000-\U0010ffff",
     "Han": "漢",
 }
+_NAMED = re.compile(r"\(\?P?<[A-Za-z_]\w*>")  # `regex` allows several groups of one name
 _PROPERTY = re.compile(
-    r"\\([pP])\{\^?(?:\w+=)?(\w+)\}|(\\X|\\R)|\\[mM](?!\w*\])|(?<=\[)\[|\\.|(\[\^?\]?)|(\])"
+    r"--(?=\\[pP])|\\([pP])\{\^?(?:\w+=)?(\w+)\}|(\\X|\\R)|\\[mM](?!\w*\])|(?<=\[)\[|\\.|(\[\^?\]?)|(\])"
 )
 
 
@@ -83,7 +85,7 @@ def _parsed(source: str, flags: int) -> Any:
         try:
             return _parser.parse(source, flags)
         except re.error:
-            return _parser.parse(_without_properties(source), flags)
+            return _parser.parse(_without_properties(_NAMED.sub("(", source)), flags)
 
 
 def _without_properties(source: str) -> str:
@@ -104,7 +106,7 @@ def _without_properties(source: str) -> str:
             return f"[{'^' * (found[1] == 'P')}{characters}]"
         elif found[3]:
             return "."
-        return found[0]
+        return found[0].removeprefix("--")
 
     return _PROPERTY.sub(plain, source)
 
@@ -117,7 +119,7 @@ def _repetitions(
     for i, (op, value) in enumerate(items):
         after = samples.one(items[i + 1 :]) + rest
         if op in _REPEATS:
-            low, high, body = value
+            _, high, body = value
             if high >= _UNBOUNDED:
                 yield prefix, body, after
             yield from _repetitions(body, prefix, samples, after)
@@ -256,29 +258,34 @@ def encoded(text: str, pattern: Text) -> Text:
 
 
 def slowness(pattern: Any, use: str, attack: Attack) -> str:
-    """How much longer a text takes that is four times as long, if it takes too long; or ""."""
-    last = (0, 0.0)
+    """The times of two texts, if the longer one takes too long for its length; otherwise "".
+
+    A repetition with a maximum is quadratic only up to its maximum: what counts are the longest
+    texts that take less than a second.
+    """
+    times: list[tuple[int, float]] = []
     for size in _SIZES:
-        seconds = _seconds(pattern, use, attack(size))
+        seconds = seconds_of(pattern, use, attack(size))
         if seconds > _LONG:
-            seconds = min(seconds, *(_seconds(pattern, use, attack(size)) for _ in range(2)))
-        if seconds > _LONG:
-            part = size if size < _SIZES[-1] else size // 4
-            before = (
-                last
-                if part == size
-                else (part, min(_seconds(pattern, use, attack(part)) for _ in range(3)))
-            )
-            steep = log(seconds / max(before[1], 1e-6)) / log(size / before[0])
-            if steep > _STEEPEST:
-                return f"{before[0]} characters: {before[1]:.4f} s, {size}: {seconds:.4f} s"
-            if seconds > 10 * _LONG:
-                return ""
-        last = (size, seconds)
+            seconds = min(seconds, seconds_of(pattern, use, attack(size)))
+        times.append((size, max(seconds, 1e-6)))
+        steep = _steep(*times[-2:])
+        if (seconds < _LONG and size > _SHORT) or seconds * 4**steep > 1:
+            break
+    (part, before), (size, seconds) = times[-2:]
+    if seconds > _LONG and _steep(*times[-2:]) > _STEEPEST:
+        return f"{part:,} characters take {before:.4f} s, and {size:,} take {seconds:.4f} s"
     return ""
 
 
-def _seconds(pattern: Any, use: str, text: str) -> float:
+def _steep(*times: tuple[int, float]) -> float:
+    """The power of the length that explains two times; 0 for one."""
+    (part, before), (size, seconds) = times[0], times[-1]
+    return log(seconds / before) / log(size / part) if part < size else 0.0
+
+
+def seconds_of(pattern: Any, use: str, text: str) -> float:
+    """The CPU time in which an expression is searched in a text, or matched at its beginning."""
     data = encoded(text, pattern.pattern)
     start = thread_time()
     if use == "search":

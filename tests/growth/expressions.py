@@ -30,6 +30,8 @@ _FUNCTIONS = {
     "findall",
     "finditer",
 }
+_CALL = re.compile(rf"\b(?:re|regex)\.(?:{'|'.join(_FUNCTIONS)})\(")
+_LONG = 200  # characters of an argument that is not shown in a name
 _AT_START = {"match", "fullmatch"}
 
 
@@ -50,20 +52,33 @@ class Expression:
     line: int
 
 
-@cache
-def expressions() -> list[Expression]:
-    """All expressions, by file and line."""
-    trees = {path: ast.parse(path.read_text()) for path in sorted(_SOURCE.rglob("*.py"))}
-    methods = {path: _methods(tree) for path, tree in trees.items()}
-    public: dict[str, set[str]] = {}
-    for name, used in (item for each in methods.values() for item in each.items()):
-        public.setdefault(name, set()).update(used)
+def files() -> list[str]:
+    """The files that have expressions, relative to the package."""
+    paths = sorted(_SOURCE.rglob("*.py"))
+    return [str(path.relative_to(_SOURCE)) for path in paths if _CALL.search(path.read_text())]
+
+
+def expressions(file: str) -> list[Expression]:
+    """The expressions of a file, by line."""
+    path = _SOURCE / file
+    tree, methods = _trees()[path], dict(_methods(_trees()[path]))
+    for name in filter(lambda name: not name.startswith("_"), methods):
+        for other in _all_methods():
+            methods[name] |= other.get(name, set())
     found: dict[str, Expression] = {}
-    for path, tree in trees.items():
-        own = {n: m if n.startswith("_") else public[n] for n, m in methods[path].items()}
-        for each in _in_file(path, tree, own):
-            found.setdefault(each.name, each)
+    for each in _in_file(path, tree, methods):
+        found.setdefault(each.name, each)
     return list(found.values())
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in sorted(_SOURCE.rglob("*.py"))}
+
+
+@cache
+def _all_methods() -> list[dict[str, set[str]]]:
+    return [_methods(tree) for tree in _trees().values()]
 
 
 def _in_file(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iterator[Expression]:
@@ -74,8 +89,6 @@ def _in_file(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iter
         for node in ast.walk(function)
     }
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _function(node)]
-    if not calls:
-        return
     name = str(path.relative_to(_SOURCE))
     module = _module(path)
     variables = {
@@ -91,7 +104,8 @@ def _in_file(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iter
         used = methods.get(variable or "", {"search"}) if function == "compile" else {function}
         use = "search" if used - _AT_START or not used else min(used, key=len)
         inside = f"{functions[id(call)]}: " if id(call) in functions else ""
-        label = variable or inside + ast.unparse(call.args[0])
+        pattern = ast.unparse(call.args[0])
+        label = variable or inside + (pattern if len(pattern) < _LONG else "pattern")
         yield Expression(f"{name}: {label}", _compiled(call, module), use, call.lineno)
 
 

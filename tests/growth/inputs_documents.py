@@ -172,6 +172,11 @@ _MARKDOWN: dict[str, Callable[[int], bytes]] = {
     "{%": _repeated("{% "),
     "{/*": _repeated("{/* "),
     "{ in MDX": _repeated("{", before="import a from 'b'\n\n"),
+    "imports without an end": _repeated("import a\n\n"),
+    "tags in braces of tags": _nested("<A {", "}"),
+    "tags in braces of attributes": _nested("<a b={{\n", "}}/>"),
+    "tags in quotations": _nested("> <A b={\n\n", "}/>"),
+    "quotation marks in braces": _repeated('\\"', before='{/* */} {"'),
     "tags in MDX": _repeated("<a.b ", before="import a from 'b'\n\n"),
     "lines of tags in MDX": _repeated("<A>\n", before="import a from 'b'\n\n"),
     "{a}": _repeated("{a} "),
@@ -198,6 +203,9 @@ _MARKDOWN: dict[str, Callable[[int], bytes]] = {
     "a table with few cells in many columns": lambda n: (
         "|a" * (n // 8) + "|\n" + "|-" * (n // 8) + "|\n" + "|t\n" * (n // 8)
     ).encode(),
+    "tables with few cells in many columns": _repeated(
+        "|a" * 200 + "|\n" + "|-" * 200 + "|\n" + "|t\n" * 200 + "\n"
+    ),
     "a table with many rows": _repeated("|text|text|\n", before="|a|b|\n|-|-|\n"),
     "bars": _repeated("|"),
     "headings": _repeated("# text\n"),
@@ -313,6 +321,7 @@ _PO: dict[str, Callable[[int], bytes]] = {
 _JSON: dict[str, Callable[[int], bytes]] = {
     "nested arrays": _nested("[", "]", inside='"text"'),
     "nested objects": _nested('{"a":', "}", inside='"text"'),
+    "strings in nested arrays": _repeated('"text",', before="[" * 99, after="1" + "]" * 99),
     "open arrays": _repeated("["),
     "many strings": _repeated('"text",', before="[", after='"a"]'),
     "many keys": _numbered('"a#":"text #",', before="{", after='"b":"text"}'),

@@ -39,6 +39,7 @@ _SRT_TAG = re.compile(
     re.IGNORECASE,
 )
 _VTT_TAG = re.compile(rf"<[^<>]*>|{_OVERRIDE}|{_CHANGE}")
+_OPENING_TAG = re.compile(r"<([A-Za-z]++)[^<>]*+>")
 _NAME = re.compile(r"</?([A-Za-z]+)")
 _TAGS = rf"(?:\s|<[^<>]*>|{_OVERRIDE})*+"
 # A name in capitals, with a note: DR. MEYER:  MAN #2 (on the phone):
@@ -49,6 +50,7 @@ _NAME_MARK = regex.compile(
 _DASH = re.compile(rf"{_TAGS}([-‐‑–—―])(?![-\d])\s*(?=\S)")
 _CHEVRONS = re.compile(rf"{_TAGS}{_CHANGE}\s*")
 _LEAD = re.compile(rf"(?:\s|{_OVERRIDE})*")
+_DEEPEST = 20  # tags around each line of a cue
 _SPEAKER = re.compile(r"\s*<v[\s.]")
 
 
@@ -248,8 +250,8 @@ def _speakers(lines: Sequence[str], first: int, last: int) -> Iterator[int]:
 def _peeled(lines: list[str]) -> tuple[tuple[str, str], list[str]]:
     """Take off the tags that enclose each line in the same way."""
     before = after = ""
-    while True:
-        first = re.match(r"<([A-Za-z]+)[^<>]*>", lines[0])
+    for _ in range(_DEEPEST):
+        first = _OPENING_TAG.match(lines[0])
         if first is None:
             return (before, after), lines
         opener, closer = first[0], f"</{first[1]}>"
@@ -263,6 +265,7 @@ def _peeled(lines: list[str]) -> tuple[tuple[str, str], list[str]]:
             return (before, after), lines
         before, after = before + opener, closer + after
         lines = [line.removeprefix(opener).removesuffix(closer) for line in lines]
+    return (before, after), lines
 
 
 def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:

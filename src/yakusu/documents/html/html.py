@@ -27,7 +27,9 @@ _LABELLED = {"optgroup", "option", "track"}  # their attribute "label" is displa
 _METAS = {"description", "og:description", "og:title", "twitter:description", "twitter:title"}
 
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)""")
-_META_ENCODING = re.compile(rb"""<meta\b[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_META_ENCODING = re.compile(
+    rb"""<meta\b[^>]*?\bcharset\s*+=\s*+["']?\s*+([\w.:-]+)""", re.IGNORECASE
+)
 _PAGE = re.compile(rb"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _CODECS = {  # names that mean a larger encoding in the Encoding standard than in Python
     **dict.fromkeys(("iso-8859-1", "latin1", "l1", "ascii", "us-ascii"), "cp1252"),

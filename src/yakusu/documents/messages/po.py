@@ -18,7 +18,7 @@ from yakusu.documents.messages.po_file import PoFile
 from yakusu.documents.messages.positional import reordered
 
 _PERCENT = re.compile(
-    r"%(?:\d+\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?"
+    r"%(?:\d++\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*+(?:\*|\d++)?(?:\.(?:\*|\d*+))?"
     r"(?:hh|h|ll|l|L|q|j|z|t)?[a-zA-Z@]|%%|%<\w+>|%"
 )
 _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
