@@ -2,12 +2,12 @@
 
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
@@ -17,6 +17,7 @@ from yakusu.errors import DataError
 
 _MAX_DEPTH = 16  # of paragraphs in paragraphs, such as those of text boxes
 _MAX_GROWTH = 20  # of a paragraph: its formatting may be written for each of its parts
+_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 _FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
 
 
@@ -54,73 +55,103 @@ class _Alternative:
     texts: defaultdict[str, deque[int]]  # indexes by text, in the first of the two elements
 
 
+_Paragraph: TypeAlias = tuple[Element, Inline, tuple[_Alternative, ...]]
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """An element in no other wanted one: its place, and the paragraphs in it."""
+
+    start: int
+    end: int
+    segments: list[SourceSegment[bytes]]
+
+
 class OfficePart:
     """The paragraphs of a part.
 
-    Only the indexes of their texts are kept: the part is parsed again when it is rendered.
+    A small part is kept as it was parsed. Of a large one, only the indexes of the texts are kept,
+    and it is parsed again when it is rendered.
 
     Args:
         archive: The archive.
         name: The name of the part.
         dialect: Its format.
         texts: Texts of previous parts, to which those of this part are added.
+        n_free: Bytes of XML that may be kept.
+
+    Attributes:
+        n_kept: Bytes of XML that are kept.
 
     Raises:
         DataError: The part is not valid XML, or exceeds a limit.
     """
 
-    def __init__(self, archive: Archive, name: str, dialect: Dialect, texts: list[str]) -> None:
+    def __init__(
+        self, archive: Archive, name: str, dialect: Dialect, texts: list[str], n_free: int
+    ) -> None:
         self._archive = archive
         self._name = name
         self._dialect = dialect
         self._texts = texts
         self._indexes = array("Q")  # of the texts of the paragraphs
         xml = read_part(archive, name)
-        self._parse(
-            xml,
-            lambda element: self._indexes.extend(
-                self._index(inline.text, alternatives)
-                for _, inline, alternatives in self._paragraphs(element, xml)
-            ),
-        )
+        self.n_kept = len(xml.content) if len(xml.content) <= n_free else 0
+        self._xml = xml if self.n_kept else None
+        self._kept: list[_Wanted] = []
+
+        def use(element: Element) -> None:
+            found = list(self._paragraphs(element, xml))
+            self._indexes.extend(
+                self._index(inline.text, alternatives) for _, inline, alternatives in found
+            )
+            if self._xml:
+                self._kept.append(self._wanted(element, found))
+
+        with _in_part(name):
+            xml.parse(dialect.is_wanted, use, skipped=dialect.is_skipped)
 
     def render(self, translations: Sequence[str]) -> bytes | bytearray | None:
         """Return the part with these translations of `texts`, None if none is different."""
         if all(translations[index] == self._texts[index] for index in self._indexes):
             return None
-        xml = read_part(self._archive, self._name)
+        xml = self._xml or read_part(self._archive, self._name)
         own = (translations[index] for index in self._indexes)
         written = bytearray()
         at = 0
 
-        def write(element: Element) -> None:
+        def write(wanted: _Wanted) -> None:
             nonlocal at, written
-            segments = [
-                SourceSegment(
-                    paragraph.inner,
-                    paragraph.inner_end,
-                    inline.text,
-                    partial(self._written, inline, paragraph.end - paragraph.start),
-                )
-                for paragraph, inline, _ in self._paragraphs(element, xml)
-            ]
-            new = [next(own) for _ in segments]
-            written += xml.content[at : element.start]
-            splicer = Splicer(xml.content, segments)
-            written += splicer.spliced(new, element.start, end=element.end)
-            at = element.end
+            new = [next(own) for _ in wanted.segments]
+            written += xml.content[at : wanted.start]
+            splicer = Splicer(xml.content, wanted.segments)
+            written += splicer.spliced(new, wanted.start, end=wanted.end)
+            at = wanted.end
 
-        self._parse(xml, write)
+        def use(element: Element) -> None:
+            write(self._wanted(element, self._paragraphs(element, xml)))
+
+        with _in_part(self._name):
+            for wanted in self._kept:
+                write(wanted)
+            if not self._xml:
+                xml.parse(self._dialect.is_wanted, use, skipped=self._dialect.is_skipped)
         written += xml.content[at:]
         return xml.encoded(written)
 
-    def _parse(self, xml: XmlFile, use: Callable[[Element], object]) -> None:
-        with _in_part(self._name):
-            xml.parse(self._dialect.is_wanted, use, skipped=self._dialect.is_skipped)
+    def _wanted(self, element: Element, paragraphs: Iterable[_Paragraph]) -> _Wanted:
+        segments = [
+            SourceSegment(
+                paragraph.inner,
+                paragraph.inner_end,
+                inline.text,
+                partial(self._written, inline, paragraph.end - paragraph.start),
+            )
+            for paragraph, inline, _ in paragraphs
+        ]
+        return _Wanted(element.start, element.end, segments)
 
-    def _paragraphs(
-        self, element: Element, xml: XmlFile
-    ) -> Iterator[tuple[Element, Inline, tuple[_Alternative, ...]]]:
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[_Paragraph]:
         """Yield the paragraphs in an element, which may contain others, in reading order.
 
         Each comes with the alternatives in which it is.
@@ -212,10 +243,11 @@ class OfficeDocument:
         """
         self.texts: list[str] = []
         self._archive = archive
-        self._parts = {
-            name: OfficePart(archive, name, dialect, self.texts)
-            for name, dialect in dialects.items()
-        }
+        self._parts: dict[str, OfficePart] = {}
+        n_free = _KEPT_SIZE
+        for name, dialect in dialects.items():
+            self._parts[name] = part = OfficePart(archive, name, dialect, self.texts, n_free)
+            n_free -= part.n_kept
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
