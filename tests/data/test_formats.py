@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.formats import format_of, languages_in
+from yakusu.data.files.xmlstream import is_line_break
+from yakusu.data.files.xmltree import XmlFile
 from yakusu.errors import DataError, RunError
 
 PACK = {
@@ -566,10 +568,24 @@ def test_elements_of_other_namespaces_are_not_those_of_xliff(tmp_path: Path) -> 
 def test_an_element_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.data.files.xmlstream._MAX_PENDING", 2**20)
+    monkeypatch.setattr("yakusu.data.files.xmlstream.MAX_PENDING", 2**20)
     for start, end in (("<!--", "-->"), ("<trans-unit><source>", "</source></trans-unit>")):
         path = written(tmp_path / "a.xlf", units_1(f"{start}{'x ' * 2**21}{end}"))
         assert fault(path).startswith("a.xlf, line 1: an element, tag or comment is larger than 1 ")
+
+
+def test_a_unit_of_tmx_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.files.safexml.MAX_PENDING", 2**20)
+    unit = "<tu><tuv xml:lang='en'><seg>{}</seg></tuv><tuv xml:lang='de'><seg>b</seg></tuv></tu>"
+    path = written(tmp_path / "a.tmx", tmx(unit.format("a" * 100_000) * 30))
+    assert len(pairs(path, "en", "de")) == 30
+    for large in (unit.format("a" * 2**21), "<x/>" * 2**19 + unit.format("a")):
+        path = written(tmp_path / "b.tmx", tmx(large))
+        assert fault(path) == (
+            "b.tmx: a unit, or what is between two units, is larger than 1 MB: divide it"
+        )
 
 
 @pytest.mark.parametrize("suffix", ["xlf", "po"])
@@ -592,7 +608,7 @@ def test_memory_does_not_grow_with_the_file(suffix: str, tmp_path: Path) -> None
 def test_the_number_of_elements_is_limited_within_a_unit_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_ELEMENTS", 20)
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 20)
     monkeypatch.setattr("yakusu.data.files.xmlstream._CHUNK", 64)
     unit = "<trans-unit><source>a</source><target>b</target></trans-unit>"
     path = written(tmp_path / "many.xlf", units_1(unit * 100))
@@ -600,7 +616,9 @@ def test_the_number_of_elements_is_limited_within_a_unit_only(
     assert sum(1 for _ in read_pairs(corpus)) == 100
     deep = f"<trans-unit><source>{'<x/>' * 30}</source><target>b</target></trans-unit>"
     written(path, units_1(deep))
-    with pytest.raises(DataError, match="more than 20 elements"):
+    with pytest.raises(
+        DataError, match="line 1: the element <trans-unit> contains more than 20 elements"
+    ):
         list(read_pairs(corpus))
 
 
@@ -1012,3 +1030,39 @@ def test_nothing_is_logged_about_a_complete_file(
     pairs(written(tmp_path / "a.tmx", tmx(unit(en="a", de="b"))))
     pairs(written(tmp_path / "a.csv", "a,b\n"))
     assert caplog.messages == []
+
+
+def test_invalid_utf_8_is_reported_in_its_line_in_files_of_many_parts() -> None:
+    content = "<a>é\n</a>\n".encode() * 200_000
+    assert XmlFile(content).content == content
+    at = content.index("é".encode(), 1_500_000)
+    broken = content[: at + 1] + b"x" + content[at + 2 :]
+    with pytest.raises(DataError) as error:
+        XmlFile(broken)
+    line = content.count(b"\n", 0, at) + 1
+    assert str(error.value).startswith(f"line {line} is not utf-8: convert the file")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_break"),
+    [
+        *((code, True) for code in ("<br/>", " \n<br />\n", "\n\n", r" \n ", r"\r\n")),
+        *((code, False) for code in ("", " ", "\n\nx", "x\n", "<b>")),
+    ],
+)
+def test_code_of_line_breaks_is_recognised(code: str, is_break: bool) -> None:
+    assert is_line_break({}, code) is is_break
+
+
+@pytest.mark.parametrize("token", ["<!--{}-->", "<?b {}?>", "<b c='{}'/>", "<b c='{}"])
+def test_large_tags_and_comments_are_refused(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_TOKEN", 200_000)
+
+    def parse(inside: str) -> None:
+        content = f"<a>\n<b/>{'x' * 200_000}{inside}</a>"
+        XmlFile(content.encode()).parse(lambda *_: False, lambda _: None)
+
+    parse(f"<![CDATA[<!-- {'x' * 200_000}]]><!----><b c='{'>' * 100_000}'/>{'x' * 200_000}")
+    with pytest.raises(DataError) as error:
+        parse(token.format("x" * 200_001))
+    assert str(error.value) == "line 2: a tag or comment is larger than 0 MB: divide it"

@@ -2,6 +2,7 @@
 
 import io
 import re
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -435,11 +436,14 @@ def test_case_has_no_meaning_in_names_of_parts_and_types() -> None:
     assert list(opened(with_members(b"PK\x05\x06" + bytes(18), renamed)).texts) == ["one"]
 
 
-def test_a_document_with_too_many_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_ELEMENTS", 1000)
-    told = message(docx_of("<w:p/>" * 1000))
-    assert told == f"{MAIN}, line 2: the XML has more than 1,000 elements: split the file"
-    assert list(opened(docx_of("<w:p/>" * 997)).texts) == []
+def test_a_paragraph_with_too_many_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 100)
+    told = message(docx_of(f"<w:p>{'<w:r/>' * 100}</w:p>"))
+    assert told == (
+        f"{MAIN}, line 2: the element <p> contains more than 100 elements, attributes and "
+        "comments: divide it"
+    )
+    assert list(opened(docx_of(f"<w:p>{'<w:r/>' * 99}</w:p>" * 100)).texts) == []
 
 
 def test_the_name_of_a_part_may_have_any_number_of_digits() -> None:
@@ -547,3 +551,54 @@ def test_any_mixture_of_contents_is_read_again_as_its_translation(
     assert document.render(document.texts) == data
     again = opened(translated(document, str.upper))
     assert list(again.texts) == [text.upper() for text in document.texts]
+
+
+def test_a_tag_with_too_many_attributes_is_refused() -> None:
+    attributes = "".join(f' a{i}=">"' for i in range(20_000))
+    assert list(opened(docx_of(f"<b{attributes}/>{p(run('one'))}")).texts) == ["one"]
+    assert message(docx_of(f"<b{attributes} c='='/>")) == (
+        f"{MAIN}, line 2: a tag has more than 20,000 attributes: correct the file"
+    )
+    text = "a=b &gt; " * 30_000
+    assert list(opened(docx_of(f"<b>{text}</b>{p(run('one'))}")).texts) == ["one"]
+
+
+def test_the_depth_of_fields_and_of_paragraphs_in_paragraphs_is_limited() -> None:
+    begin, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "end"))
+    assert texts(begin * 32 + end * 32 + run("one")) == ["one"]
+    told = message(docx_of(p(begin * 33 + end * 33 + run("one"))))
+    assert "fields in fields of more than 32 levels" in told
+    box = "<w:r><w:pict>{}</w:pict></w:r>"
+    nested = run("one")
+    for _ in range(15):
+        nested = run("two") + box.format(p(nested))
+    assert list(opened(docx_of(p(nested))).texts) == ["two"] * 15 + ["one"]
+    told = message(docx_of(p(run("two") + box.format(p(nested)))))
+    assert told == (
+        f"{MAIN}, line 2: paragraphs contain each other in more than 16 levels: flatten them"
+    )
+
+
+def test_markup_that_would_be_written_many_times_is_refused() -> None:
+    long = f'<w:r w:rsidR="{"0" * 50_000}"><w:t>a text that is longer than the others</w:t></w:r>'
+    tabs = "<w:r><w:tab/></w:r><w:r><w:t>b</w:t></w:r>" * 100
+    document = opened(docx_of(p(long, tabs)))
+    unchanged = document.render(document.texts)
+    assert members(unchanged)[MAIN] == document_xml(p(long, tabs)).encode()
+    with pytest.raises(DataError, match="would grow more than 20 times"):
+        document.render([text.replace("b", "c") for text in document.texts])
+
+
+def test_a_large_part_is_parsed_with_constant_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.documents.office.parts._KEPT_SIZE", 0)
+    peaks = []
+    for n in (1_000, 4_000):
+        data = docx_of(p(run("a")) * n)
+        tracemalloc.start()
+        document = opened(data)
+        assert len(document.texts) == n
+        new = members(document.render(["b"] * n))[MAIN]
+        assert new == document_xml(p(run("b")) * n).encode()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 3_000 * 12 * len(p(run("a")))

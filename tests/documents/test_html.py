@@ -198,6 +198,16 @@ def test_characters_that_were_entities_stay_entities() -> None:
     )
 
 
+def test_a_number_that_is_too_large_for_a_character_is_read_as_browsers_do() -> None:
+    number = "9" * 5000
+    assert texts(f"<p title='&#{number};a'>b &#x{number};") == ["\ufffda", "b \ufffd"]
+
+
+def test_an_end_tag_without_a_name_is_text_where_it_does_not_end() -> None:
+    assert texts("<p>a </3 b") == ["a </3 b"]
+    assert texts("<p>a </3 b> c </4 {{d}}") == ["a <0/> c </4 <1/>"]
+
+
 def test_a_page_in_ascii_without_a_named_encoding_gets_character_references() -> None:
     assert translated("<html><p>Over", lambda _: "über") == b"<html><p>&#252;ber"
     assert translated("<p>Over", lambda _: "über") == "<p>über".encode()

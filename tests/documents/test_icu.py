@@ -1,6 +1,7 @@
 """Messages of ICU MessageFormat: each branch is a text, and the syntax survives exactly."""
 
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from yakusu.data.lines.private_use import MARKS, closing, empty, opening
 from yakusu.documents.messages.icu import Message, render_all
+from yakusu.documents.messages.plural_forms import text_string
 
 
 def upper(string: str) -> str | None:
@@ -91,7 +93,6 @@ def test_braces_of_a_translation_are_quoted() -> None:
     [
         *("{n, plural, one {# item}", "{n, plural}", "{n, plural, }", "{n, plural, one # item}"),
         *("{n, plural, one {x}} }", "{n, plural, other {'{x}}", "{{n, plural, other {x}}}"),
-        "{n, plural, other {" * 5000,
         "{n, plural, other {x}} {y, number, {",
         "{n, plural, other {x}} {y z}",
     ],
@@ -196,3 +197,45 @@ def test_changed_translations_are_the_texts_of_the_new_string(string: str, added
     # Quoted syntax is a mark of the new string, and so is an apostrophe next to it.
     elif not re.search("[{}#]", added) and not re.search(f"{MARKS}'", "".join(translations)):
         assert Message(result).texts == tuple(translations)
+
+
+def nested(depth: int, inside: str = "") -> str:
+    return "{n, plural, other {a " * depth + inside + "}}" * depth
+
+
+@pytest.mark.parametrize(
+    ("string", "problem"),
+    [
+        (nested(22), "the message has arguments in arguments of more than 20 levels"),
+        ("{n, plural, other {" * 5000, "the message has arguments in arguments of more than"),
+        (
+            "{n, plural, " + "".join(f"={i} {{a}} " for i in range(1001)) + "}",
+            "the message has more than 1,000 branches",
+        ),
+        (nested(1, "b" * 100_000), "the message has more than 100,000 characters"),
+        ("a | " * 1000 + "a", "the message has more than 1,000 forms"),
+    ],
+)
+def test_a_message_beyond_a_limit_stays_as_it_is(string: str, problem: str) -> None:
+    message = text_string(string)
+    assert message.texts == ()
+    assert message.problem.startswith(problem)
+    assert message.render([]) == string
+
+
+def test_messages_within_the_limits_have_no_problem() -> None:
+    for string in (nested(20), "{n, select, other {a}} " * 100, "a | " * 999 + "a"):
+        message = text_string(string)
+        assert message.problem == ""
+        changed = [text.replace("a", "b") for text in message.texts]
+        assert message.render(changed) == re.sub(r"\ba\b", "b", string)
+
+
+def test_escapes_do_not_multiply_with_the_levels() -> None:
+    string = nested(20, "{d, date, " + "\\" * 10_000 + "}")
+    message = Message(string)
+    assert message.is_icu
+    tracemalloc.start()
+    assert message.render([f"{text} b" for text in message.texts]) is not None
+    assert tracemalloc.get_traced_memory()[1] < 1000 * len(string)
+    tracemalloc.stop()

@@ -258,7 +258,8 @@ def test_icu_messages_have_a_text_for_each_branch() -> None:
         (b'{"a": "b"} x', "line 1, column 12 "),
         (b"// note\n{}", "line 1, column 1 "),
         (b'{\n"a": "\xff"}', "line 2: byte 0xff "),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 100_000, "more than 100 levels"),
+        (b"[" * 101 + b'"Text"' + b"]" * 101, "more than 100 levels"),
     ],
 )
 def test_invalid_json_is_reported_with_line_and_column(data: bytes, place: str) -> None:
@@ -333,3 +334,15 @@ def test_changed_translations_change_nothing_else(value: Any, layout: dict[str, 
     document = read(data, OPTIONS)
     result = document.render([enclosed(text) for text in document.texts])
     assert result == json.dumps(changed(value), **layout).encode()
+
+
+def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
+    deep = "{n, plural, other {a " * 22 + "}}" * 22
+    data = json.dumps({"one": deep, "two": "Two apples"})
+    document = read(data.encode(), OPTIONS)
+    assert list(document.texts) == ["Two apples"]
+    assert document.render(document.texts).decode() == data
+    assert document.skipped == [
+        f'line 1: "{deep}" stays as it is: the message has arguments in arguments of more than 20 '
+        "levels"
+    ]

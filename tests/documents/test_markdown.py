@@ -176,6 +176,22 @@ def test_a_list_of_tasks_gets_no_new_tasks() -> None:
     assert translated("- one\n", lambda _: "[x] one") == "- \\[x] one\n"
 
 
+def test_a_table_with_many_missing_cells_is_kept_and_reported() -> None:
+    table = "|a" * 100 + "|\n" + "|-" * 100 + "|\n" + "|b\n" * 20
+    document = read(f"one\n\n{table}\ntwo\n".encode(), DocumentOptions())
+    assert list(document.texts) == ["one", "two"]
+    assert list(document.skipped) == [
+        "line 3: the table lacks more than 2 cells for each character"
+    ]
+
+
+def test_the_title_of_an_admonition_may_occur_before_it() -> None:
+    source = '!!! note "a a b"\n    c\n'
+    assert texts(source) == ["a a b", "c"]
+    assert translated(source, str.upper) == '!!! note "A A B"\n    C\n'
+    assert texts("???+ tip Tip tip\n    c\n") == ["Tip tip", "c"]
+
+
 def test_a_vertical_bar_in_a_cell_is_escaped() -> None:
     source = "| a `b\\|c` |\n|---|\n| d |\n"
     assert translated(source, lambda text: f"{text} | e") == (

@@ -305,3 +305,18 @@ def test_styles_stay_on_as_many_characters_if_words_are_reversed(
     document = opened(data)
     new = translated(document, reversed_words)
     assert styled(new) == styled(data)
+
+
+def test_long_spans_around_spans_are_refused() -> None:
+    def nested(length: int) -> bytes:
+        return odt_of(p(span("a" * length, span("B", "one") + span("T1", "two"))))
+
+    assert len(opened(nested(1000)).texts) == 1
+    with pytest.raises(DataError, match="the spans around a text have more than 2,000 bytes"):
+        opened(nested(2000))
+
+
+def test_deleted_text_may_have_any_number_of_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 10)
+    deleted = f"<text:tracked-changes>{p('old') * 100}</text:tracked-changes>"
+    assert texts(f"{deleted}{p('new')}") == ["new"]

@@ -457,3 +457,14 @@ def test_a_long_line_that_looks_like_a_charset_is_refused(part: bytes) -> None:
     data = b"Content-Type:" + part * (2**22 // len(part))
     with pytest.raises(DataError):
         read(data, DocumentOptions())
+
+
+def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
+    deep = "{n, plural, other {a " * 22 + "}}" * 22
+    data = f'msgid "{deep}"\nmsgstr ""\n'
+    document = opened(data)
+    assert list(document.texts) == []
+    assert document.render([]).decode() == data
+    assert document.skipped == [
+        "line 1: the message has arguments in arguments of more than 20 levels"
+    ]

@@ -500,3 +500,43 @@ def test_positional_placeholders_keep_their_order() -> None:
     assert "%s: %d" not in result and "%2$s: %1$d Dateien" in result
     (reason,) = document.skipped
     assert reason.endswith("the translation has placeholders in another order: %s, %d")
+
+
+def test_the_depth_of_texts_in_code_is_limited() -> None:
+    def nested(depth: int) -> str:
+        return xliff_1(unit("top" + "<ph><sub>in" * depth + "</sub></ph>" * depth))
+
+    assert len(texts(nested(8))) == 9
+    with pytest.raises(DataError, match="<sub> elements contain each other in more than 8 levels"):
+        texts(nested(9))
+
+
+def test_annotations_of_one_name_end_at_the_next_end() -> None:
+    kept = '<sm id="s" translate="no"/>{}<em startRef="s"/>'
+    source = f"Press {kept.format('one')} and {kept.format('two')} now"
+    (text,) = texts(xliff_2(segment(source)))
+    assert text == f"Press {empty(0)} and {empty(1)} now"
+
+
+def test_a_segment_in_a_segment_is_a_part_of_it() -> None:
+    mark = '<mrk mtype="seg" mid="{}">{}</mrk>'
+    inner = mark.format(1, f"dog {mark.format(2, 'house')}")
+    divided = f"<source>dog house</source><seg-source>{inner}</seg-source>"
+    (text,) = texts(xliff_1(f"<trans-unit>{divided}</trans-unit>"))
+    assert text == f"dog {opening(0)}house{closing(0)}"
+
+
+def test_lines_of_reports_are_counted_over_several_files() -> None:
+    key = "<trans-unit>\n<source>text_of_label</source></trans-unit>\n"
+    file = f'<file source-language="en"><body>{key}</body></file>\n'
+    document = opened(xliff_1("").replace("</xliff>", f"{file * 3}</xliff>"))
+    numbers = [int(re.findall(r"\d+", reason)[0]) for reason in document.skipped]
+    assert [number - numbers[0] for number in numbers] == [0, 3, 6]
+
+
+def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
+    deep = "{n, plural, other {a " * 22 + "}}" * 22
+    document = opened(xliff_1(unit(deep) + unit("dog")))
+    assert list(document.texts) == ["dog"]
+    assert "arguments in arguments of more than 20 levels" in document.skipped[0]
+    assert deep in document.render(["Hund"]).decode()

@@ -11,7 +11,12 @@ import yakusu
 from yakusu.data.lines.private_use import closing, empty, is_mark, opening
 from yakusu.documents.document import DocumentOptions
 from yakusu.errors import DataError, ModelError
-from yakusu.pipeline.documents import TranslatedFile, translate_document, translate_files
+from yakusu.pipeline.documents import (
+    LONGEST_TEXT,
+    TranslatedFile,
+    translate_document,
+    translate_files,
+)
 
 O0, C0, E0 = opening(0), closing(0), empty(0)
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
@@ -363,6 +368,34 @@ def test_a_blank_translation_leaves_the_text_and_is_reported(
     assert out.read_text() == content
     assert len(done.files[0].skipped) == 1
     assert "blank" in done.files[0].skipped[0]
+
+
+def test_a_very_long_text_is_left_unchanged_and_reported(tmp_path: Path) -> None:
+    page, out = tmp_path / "a.html", tmp_path / "out"
+    long = "a" * (LONGEST_TEXT + 1)
+    page.write_text(f"<p>one</p>\n<p>{long}</p><p>{long[1:]}</p>")
+    done = translate_files(shout, page, out)
+    assert out.read_text() == f"<p>ONE</p>\n<p>{long}</p><p>{long[1:].upper()}</p>"
+    assert done.files[0].skipped == (
+        f"line 2: a text of 100,001 characters, which begins with {'a' * 60!r}, is longer than "
+        "100,000 characters and left unchanged",
+    )
+
+
+def test_a_very_long_message_stays_untranslated(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.po", tmp_path / "out"
+    content = f'msgid "{"a " * LONGEST_TEXT}"\nmsgstr ""\n'
+    path.write_text(content)
+    done = translate_files(shout, path, out)
+    assert out.read_text() == content
+    assert "is longer than 100,000 characters" in done.files[0].skipped[0]
+
+
+def test_a_plain_text_file_may_be_longer_than_a_text(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    path.write_text("one\n" * LONGEST_TEXT)
+    translate_files(shout, path, out)
+    assert out.read_text() == "ONE\n" * LONGEST_TEXT
 
 
 def test_a_single_document_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,21 +96,29 @@ class Splicer(Generic[AnyStr]):
         self.starts: list[int] = [segment.start for segment in self._segments]
         self.texts: list[str] = [segment.text for segment in self._segments]
 
-    def spliced(self, translations: Sequence[str]) -> AnyStr:
-        """The source with these translations, one for each text."""
-        return self._copy(0, len(self._source), 0, translations)
+    def spliced(self, translations: Sequence[str], start: int = 0, *, end: int = -1) -> AnyStr:
+        """The source with these translations, one for each text.
+
+        Args:
+            translations: The translations.
+            start: Where the part of the source begins that is returned.
+            end: Where it ends; -1: at the end of the source.
+        """
+        return self._copy(start, len(self._source) if end < 0 else end, 0, translations)
 
     def _copy(self, start: int, end: int, first: int, translations: Sequence[str]) -> AnyStr:
         """The source between two positions; the segments from `first` within it are replaced."""
         written: list[AnyStr] = []
         at = start
-        for i in range(first, len(self._segments)):
+        i = first
+        while i < len(self._segments) and self.starts[i] < end:
             segment = self._segments[i]
-            if segment.start >= end:
-                break
             if segment.start >= at and segment.end <= end:
                 written += [self._source[at : segment.start], self._write(i, translations)]
                 at = segment.end
+                i = max(bisect_left(self.starts, at), i + 1)  # after those in it
+            else:
+                i += 1
         written.append(self._source[at:end])
         return self._source[:0].join(written)
 

@@ -19,6 +19,7 @@ import regex
 from yakusu.data.files.text import BYTE_ORDER_MARKS
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.html.tokens import decoded
 from yakusu.documents.inline import Inline, Piece, PieceKind, formatted_inline
 from yakusu.errors import DataError
 
@@ -38,6 +39,7 @@ _SRT_TAG = re.compile(
     re.IGNORECASE,
 )
 _VTT_TAG = re.compile(rf"<[^<>]*>|{_OVERRIDE}|{_CHANGE}")
+_OPENING_TAG = re.compile(r"<([A-Za-z]++)[^<>]*+>")
 _NAME = re.compile(r"</?([A-Za-z]+)")
 _TAGS = rf"(?:\s|<[^<>]*>|{_OVERRIDE})*+"
 # A name in capitals, with a note: DR. MEYER:  MAN #2 (on the phone):
@@ -48,6 +50,7 @@ _NAME_MARK = regex.compile(
 _DASH = re.compile(rf"{_TAGS}([-‐‑–—―])(?![-\d])\s*(?=\S)")
 _CHEVRONS = re.compile(rf"{_TAGS}{_CHANGE}\s*")
 _LEAD = re.compile(rf"(?:\s|{_OVERRIDE})*")
+_DEEPEST = 20  # tags around each line of a cue
 _SPEAKER = re.compile(r"\s*<v[\s.]")
 
 
@@ -247,8 +250,8 @@ def _speakers(lines: Sequence[str], first: int, last: int) -> Iterator[int]:
 def _peeled(lines: list[str]) -> tuple[tuple[str, str], list[str]]:
     """Take off the tags that enclose each line in the same way."""
     before = after = ""
-    while True:
-        first = re.match(r"<([A-Za-z]+)[^<>]*>", lines[0])
+    for _ in range(_DEEPEST):
+        first = _OPENING_TAG.match(lines[0])
         if first is None:
             return (before, after), lines
         opener, closer = first[0], f"</{first[1]}>"
@@ -262,6 +265,7 @@ def _peeled(lines: list[str]) -> tuple[tuple[str, str], list[str]]:
             return (before, after), lines
         before, after = before + opener, closer + after
         lines = [line.removeprefix(opener).removesuffix(closer) for line in lines]
+    return (before, after), lines
 
 
 def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:
@@ -281,4 +285,4 @@ def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:
 
 
 def _text(source: str, is_vtt: bool) -> Piece:
-    return Piece(PieceKind.TEXT, text=html.unescape(source) if is_vtt else source)
+    return Piece(PieceKind.TEXT, text=decoded(source) if is_vtt else source)

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from yakusu.documents.document import (
     check_translations,
     plain_text,
 )
-from yakusu.documents.registry import read_document
+from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import create_private, write_file
@@ -26,6 +26,7 @@ from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
 
+LONGEST_TEXT = 100_000  # characters; a longer text of a document is left unchanged
 _SHOWN = 60  # characters of a text in a message
 _LINE = re.compile(r"line (\d+): ")  # of a text with several
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
@@ -268,7 +269,8 @@ def _translated(
     texts, kept = document.texts, list[str]()
     translations: list[str] = []
     try:
-        for number, (translation, differences) in enumerate(translate(texts) if texts else ()):
+        shorter = _unless_long(document, job.source, translate, kept)
+        for number, (translation, differences) in enumerate(shorter):
             if differences and document.reports_blank:
                 translation = ""  # a message of which a sentence is kept stays as it is
             else:
@@ -283,6 +285,25 @@ def _translated(
     unchanged = sum(text == translation for text, translation in pairs)
     skipped = (*blank, *kept, *document.skipped)
     return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped), data
+
+
+def _unless_long(
+    document: Document, path: Path, translate: _TranslateAll, kept: list[str]
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """Translate the texts of a document; one that is too long stays, and `kept` gets the reason."""
+    whole_file = SUFFIXES.get(path.suffix.lower()) == "text"  # its lines are texts
+    short = [text for text in document.texts if whole_file or len(text) <= LONGEST_TEXT]
+    translations = iter(translate(short) if short else ())
+    for number, text in enumerate(document.texts):
+        if whole_file or len(text) <= LONGEST_TEXT:
+            yield next(translations)
+            continue
+        reason = (
+            f"a text of {len(text):,} characters, which begins with {text[:_SHOWN]!r}, is longer "
+            f"than {LONGEST_TEXT:,} characters and left unchanged"
+        )
+        kept.append(_with_line(reason, document.lines[number:][:1]))
+        yield "" if document.reports_blank else text, ()
 
 
 def _with_line(difference: str, first: Sequence[int]) -> str:

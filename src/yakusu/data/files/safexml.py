@@ -10,19 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yakusu.data.files.compressed import missing_library, open_binary
-from yakusu.data.files.xmlstream import is_line_break, is_not_utf16, other_root, refuse_other_files
+from yakusu.data.files.xmlstream import (
+    MAX_PENDING,
+    is_line_break,
+    is_not_utf16,
+    other_root,
+    refuse_other_files,
+)
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
+_MAX_REASON = 300  # characters; libxml2 quotes names
 _HEAD = 4096  # bytes searched for the encoding and for declarations of entities
 
 
 def read_elements(path: str, root: str, names: Sequence[str]) -> Iterator["Element"]:
     """Yield the elements with some local names, each when it is complete.
 
-    Memory is constant: an element is emptied after it was used, and removed later.
+    Memory is constant: an element is emptied after it was used, and removed later. What is read
+    before an element is complete is limited.
 
     Args:
         path: The XML file.
@@ -40,8 +48,9 @@ def read_elements(path: str, root: str, names: Sequence[str]) -> Iterator["Eleme
         raise missing_library(error, path) from error
 
     with open_binary(Path(path)) as file:
+        counted = _CountedFile(file, path)
         parsed = etree.iterparse(
-            file,
+            counted,
             tag=[f"{{*}}{name}" for name in names],
             encoding=_encoding(file, path),
             remove_comments=True,
@@ -57,12 +66,45 @@ def read_elements(path: str, root: str, names: Sequence[str]) -> Iterator["Eleme
                 if not checked:
                     _check(element, path, root)
                     checked = True
+                counted.n_pending = 0
                 yield element
                 _remove(element)
         except etree.XMLSyntaxError as error:
             raise _malformed(error, path, parsed.error_log) from error
         if not checked:
             _check(parsed.root, path, root)
+
+
+class _CountedFile:
+    """A file of which only a part may be read before there is a complete element.
+
+    Args:
+        file: The file.
+        path: Its name in error messages.
+
+    Attributes:
+        n_pending: Bytes since the last complete element.
+    """
+
+    def __init__(self, file: io.BufferedReader, path: str) -> None:
+        self.n_pending = 0
+        self._file = file
+        self._path = path
+
+    def read(self, size: int) -> bytes:
+        """Read up to some bytes.
+
+        Raises:
+            DataError: There are too many since the last complete element.
+        """
+        data = self._file.read(size)
+        self.n_pending += len(data)
+        if self.n_pending > MAX_PENDING:
+            raise DataError(
+                f"{self._path}: a unit, or what is between two units, is larger than "
+                f"{MAX_PENDING >> 20} MB: divide it"
+            )
+        return data
 
 
 def _encoding(file: io.BufferedReader, path: str) -> str | None:
@@ -92,11 +134,13 @@ def _entities(path: str) -> DataError:
 
 
 def _remove(element: "Element") -> None:
-    """Empty an element, and remove its predecessors; the parser may still need the element."""
+    """Empty an element, and remove what is before it; the parser may still need the element."""
     element.clear(keep_tail=True)
     parent = element.getparent()
-    while parent is not None and (before := element.getprevious()) is not None:
-        parent.remove(before)
+    while parent is not None:
+        while (before := element.getprevious()) is not None:
+            parent.remove(before)
+        element, parent = parent, parent.getparent()
 
 
 def _malformed(error: SyntaxError, path: str, log: Sequence[object]) -> DataError:
@@ -105,7 +149,7 @@ def _malformed(error: SyntaxError, path: str, log: Sequence[object]) -> DataErro
     if not line and len(log):  # the parser found an error that it did not raise
         last = log[len(log) - 1]
         line, column, message = (getattr(last, name) for name in ("line", "column", "message"))
-    message = " ".join(message.split())
+    message = " ".join(message[:_MAX_REASON].split())
     reason = re.sub(r",? line \d+, column \d+( \(.*\))?$", "", message).rstrip(".")
     return DataError(
         f"{path}, line {line}, column {column}: malformed XML ({reason}): correct the file or "

@@ -71,12 +71,16 @@ def xliff_parts(unit: Element) -> Iterator[XliffPart]:
 
 
 def marked_segments(side: Element) -> list[Element]:
-    """Return the elements for the segments of a <source>, <seg-source> or <target> of XLIFF 1.2."""
-    return [
-        element
-        for element in side.descendants()
-        if element.name == "mrk" and element.attributes.get("mtype") == "seg"
-    ]
+    """Return the elements for the segments of a <source>, <seg-source> or <target> of XLIFF 1.2.
+
+    An element within one of them is not a segment of its own.
+    """
+    found: list[Element] = []
+    for element in side.descendants():
+        is_segment = element.name == "mrk" and element.attributes.get("mtype") == "seg"
+        if is_segment and not (found and element.start < found[-1].inner_end):
+            found.append(element)
+    return found
 
 
 def is_xliff(head: bytes) -> bool:

@@ -12,10 +12,10 @@ from yakusu.errors import DataError
 
 XML_HEAD = 4096  # bytes that show the encoding of a file
 _CHUNK = 2**16  # bytes
-_MAX_PENDING = 2**24  # bytes of an element, tag or comment; up to twice as many are read
+MAX_PENDING = 2**24  # bytes of an element, tag or comment; up to twice as many are read
 _UTF16_DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"']utf-?16", re.IGNORECASE)
 _BREAK_TYPE = re.compile(r"(xlf:|x-(html-)?)?(lb|br)")
-_BREAK_CODE = re.compile(r"\s*(<(\w+:)?br\b[^>]*>|(\\r)?\\n|\n)\s*", re.IGNORECASE)
+_BREAK_CODE = re.compile(r"\s*+(?:<(\w+:)?br\b[^>]*>|(\\r)?\\n)\s*+|[^\S\n]*+\n\s*+", re.IGNORECASE)
 
 
 def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) -> Iterator[Element]:
@@ -33,7 +33,8 @@ def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) ->
         DataError: The file cannot be read, is malformed (the message names the line), has another
             root element, or declares or uses entities.
     """
-    builder = ElementBuilder(wanted)
+    complete: list[Element] = []
+    builder = ElementBuilder(wanted, complete.append)
     waiting = b""  # the parser scans an incomplete tag again from its start: few, larger parts
     for content in _chunks(path):
         waiting += content
@@ -46,15 +47,15 @@ def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) ->
         waiting = b""
         if builder.root and builder.root.name != root:
             raise other_root(path, builder.root.name, root)
-        if builder.n_pending > _MAX_PENDING:
+        if builder.n_pending > MAX_PENDING:
             raise DataError(
                 f"{path}, line {builder.line}: an element, tag or comment is larger than "
-                f"{_MAX_PENDING >> 20} MB: divide it"
+                f"{MAX_PENDING >> 20} MB: divide it"
             )
-        for element in builder.take():
+        for element in complete:
             yield element
-            for each in list(element.descendants()):  # which refer to each other
-                each.children.clear()
+            element.clear()
+        complete.clear()
 
 
 def _chunks(path: str) -> Iterator[bytes]:

@@ -12,7 +12,9 @@ from yakusu.documents.markdown.syntax import is_silent
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_TAG = re.compile(r"<(?P<slash>/?)\s*(?P<name>[A-Za-z][\w.:-]*|(?=>)).*?(?P<empty>/?)>", re.DOTALL)
+_TAG = re.compile(
+    r"<(?P<slash>/?)\s*+(?P<name>[A-Za-z][\w.:-]*+|(?=>)).*?(?P<empty>/?)>", re.DOTALL
+)
 _VOID = {"br", "hr", "img", "input", "wbr", "embed", "source", "track", "area", "link", "meta"}
 _KEPT = {"code", "kbd", "samp", "var", "script", "style", "svg", "math", "pre", "textarea"}
 _NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)

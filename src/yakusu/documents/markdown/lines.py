@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_HEADING = re.compile(r"#{1,6}[ \t]+")
+_CLOSING = re.compile(r"(?:[ \t]++#++)?+[ \t]*+")  # the end of a heading
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?)\s*+\S")
 _PREFIX = re.compile(r"[\s>*+\-\d.)]*")
 
 
@@ -42,10 +45,14 @@ class MarkdownLines:
     Args:
         source: The file.
         start: Position of the first line that is parsed.
+
+    Attributes:
+        number: Number of lines before that one.
     """
 
     def __init__(self, source: str, start: int) -> None:
         self.start = start
+        self.number = source.count("\n", 0, start)
         self._source = source
         self._spans = [found.span() for found in _LINE.finditer(source, start)]
 
@@ -77,20 +84,32 @@ class MarkdownLines:
     def heading(self, content: str, number: int) -> MarkdownBlock | None:
         """Find the content of a heading that begins with `#`."""
         begin, source = self._line(number)
-        pattern = rf"#{{1,6}}[ \t]+({re.escape(content)})((?:[ \t]+#+)?[ \t]*)$"
-        return _single(content, begin, re.search(pattern, source))
+        for marks in _HEADING.finditer(source):
+            start = marks.end()
+            if source.startswith(content, start):
+                end = start + len(content)
+                if _CLOSING.fullmatch(source, end):
+                    return _single(begin, source, start, end)
+        return None
 
     def title(self, content: str, number: int) -> MarkdownBlock | None:
-        """Find the title of an admonition."""
+        """Find the title of an admonition; after it is at most a word, such as a quotation mark."""
         begin, source = self._line(number)
-        pattern = rf"""(?:!!!|\?\?\?\+?)\s*\S.*?\s"?({re.escape(content)})("?\S*[ \t]*)$"""
-        return _single(content, begin, re.search(pattern, source))
+        marks = _ADMONITION.search(source)
+        last, own = _last_space(source.rstrip(" \t")), _last_space(content)
+        for start in (last - own,) if own >= 0 else (last + 1, last + 2):
+            before = start - source.endswith('"', 0, max(start, 0))
+            spaced = marks and before > marks.end() and source[before - 1 : before].isspace()
+            if spaced and source.startswith(content, start):
+                return _single(begin, source, start, start + len(content))
+        return None
 
     def part(self, content: str, number: int, column: int) -> MarkdownBlock | None:
         """Find a content that begins at a column of a line."""
         begin, source = self._line(number)
-        pattern = rf".{{{column}}}({re.escape(content)})(.*)"
-        return _single(content, begin, re.match(pattern, source))
+        if not source.startswith(content, column):
+            return None
+        return _single(begin, source, column, column + len(content))
 
     def region(self, content: str, first: int) -> tuple[int, int] | None:
         """Find the lines of a content if nothing but indentation is before them, except the first.
@@ -127,12 +146,16 @@ class MarkdownLines:
         return [None] * len(contents)
 
 
-def _single(content: str, begin: int, found: re.Match[str] | None) -> MarkdownBlock | None:
-    """The block of a content on one line."""
-    if found is None:
-        return None
-    start, end = begin + found.start(1), begin + found.end(1)
-    return MarkdownBlock(content, range(start, end + 1), range(start + 1, end + 1), found[2])
+def _last_space(text: str) -> int:
+    """The position of the last white space, or -1."""
+    return next((i for i in reversed(range(len(text))) if text[i].isspace()), -1)
+
+
+def _single(begin: int, source: str, start: int, end: int) -> MarkdownBlock:
+    """The block of a content on one line, which begins at a position of the file."""
+    first, last = begin + start, begin + end
+    content, after = source[start:end], source[end:]
+    return MarkdownBlock(content, range(first, last + 1), range(first + 1, last + 1), after)
 
 
 def _cell(

@@ -17,7 +17,7 @@ from yakusu.documents.html.html import html_segments
 from yakusu.documents.inline import Piece, inline
 from yakusu.documents.markdown.inline import pieces
 from yakusu.documents.markdown.lines import MarkdownBlock, MarkdownLines
-from yakusu.documents.markdown.parser import IS_MDX, parser
+from yakusu.documents.markdown.parser import IS_MDX, REASON, parser
 from yakusu.documents.markdown.titles import title_segments
 from yakusu.documents.markdown.writer import MarkdownWriter
 from yakusu.documents.splice import Copy, SourceSegment, Spliced, decode_source
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _END = r"(?:\r\n?+|\n)"  # of a line; possessive, so that it never matches only half of \r\n
 _FRONT_MATTER = re.compile(
     rf"(---|\+\+\+)[ \t]*{_END}"
-    rf"(?:[ \t]*(?:\#[^\r\n]*)?{_END})*+"
-    rf"""(?:["'\w\[][^\r\n]*[:=\]][^\r\n]*{_END}(?:[^\r\n]*{_END})*?)?"""
+    rf"(?:[ \t]*+(?:\#[^\r\n]*+)?+{_END})*+"
+    rf"""(?:["'\w\[][^\r\n:=\]]*+[:=\]][^\r\n]*+{_END}(?:[^\r\n]*+{_END})*?)?"""
     rf"(?:\1|\.\.\.)[ \t]*(?:{_END}|\Z)"
 )
 _Environment = dict[str, Any]  # what markdown-it collects about a file
 # JSX in HTML, and elements whose content is Markdown although no empty line is before it.
 _MARKDOWN_IN_HTML = re.compile(
-    r"""<[^>]*(?:[=\s]\{(?![{%#])|\smarkdown(?:\s*=|[\s>]))|</?[A-Z]\w*[a-z]"""
+    r"""<[^<>]*(?:[=\s]\{(?![{%#])|\smarkdown(?:\s*=|[\s>]))|</?[A-Z]\w*[a-z]"""
 )
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 
@@ -130,6 +130,8 @@ class _Segments:
                 yield from self._block(tokens[i - 1], token, in_list=_begins_item(tokens, i))
             elif token.type == "html_block":
                 yield from self._html(token)
+            elif token.type == "directive" and REASON in token.meta:
+                self._leave(token, token.meta[REASON])
             elif token.type == "directive" and has_letter(" ".join(token.content.split()[1:])):
                 self._leave(token, f"the container {token.content!r} is not known")
 
@@ -184,7 +186,7 @@ class _Segments:
             self._leave(token, f"the HTML block ({texts}) is in a quotation or has other syntax")
 
     def _leave(self, token: "Token", reason: str) -> None:
-        line = self._source.count("\n", 0, self._lines.start) + _line(token) + 1
+        line = self._lines.number + _line(token) + 1
         self.left.append(f"line {line}: {reason}")
 
 

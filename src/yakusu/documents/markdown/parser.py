@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from yakusu.documents.markdown.jsx import JsxScanner, has_expression
+from yakusu.documents.markdown.jsx import JsxScanner
 from yakusu.documents.markdown.syntax import MASK, MaskedContent, line_of
 
 if TYPE_CHECKING:
@@ -24,10 +24,15 @@ _MARKERS = ("emphasis", "strikethrough")  # rules whose tokens become markup lat
 
 MASKED = "masked"  # key of `meta` of a block: its content without the syntax of other tools
 IS_MDX = "mdx"  # key of the environment: the file has syntax that only MDX has
+REASON = "reason"  # key of `meta` of a directive that is reported
+_MANY_COLUMNS = 16  # of a table whose missing cells are counted
+_COUNTED_ROWS = 1000
+_MOST_MISSING = 2  # cells for each character of a table
+_DELIMITERS = re.compile(r"[ \t>]*+\|?[-:| \t]*+")
 _SPAN = re.compile(f"([{{<]){MASK}+")
 _WIKI = re.compile(r"(!?)\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\](?![(\[])")
 _SIZE = re.compile(r"[\dx \t]*")  # of an embedded picture
-_COMPONENT = re.compile(r"</?(?:[A-Z]\w*[a-z]\w*|[A-Za-z][\w-]*\.[\w.-]+|[A-Z])(?=[\s/>{])")
+_COMPONENT = re.compile(r"</?(?:[A-Z](?=\w*[a-z])\w*+|[A-Za-z][\w-]*+\.[\w.-]++|[A-Z])(?=[\s/>{])")
 _HTML_IN_MDX = re.compile(r"<(?:[!?]|(?:script|style|pre|textarea)\b)", re.IGNORECASE)
 
 
@@ -51,6 +56,7 @@ def parser(*, is_mdx: bool = False) -> "MarkdownIt":
     interrupted: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     md.block.ruler.before("fence", "line", _line_rule, interrupted)
     md.block.ruler.before("reference", "jsx", _jsx_rule(is_mdx=is_mdx))
+    md.block.ruler.before("table", "empty_table", _empty_table_rule, {"alt": ["paragraph"]})
     if is_mdx:
         md.disable("code")
         _limit_html(md)
@@ -99,6 +105,30 @@ def _line_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     return True
 
 
+def _empty_table_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+    """A table that would be much longer with its missing cells, which the parser adds."""
+    if silent or start + 2 > end or state.is_code_block(start):
+        return False
+    lines = state.src[state.bMarks[start] : state.eMarks[start + 1]].split("\n", 1)
+    n_columns = lines[-1].count("|")
+    if n_columns < _MANY_COLUMNS or not _DELIMITERS.fullmatch(lines[-1]):
+        return False
+    last, n_missing = start + 2, 0
+    while last < min(end, start + _COUNTED_ROWS) and not state.isEmpty(last):
+        cells = state.src.count("|", state.bMarks[last], state.eMarks[last])
+        n_missing += max(0, n_columns - cells)
+        last += 1
+    if n_missing <= _MOST_MISSING * (state.eMarks[last - 1] - state.bMarks[start]):
+        return False
+    token = state.push("directive", "", 0)
+    while last < end and not state.isEmpty(last):
+        last += 1
+    token.content, token.map = "", [start, last]
+    token.meta = {REASON: f"the table lacks more than {_MOST_MISSING} cells for each character"}
+    state.line = last
+    return True
+
+
 def _define(state: "StateBlock", label: str, line: str) -> None:
     """Note a definition whose destination is an expression."""
     from markdown_it.common.utils import normalizeReference
@@ -122,10 +152,11 @@ def _jsx_rule(*, is_mdx: bool) -> "Callable[[StateBlock, int, int, bool], bool]"
             stop = scanner.module_end(first) if at_root else -1
         else:
             stop = _tags_end(scanner, state.src, first, is_mdx=is_mdx)
-        after = start + state.src.count("\n", first, max(first, stop)) + 1
-        if stop < 0 or after > end:
+        if stop < 0 or stop > state.eMarks[end - 1]:
             return False
-        state.env[IS_MDX] = state.env.get(IS_MDX, False) or _only_in_mdx(state.src[first:stop])
+        after = start + state.src.count("\n", first, stop) + 1
+        only_in_mdx = state.src[first] in "ie{" or scanner.has_expression(first, stop)
+        state.env[IS_MDX] = state.env.get(IS_MDX, False) or only_in_mdx
         state.push("directive", "", 0).map = [start, after]
         state.line = after
         return True
@@ -141,13 +172,9 @@ def _tags_end(scanner: JsxScanner, source: str, first: int, *, is_mdx: bool) -> 
         is_jsx = not _HTML_IN_MDX.match(source, first) and (
             is_mdx
             or _COMPONENT.match(source, first) is not None
-            or has_expression(source[first : max(first, scanner.tag_end(first))])
+            or scanner.has_expression(first, scanner.tag_end(first))
         )
     return scanner.line_end(first) if is_jsx else -1
-
-
-def _only_in_mdx(source: str) -> bool:
-    return source[0] in "ie{" or has_expression(source)
 
 
 def _limit_html(md: "MarkdownIt") -> None:

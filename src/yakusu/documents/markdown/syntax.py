@@ -9,22 +9,24 @@ import re
 
 import regex
 
-from yakusu.documents.markdown.jsx import JsxScanner, has_expression
+from yakusu.documents.markdown.jsx import JsxScanner
 
 _ADMONITIONS = (
     "abstract|admonition|attention|bug|caution|check|danger|details|error|example|failure|faq|hint"
     "|important|info|note|question|quote|secondary|seealso|spoiler|success|summary|tip|tldr|todo"
     "|warning"
 )
-_TEMPLATE = r"(?:\{%(?:(?!%\}).)*%\}|\{\{[<%](?:(?![>%]\}\}).)*[>%]\}\})"
+_TEMPLATE = r"(?:\{%(?:(?!%\}).)*+%\}|\{\{[<%](?:(?![>%]\}\}).)*+[>%]\}\})"
+_INNER_TEMPLATE = r"(?:\{%(?:(?!%\}|\{%).)*+%\}|\{\{[<%](?:(?![>%]\}\}|\{\{[<%]).)*+[>%]\}\})"
 LINES = (
     # :::tip   :::tip[Title]   ::: details Title {open}   :::{note} Title
     rf":{{3,}}[ \t]*\{{?(?i:{_ADMONITIONS})\}}?(?:\[(?P<text>.*)\])?[ \t]*(?:\{{[^{{}}]*\}})?",
-    rf":{{3,}}[ \t]*\{{?(?i:{_ADMONITIONS})\}}?[ \t]+(?P<text>[^\s{{].*?)[ \t]*(?:\{{[^{{}}]*\}})?",
+    rf":{{3,}}[ \t]*\{{?(?i:{_ADMONITIONS})\}}?[ \t]+"
+    r"(?P<text>[^\s{](?:[ \t]*+[^ \t])*?)[ \t]*+(?:\{[^{}]*\})?",
     r":::(?P<unknown>.*)",
     r"\[![\w-]+(?:\|[^\]]*)?\][+-]?(?:[ \t]+(?P<text>.*))?",  # > [!note]- Title
     rf"(?:{_TEMPLATE}[ \t]*)+",  # {% if x %}   {{< figure src="a.png" >}}
-    rf"\[(?P<label>[^\[\]]+)\]:[ \t]*\S*{_TEMPLATE}.*",  # [a]: {{< ref "a.md" >}}
+    rf"\[(?P<label>[^\[\]]+)\]:[ \t]*\S*{_INNER_TEMPLATE}.*",  # [a]: {{< ref "a.md" >}}
     r'===[!+]?\s+".*"',  # === "Tab"
     r"\*\[.+\]:.*",  # *[HTML]: an abbreviation
     r"\[TOC\]|\[\[_?TOC_?\]\]",
@@ -48,6 +50,7 @@ _PATTERNS = re.compile(
 )
 _BLOCK_ID = re.compile(r"(?<=[ \t\n])\^[A-Za-z0-9-]+[ \t]*\Z")
 _BEGINNING = re.compile(r"\\[!-/:-@\[-`{-~]|`+|\{|<(?=[%A-Za-z/>])|(?<![\w+])\+\+(?=[\w-])")
+_BACKTICKS = re.compile("`+")
 _LINE = regex.compile("|".join(f"(?:{row})" for row in LINES))
 _SILENT = re.compile(r"\{[%#:.]|\{/\*|<%(?!=)|\^")
 MASK = "\ufdd0"  # not a character
@@ -84,6 +87,7 @@ class MaskedContent:
         self._content, self._is_mdx = content, is_mdx
         self._scanner = JsxScanner(content)
         self._missing: set[str] = set()  # what does not occur in the rest of the content
+        self._backticks: dict[int, int] | None = None  # where the last ones of each length begin
         self.has_jsx = False
         self.text = self._masked()
 
@@ -94,7 +98,7 @@ class MaskedContent:
             if found[0][0] == "\\":
                 continue
             if found[0][0] == "`":
-                place = max(place, self._after(found[0], place, is_code=True))
+                place = max(place, self._code_end(found[0], place))
                 continue
             end = self._tag_end(start) if found[0] == "<" else self._end(start)
             if end > start:
@@ -125,23 +129,30 @@ class MaskedContent:
         if self._content.startswith("<%", start):
             return self._after("%>", start + 2)
         end = self._scanner.tag_end(start)
-        tag = self._content[start : max(end, start)]
-        if has_expression(tag):
+        if self._scanner.has_expression(start, end):
             self.has_jsx = True
             return end
+        tag = self._content[start : max(end, start)]
         is_other = re.match(r"</?\s*(?:[\w-]+[.:]\w|>)", tag)  # <a.b> and, in MDX, <>
         return end if is_other and (self._is_mdx or tag not in ("<>", "</>")) else -1
 
-    def _after(self, ending: str, place: int, *, is_code: bool = False) -> int:
+    def _after(self, ending: str, place: int) -> int:
         """Where an ending ends; -1 if it does not occur."""
-        if ending in self._missing:
-            return -1
-        pattern = rf"(?<!`){ending}(?!`)" if is_code else re.escape(ending)
-        found = re.compile(pattern).search(self._content, place)
-        if found is None:
+        found = -1 if ending in self._missing else self._content.find(ending, place)
+        if found < 0:
             self._missing.add(ending)
             return -1
-        return found.end()
+        return found + len(ending)
+
+    def _code_end(self, marks: str, place: int) -> int:
+        """Where code ends that begins with some backticks; -1 if it does not end."""
+        if self._backticks is None:
+            found = _BACKTICKS.finditer(self._content)
+            self._backticks = {len(run[0]): run.start() for run in found}  # the last of each length
+        if self._backticks.get(len(marks), -1) < place:
+            return -1
+        runs = _BACKTICKS.finditer(self._content, place)
+        return next((run.end() for run in runs if run[0] == marks), -1)
 
 
 def _mask(source: str) -> str:

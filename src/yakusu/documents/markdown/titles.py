@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ESCAPED = re.compile(r"""([\\"'()&\[\]*_`<>!~$^{}])""")
 # These may belong to what is outside; a backslash before one of them would escape its backslash.
-_ALWAYS_ESCAPED = re.compile(r"(\\(?=\\*[\[\]`<${])|[\[\]`<${])")
+_ALWAYS_ESCAPED = re.compile(r"(?<!\\)\\++(?=[\[\]`<${])|[\[\]`<${]")
 
 
 def title_segments(
@@ -102,7 +102,7 @@ def _segment(
         del copy
         translation = tidy(translation)
         escaped = _ESCAPED.sub(r"\\\1", translation)
-        plain = _ALWAYS_ESCAPED.sub(r"\\\1", translation)
+        plain = _ALWAYS_ESCAPED.sub(lambda found: "".join(map("\\".__add__, found[0])), translation)
         written = plain if read(plain) == translation else escaped
         return written.replace("|", "\\|") if block.is_row else written
 

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
 from yakusu.data.lines.private_use import MARKS, is_closing, is_mark, is_opening, number_of
@@ -30,6 +31,8 @@ _END = re.compile(r"\s*\}")
 _QUOTED = re.compile(r"'[{}#](?:[^']|'')*'(?!')")
 _STYLE = re.compile(r"(?:[^{}']|''|'[{}](?:[^']|'')*'|'(?![{}']))*")
 _MAX_DEPTH = 20  # nested arguments
+_MAX_BRANCHES = 1000
+_MAX_SIZE = 100_000  # characters of a message with branches
 
 # Characters that a model does not keep: marks, surrogates and control characters of the string.
 _FRAGILE = f"{MARKS}|[\ud800-\udfff\0-\x08\x0b-\x1f\x7f]"
@@ -37,6 +40,10 @@ _FRAGILE = f"{MARKS}|[\ud800-\udfff\0-\x08\x0b-\x1f\x7f]"
 
 class _MalformedError(Exception):
     """The string is not an ICU message."""
+
+
+class _LimitError(Exception):
+    """The message exceeds a limit, which the error says."""
 
 
 # A piece of a message, and what it consists of in the syntax; an argument has branches.
@@ -48,6 +55,7 @@ class TextString(Protocol):
 
     texts: Sequence[str]
     is_icu: bool
+    problem: str
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, or None if they are not valid."""
@@ -80,9 +88,13 @@ class _Level:
     quoting: _Quoting | None  # None: not a message of ICU
 
     def __post_init__(self) -> None:
-        pieces = matched(_once([piece for piece, _ in self.items]))
-        self.n_pairs = sum(piece.kind is PieceKind.START for piece in pieces)
-        self.shown, _ = marked(pieces)
+        pieces = [piece for piece, _ in self.items]
+        self.n_pairs = 0
+        self.shown = [piece.text for piece in pieces]
+        if any(piece.kind is not PieceKind.TEXT for piece in pieces):
+            pieces = matched(_once(pieces))
+            self.n_pairs = sum(piece.kind is PieceKind.START for piece in pieces)
+            self.shown, _ = marked(pieces)
         body = "".join(self.shown)
         self.text = body.strip()
         left = len(body) - len(body.lstrip())
@@ -119,17 +131,18 @@ class _Level:
         quote = self.quoting.quote if self.quoting else str
         return "".join(codes[part] if part in codes else quote(part) for part in parts)
 
-    def skeleton(self) -> list[object]:
-        """Everything but text and quotations."""
+    def skeleton(self) -> bytes:
+        """A hash of everything but text and quotations, in any order."""
         codes = (
             "".join(part for part in parts if isinstance(part, str))
             for piece, parts in self.items
             if piece.kind is not PieceKind.TEXT
         )
-        return [
+        described = [
             sorted(code for code in codes if not code.startswith("'")),
-            sorted(repr(level.skeleton()) for level in self.branches()),
+            sorted(level.skeleton() for level in self.branches()),
         ]
+        return blake2b(repr(described).encode()).digest()
 
 
 def _once(pieces: list[Piece]) -> list[Piece]:
@@ -164,6 +177,7 @@ class _Parser:
         self.code = re.compile(code)
         self.special = re.compile(f"{code}|[{{}}#']")
         self.quoting = _Quoting(doubled="''" in string, tags="'<" in string)
+        self.n_branches = 0
 
     def level(self, depth: int, plural: bool) -> _Level:
         """Parse up to the end of the string, or of the branch."""
@@ -207,7 +221,7 @@ class _Parser:
     def _argument(self, depth: int, plural: bool) -> _Item:
         start = self.at
         head = _ARGUMENT.match(self.string, start)
-        if not head or depth > _MAX_DEPTH:
+        if not head:
             raise _MalformedError
         self.at = head.end()
         kind = (head[2] or "").lower()
@@ -228,11 +242,16 @@ class _Parser:
             depth += 1 if brace == "{" else -1
 
     def _branches(self, start: int, depth: int, plural: bool) -> _Item:
+        if depth > _MAX_DEPTH:
+            raise _LimitError(f"has arguments in arguments of more than {_MAX_DEPTH} levels")
         if offset := _OFFSET.match(self.string, self.at):
             self.at = offset.end()
         parts: list[str | _Level] = []
         while selector := _SELECTOR.match(self.string, self.at):
             self.at = selector.end()
+            self.n_branches += 1
+            if self.n_branches > _MAX_BRANCHES:
+                raise _LimitError(f"has more than {_MAX_BRANCHES:,} branches")
             parts.append(self.string[start : self.at])
             parts.append(self.level(depth + 1, plural))
             start = self.at
@@ -262,44 +281,65 @@ def _n_pairs(level: _Level) -> int:
 class Message:
     """The texts of a string, and the string with other texts.
 
+    Only the string is kept, which is parsed again when it is rendered.
+
     Args:
         string: The string, decoded. It may contain marks; a pair of them becomes a pair of the
             texts, and any other one is kept like a placeholder.
         code: Regular expression of what is kept as it is, such as a placeholder; None: nothing.
+        problem: Why the string has no texts, if that is known.
 
     Attributes:
         texts: The texts, each without surrounding white space, with its own numbers of marks.
         is_icu: Whether the string has branches; `render` then makes sure that its syntax stays.
         n_pairs: The number of pairs of marks in the string.
+        problem: Why the string stays as it is, because it exceeds a limit; or "".
     """
 
-    def __init__(self, string: str, code: str | None = None) -> None:
-        self._code = f"{code}|{_FRAGILE}" if code else _FRAGILE
-        self._level = _parsed(string, self._code)
-        self.texts: Sequence[str] = tuple(self._level.texts())
-        self.is_icu = self._level.quoting is not None
-        self.n_pairs = _n_pairs(self._level)
+    __slots__ = ("_code", "_string", "is_icu", "n_pairs", "problem", "texts")
+
+    def __init__(self, string: str, code: str | None = None, *, problem: str = "") -> None:
+        self._string = string
+        self._code = code
+        self.problem = problem
+        try:
+            level = _parsed("" if problem else string, code)
+        except _LimitError as error:
+            self.problem = f"the message {error}"
+            level = _parsed("", code)
+        self.texts: Sequence[str] = tuple(level.texts())
+        self.is_icu = level.quoting is not None
+        self.n_pairs = _n_pairs(level)
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, one for each text.
 
         None: a translation is blank, or its marks or the syntax would not be those of the text.
         """
+        if not self.texts:
+            return self._string
         for text, translation in zip(self.texts, translations, strict=True):
             if not plain_text(translation) or not has_marks_of(text, translation):
                 return None
-        string = self._level.render(iter(translations))
+        level = _parsed(self._string, self._code)
+        string = level.render(iter(translations))
         if not self.is_icu:
             return string
-        written = _parsed(string, self._code)
-        return string if written.skeleton() == self._level.skeleton() else None
+        try:
+            written = _parsed(string, self._code)
+        except _LimitError:
+            return None
+        return string if written.skeleton() == level.skeleton() else None
 
 
-def _parsed(string: str, code: str) -> _Level:
+def _parsed(string: str, code: str | None) -> _Level:
     """A message of ICU if the string is one with branches, and otherwise a plain string."""
-    plain = _plain(string, code)
+    code = f"{code}|{_FRAGILE}" if code else _FRAGILE
     if not _COMPLEX.search(string):
-        return plain
+        return _plain(string, code)
+    if len(string) > _MAX_SIZE:
+        raise _LimitError(f"has more than {_MAX_SIZE:,} characters")
+    plain = _plain(string, code)
     try:
         message = _Parser(string, code).level(depth=0, plural=False)
     except _MalformedError:

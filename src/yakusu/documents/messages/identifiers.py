@@ -29,7 +29,7 @@ _NOT_LANGUAGE = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _CODE = re.compile(
-    r"\[%key:[^\]\s]*%\]|\{\{[^{}]*\}\}|\$?\{[\w.:, %#-]*\}|\$t\([^()]*\)"
+    r"\[%key:[^\[\]\s]*%\]|\{\{[^{}]*\}\}|\$?\{[\w.:, %#-]*\}|\$t\([^()]*\)"
     r"|%(?:\([\w.]*\))?[-+ #0-9.*$]*[a-zA-Z@]|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
 )
 # Keys whose values, if they are a lower-case word, are code: {"icon": "home", "lang": "en"}.

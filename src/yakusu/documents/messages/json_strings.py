@@ -19,8 +19,9 @@ from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
 from yakusu.errors import DataError
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_DEEPEST = 100  # levels of arrays and objects
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -74,6 +75,9 @@ class JsonDocument:
                 reason = f"has a key that is not known in {layout.name}"
                 self._left.append(self._reason(string, reason))
         self._messages = [layout.message(string.value) for string in self._strings]
+        for string, message in zip(self._strings, self._messages, strict=True):
+            if message.problem:
+                self._left.append(self._reason(string, f"stays as it is: {message.problem}"))
         self.skipped: Sequence[str] = self._left
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
@@ -140,14 +144,24 @@ def _parse(content: str) -> Any:
             f"({error.msg[:1].lower()}{error.msg[1:]}): correct the file"
         ) from error
     except RecursionError as error:
-        raise DataError("the JSON is nested too deeply: flatten it") from error
+        raise _too_deep() from error
+
+
+def _too_deep() -> DataError:
+    return DataError(f"the JSON has more than {_DEEPEST} levels: flatten it")
 
 
 def _strings(content: str) -> Iterator[_String]:
-    """The string values of valid JSON, in the order of the file."""
+    """The string values of valid JSON, in the order of the file.
+
+    Raises:
+        DataError: It is nested too deeply.
+    """
     path: list[str | int] = []
     key_follows = False
     for token in _TOKEN.finditer(content):
+        if len(path) > _DEEPEST:
+            raise _too_deep()
         match token[0][0]:
             case "{":
                 path.append("")

@@ -97,7 +97,7 @@ _PLURALS = JsonLayout(  # of go-i18n 2; its records may be anywhere in a file
     texts=frozenset({"zero", "one", "two", "few", "many", "other"}),
     notes=frozenset({"description", "hash", "id", "leftDelim", "rightDelim"}),
 )
-_CODE = r"\$t\([^()]*\)|\[%key:[^\]\s]*%\]"  # i18next and Home Assistant: other messages
+_CODE = r"\$t\([^()]*\)|\[%key:[^\[\]\s]*%\]"  # i18next and Home Assistant: other messages
 
 
 @dataclass(frozen=True)

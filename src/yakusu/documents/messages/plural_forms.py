@@ -8,7 +8,7 @@ bars in a row separate nothing.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from yakusu.documents.messages.icu import Message, TextString
 
@@ -19,9 +19,11 @@ _BAR = re.compile(
     re.VERBOSE,
 )
 
+_MAX_FORMS = 1000
+
 
 class BarForms:
-    """The forms of a string.
+    """The forms of a string, which is divided again when it is rendered.
 
     Args:
         string: The string.
@@ -30,16 +32,19 @@ class BarForms:
     Attributes:
         texts: The texts of all forms.
         n_pairs: The number of pairs of marks in the forms.
+        problem: As for `Message`.
     """
 
+    __slots__ = ("_code", "_string", "n_pairs", "problem", "texts")
     is_icu = False
 
     def __init__(self, string: str, code: str | None = None) -> None:
-        parts = _divided(string)
-        self._bars = parts[1::2]
-        self._forms = [Message(form, code) for form in parts[::2]]
-        self.texts: Sequence[str] = tuple(text for form in self._forms for text in form.texts)
-        self.n_pairs = sum(form.n_pairs for form in self._forms)
+        self._string = string
+        self._code = code
+        forms = [form for form, _ in self._forms()]
+        self.problem = next((form.problem for form in forms if form.problem), "")
+        self.texts: Sequence[str] = tuple(text for form in forms for text in form.texts)
+        self.n_pairs = sum(form.n_pairs for form in forms)
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, one for each text.
@@ -48,13 +53,19 @@ class BarForms:
         """
         written: list[str] = []
         at = 0
-        for form, bar in zip(self._forms, [*self._bars, ""], strict=True):
+        for form, bar in self._forms():
             new = form.render(translations[at : at + len(form.texts)])
             at += len(form.texts)
             if new is None or (form.texts and len(_divided(new)) > 1):
                 return None
             written += [new, bar]
         return "".join(written)
+
+    def _forms(self) -> Iterator[tuple[Message, str]]:
+        """The forms, each with the bar after it."""
+        parts = [*_divided(self._string), ""]
+        for form, bar in zip(parts[::2], parts[1::2], strict=True):
+            yield Message(form, self._code), bar
 
 
 def text_string(string: str, code: str | None = None, *, spaced: bool = False) -> TextString:
@@ -69,8 +80,10 @@ def text_string(string: str, code: str | None = None, *, spaced: bool = False) -
     message = Message(string, code)
     bars = _divided(string)[1::2] if "|" in string and "\n" not in string else []
     apart = all(bar[0].isspace() and bar[-1].isspace() for bar in bars)
-    if message.is_icu or not bars or (spaced and not apart):
+    if message.is_icu or message.problem or not bars or (spaced and not apart):
         return message
+    if len(bars) >= _MAX_FORMS:
+        return Message(string, code, problem=f"the message has more than {_MAX_FORMS:,} forms")
     forms = BarForms(string, code)
     # A pair of marks must not begin in one form and end in another.
     return forms if forms.n_pairs == message.n_pairs else message

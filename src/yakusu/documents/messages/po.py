@@ -18,7 +18,7 @@ from yakusu.documents.messages.po_file import PoFile
 from yakusu.documents.messages.positional import reordered
 
 _PERCENT = re.compile(
-    r"%(?:\d+\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?"
+    r"%(?:\d++\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*+(?:\*|\d++)?(?:\.(?:\*|\d*+))?"
     r"(?:hh|h|ll|l|L|q|j|z|t)?[a-zA-Z@]|%%|%<\w+>|%"
 )
 _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
@@ -66,19 +66,20 @@ class PoDocument:
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = PoFile(data)
         units = [_unit(entry, self._file, options.retranslate) for entry in self._file.entries]
-        self._keys = [unit for unit in units if unit and _has_keys(unit)]
-        self._units = [unit for unit in units if unit and not _has_keys(unit)]
+        found = [unit for unit in units if unit]
+        self._keys = [unit for unit in found if _problem(unit)]
+        self._units = [unit for unit in found if not _problem(unit)]
         self._messages = [message for unit in self._units for message in unit.sources.values()]
         if self._units:
             file = self._file
             check_language("target", file.language, options.languages[1], file.header_line)
-        self.skipped: Sequence[str] = list(map(_key_reason, self._keys))
+        self.skipped: Sequence[str] = [_left(unit, _problem(unit)) for unit in self._keys]
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         rendered = iter(render_all(self._messages, translations))
-        skipped = list(map(_key_reason, self._keys))
+        skipped = [_left(unit, _problem(unit)) for unit in self._keys]
         edits: dict[int, tuple[int, list[bytes]]] = {}  # first line: (line after the last, lines)
         for unit in self._units:
             strings = {key: next(rendered) for key in unit.sources}
@@ -168,24 +169,23 @@ def _unit(entry: Entry, file: PoFile, retranslate: bool) -> _Unit | None:
             keys[form] = "msgid" if one else "msgid_plural"
     strings = {key: entry.strings[key].value for key in sorted(set(keys.values()))}
     sources = {key: text_string(string, spaced=True) for key, string in strings.items()}
-    if not any(message.texts for message in sources.values()):
+    if not any(message.texts or message.problem for message in sources.values()):
         return None
     return _Unit(entry, sources, n_forms, keys)
 
 
-def _has_keys(unit: _Unit) -> bool:
-    """Whether a message is named by a key, such as action.save, and has no text."""
-    return all(is_key(unit.entry.strings[key].value) for key in unit.sources)
+def _problem(unit: _Unit) -> str:
+    """Why a message has no text, or "": it exceeds a limit, or is a key, such as action.save."""
+    if problem := next((each.problem for each in unit.sources.values() if each.problem), ""):
+        return problem
+    value = unit.entry.strings["msgid"].value
+    has_keys = all(is_key(unit.entry.strings[key].value) for key in unit.sources)
+    return f"{value!r} looks like an identifier, not like text" if has_keys else ""
 
 
 def _left(unit: _Unit, reason: str) -> str:
     """Why a message stays as it is, with its line."""
     return f"line {unit.entry.strings['msgid'].start + 1}: {reason}"
-
-
-def _key_reason(unit: _Unit) -> str:
-    value = unit.entry.strings["msgid"].value
-    return _left(unit, f"{value!r} looks like an identifier, not like text")
 
 
 def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:

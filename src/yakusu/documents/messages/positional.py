@@ -7,7 +7,7 @@ Copied %1$d files to %2$s                                 may be in any order
 import re
 
 _DIRECTIVE = re.compile(
-    r"%[-+#0']*(?:\*|\d+)?(?:\.(?:\*|\d+)?)?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcCsSprbqvtTU@]|%%"
+    r"%[-+#0']*+(?:\*|\d++)?(?:\.(?:\*|\d++)?)?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcCsSprbqvtTU@]|%%"
 )
 
 

@@ -9,7 +9,7 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/xliff-core-v2.1.html
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from yakusu.data.files.xliff import (
@@ -61,6 +61,8 @@ class _Unit:
 class XliffDocument:
     """An XLIFF file whose units can be translated.
 
+    Only the texts are kept: the file is parsed again when it is rendered.
+
     Attributes:
         texts: The texts of all units to translate.
         skipped: Units that stay untranslated, each with the reason; complete after `render`.
@@ -71,55 +73,95 @@ class XliffDocument:
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = XmlFile(data)
-        (self._root,) = self._file.elements
-        self._language = options.languages[1]
-        self._is_2 = _version(self._root) == "2"
-        self._attributes = LANGUAGES[self._is_2]
-        units = _segments if self._is_2 else _trans_units
-        found = list(units(self._file, options.retranslate))
-        self._units = [unit for unit in found if any(each.texts for _, each in unit.contents)]
-        self._keys = [
-            self._reason(unit, f"{content.raw!r} looks like an identifier, not like text")
-            for unit in found
-            for _, content in unit.contents
-            if content.is_key
-        ]
-        self._check_languages(options.languages)
-        self.skipped: Sequence[str] = self._keys
-        self.texts: Sequence[str] = [
-            text for unit in self._units for _, content in unit.contents for text in content.texts
-        ]
+        self._options = options
+        self._left: list[str] = []
+        self._owners = set[int]()  # where the elements begin whose languages have been checked
+        self.texts: list[str] = []
+        self.skipped: Sequence[str] = self._left
+        root = self._file.parse(_is_unit, self._read)
+        _version(root)
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        skipped = list(self._keys)
-        edits: list[_Edit] = []
-        changed = []
-        at = 0
-        for unit in self._units:
-            new, reason = list(unit.kept), ""
-            for element, content in unit.contents:
-                rendered = content.render(translations[at : at + len(content.texts)])
-                at += len(content.texts)
-                if rendered is None:
-                    reason = "the translation is blank or its markup is not that of the source"
-                elif others := reordered(content.raw, rendered):
-                    reason = (
-                        f"the translation has placeholders in another order: {', '.join(others)}"
-                    )
-                else:
-                    new.append((element.inner, element.inner_end, rendered))
-            if reason:
-                skipped.append(self._reason(unit, reason))
-            elif change := self._target(unit, new):
-                edits += change
-                changed.append(unit.element)
-        self.skipped = skipped
-        return self._file.edited([*edits, *self._languages(changed), *self._ignorables(changed)])
+        rendering = _Rendering(self._file, self._options, iter(translations))
+        self._file.parse(_is_unit, rendering.add)
+        self.skipped = [*self._left, *rendering.skipped]
+        return self._file.edited(rendering.edits)
 
-    def _reason(self, unit: _Unit, reason: str) -> str:
-        line = self._file.content.count(b"\n", 0, unit.element.start) + 1
-        return f"line {line}: {reason}"
+    def _read(self, element: Element) -> None:
+        """Read the units in an element."""
+        for unit in _units(self._file, element, self._options.retranslate):
+            for _, content in unit.contents:
+                if problem := content.problem:
+                    self._left.append(_reason(self._file, unit, problem))
+            texts = [text for _, content in unit.contents for text in content.texts]
+            if texts:
+                self._check_languages(_owner(unit.element))
+                self.texts += texts
+
+    def _check_languages(self, owner: Element | None) -> None:
+        """Refuse a file of other languages."""
+        if owner is None or owner.start in self._owners:
+            return
+        self._owners.add(owner.start)
+        line = self._file.line_of(owner.start)
+        names = LANGUAGES[owner.name != "file"]
+        for side, name, wanted in zip(
+            ("source", "target"), names, self._options.languages, strict=True
+        ):
+            check_language(side, owner.attributes.get(name, ""), wanted, line)
+
+
+class _Rendering:
+    """The changes that give the units of a file their translations.
+
+    Args:
+        file: The file.
+        options: How it was read.
+        translations: The translations of all units.
+
+    Attributes:
+        edits: The changes.
+        skipped: Units that stay untranslated, each with the reason.
+    """
+
+    def __init__(
+        self, file: XmlFile, options: DocumentOptions, translations: Iterator[str]
+    ) -> None:
+        self.edits: list[_Edit] = []
+        self.skipped: list[str] = []
+        self._file = file
+        self._options = options
+        self._translations = translations
+        self._owners = set[int]()  # where the elements begin whose languages are written
+
+    def add(self, element: Element) -> None:
+        """Add the changes of the units in an element."""
+        changed = []
+        for unit in _units(self._file, element, self._options.retranslate):
+            if not any(content.texts for _, content in unit.contents):
+                continue
+            new, reason = self._rendered(unit)
+            if reason:
+                self.skipped.append(_reason(self._file, unit, reason))
+            elif change := self._target(unit, new):
+                self.edits += change
+                changed.append(unit.element)
+                self._add_language(_owner(unit.element))
+        self.edits += self._ignorables(changed)
+
+    def _rendered(self, unit: _Unit) -> tuple[list[_Edit], str]:
+        """The changes of a template, and why they are not possible, or ""."""
+        new, reason = list(unit.kept), ""
+        for element, content in unit.contents:
+            rendered = content.render([next(self._translations) for _ in content.texts])
+            if rendered is None:
+                reason = "the translation is blank or its markup is not that of the source"
+            elif others := reordered(content.raw, rendered):
+                reason = f"the translation has placeholders in another order: {', '.join(others)}"
+            else:
+                new.append((element.inner, element.inner_end, rendered))
+        return new, reason
 
     def _target(self, unit: _Unit, new: Sequence[_Edit]) -> list[_Edit]:
         """The changes that give a unit its target; none if it already has this one."""
@@ -132,7 +174,7 @@ class XliffDocument:
             tag = self._file.raw(target.start, target.inner)
         else:
             tag = _target_tag(self._file.raw(source.start, source.inner))
-        if not self._is_2:
+        if unit.element.name == "trans-unit":
             tag = with_attribute(tag, "state", "needs-review-translation")
             tag = with_attribute(tag, "state-qualifier", "leveraged-mt")
         written = _element(tag, inside)
@@ -145,7 +187,7 @@ class XliffDocument:
 
     def _segment_state(self, segment: Element) -> list[_Edit]:
         """The state of a segment of XLIFF 2."""
-        if not self._is_2:
+        if segment.name == "trans-unit":
             return []
         tag = self._file.raw(segment.start, segment.inner)
         new = with_attribute(with_attribute(tag, "state", "translated"), "subState", "yakusu:mt")
@@ -161,38 +203,26 @@ class XliffDocument:
             return ""
         return self._file.raw(before.start, element.start)
 
-    def _owners(self, elements: Iterable[Element]) -> list[Element]:
-        """The elements that state the languages of these ones, each once."""
-        found = (self._root if self._is_2 else _ancestor(each, "file") for each in elements)
-        return list({owner.start: owner for owner in found if owner}.values())
-
-    def _check_languages(self, languages: tuple[str, str]) -> None:
-        """Refuse a file of other languages."""
-        for owner in self._owners(unit.element for unit in self._units):
-            line = self._file.content.count(b"\n", 0, owner.start) + 1
-            for side, name, wanted in zip(
-                ("source", "target"), self._attributes, languages, strict=True
-            ):
-                check_language(side, owner.attributes.get(name, ""), wanted, line)
-
-    def _languages(self, changed: Sequence[Element]) -> list[_Edit]:
-        """The attributes that name the target language where there is none."""
-        name = self._attributes[1]
-        return [
-            (
-                owner.start,
-                owner.inner,
-                with_attribute(self._file.raw(owner.start, owner.inner), name, self._language),
-            )
-            for owner in self._owners(changed if self._language else ())
-            if name not in owner.attributes
-        ]
+    def _add_language(self, owner: Element | None) -> None:
+        """Name the target language where there is none."""
+        language = self._options.languages[1]
+        if not language or owner is None or owner.start in self._owners:
+            return
+        self._owners.add(owner.start)
+        name = LANGUAGES[owner.name != "file"][1]
+        if name not in owner.attributes:
+            tag = self._file.raw(owner.start, owner.inner)
+            self.edits.append((owner.start, owner.inner, with_attribute(tag, name, language)))
 
     def _ignorables(self, changed: Sequence[Element]) -> list[_Edit]:
         """Targets of the parts between the segments of a changed unit of XLIFF 2."""
-        units = {element.parent.start: element.parent for element in changed if element.parent}
+        units = {
+            element.parent.start: element.parent
+            for element in changed
+            if element.parent and element.name == "segment"
+        }
         edits = []
-        for unit in units.values() if self._is_2 else ():
+        for unit in units.values():
             parts = unit.named("segment", "ignorable")
             reordered = any("order" in item.attributes for p in parts for item in p.named("target"))
             for ignorable in unit.named("ignorable"):
@@ -232,12 +262,41 @@ def _version(root: Element) -> str:
     return version[0]
 
 
-def _trans_units(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
-    """Units of XLIFF 1.x."""
-    for element in _translatable(file, "trans-unit"):
-        if element.attributes.get("approved") != "yes":
-            for part in xliff_parts(element):
-                yield from _trans_unit(file, part, retranslate=retranslate)
+def _is_unit(namespace: str, name: str) -> bool:
+    return name in ("trans-unit", "unit")
+
+
+def _units(file: XmlFile, element: Element, retranslate: bool) -> Iterator[_Unit]:
+    """The units in a <trans-unit> or <unit>."""
+    root = element
+    while root.parent:
+        root = root.parent
+    name = "unit" if _version(root) == "2" else "trans-unit"
+    for each in element.descendants():
+        is_unit = each.name == name and each.namespace == root.namespace
+        if is_unit and each.inherited("translate", "yes") != "no":
+            units = _segments if name == "unit" else _trans_units
+            yield from units(file, each, retranslate)
+
+
+def _reason(file: XmlFile, unit: _Unit, reason: str) -> str:
+    return f"line {file.line_of(unit.element.start)}: {reason}"
+
+
+def _owner(element: Element) -> Element | None:
+    """The element that states the languages of a <trans-unit> or <segment>."""
+    name = "file" if element.name == "trans-unit" else "xliff"
+    parent = element.parent
+    while parent is not None and parent.name != name:
+        parent = parent.parent
+    return parent
+
+
+def _trans_units(file: XmlFile, element: Element, retranslate: bool) -> Iterator[_Unit]:
+    """The unit of a <trans-unit>."""
+    if element.attributes.get("approved") != "yes":
+        for part in xliff_parts(element):
+            yield from _trans_unit(file, part, retranslate=retranslate)
 
 
 def _trans_unit(file: XmlFile, part: XliffPart, *, retranslate: bool) -> Iterator[_Unit]:
@@ -270,24 +329,11 @@ def _trans_unit(file: XmlFile, part: XliffPart, *, retranslate: bool) -> Iterato
     )
 
 
-def _segments(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
-    """Segments of XLIFF 2.x."""
-    for unit in _translatable(file, "unit"):
-        for part in xliff_parts(unit):
-            if part.state not in _DONE and (retranslate or not _has_translation(file, part)):
-                yield _Unit(part.element, part.source, [(part.source, Content(file, part.source))])
-
-
-def _translatable(file: XmlFile, name: str) -> Iterator[Element]:
-    """Elements with a name that may be translated."""
-    (root,) = file.elements
-    return (
-        element
-        for element in root.descendants()
-        if element.name == name
-        and element.namespace == root.namespace
-        and element.inherited("translate", "yes") != "no"
-    )
+def _segments(file: XmlFile, unit: Element, retranslate: bool) -> Iterator[_Unit]:
+    """The segments of a <unit>."""
+    for part in xliff_parts(unit):
+        if part.state not in _DONE and (retranslate or not _has_translation(file, part)):
+            yield _Unit(part.element, part.source, [(part.source, Content(file, part.source))])
 
 
 def _with_content(side: Element) -> list[Element]:
@@ -333,11 +379,3 @@ def _element(tag: str, inside: str) -> str:
         tag = tag.removesuffix("/>").rstrip() + ">"
     name = tag[1:-1].split()[0]
     return f"{tag}{inside}</{name}>"
-
-
-def _ancestor(element: Element, name: str) -> Element | None:
-    """The nearest element around an element with a name."""
-    parent = element.parent
-    while parent is not None and parent.name != name:
-        parent = parent.parent
-    return parent

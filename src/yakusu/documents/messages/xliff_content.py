@@ -1,7 +1,8 @@
 """The content of a <source> of XLIFF as texts: inline elements are marks, their code is kept."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from yakusu.data.files.xmltree import (
@@ -17,12 +18,15 @@ from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.plural_forms import text_string
+from yakusu.errors import DataError
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
 _INDENTATION = re.compile(r"(?<=\S)[ \t]*\n[ \t]+(?=\S)")
 # What a piece of markup consists of: parts of the file, and texts inside code (<sub>).
 _Parts: TypeAlias = "Sequence[str | Content]"
+_Item: TypeAlias = tuple[Piece, _Parts]
+_MAX_DEPTH = 8  # of <sub>
 
 
 class Content:
@@ -31,61 +35,84 @@ class Content:
     Args:
         file: The file.
         element: A <source>, a segment of it, or <sub>.
+        depth: The number of <sub> around it.
 
     Attributes:
-        raw: The content as it is written.
         texts: The texts to translate.
-        is_key: Whether it is the key of a message, such as action.save, which is no text.
+        problem: Why the content is not translated, or "".
+
+    Raises:
+        DataError: A <sub> is in too many others.
     """
 
-    def __init__(self, file: XmlFile, element: Element) -> None:
+    def __init__(self, file: XmlFile, element: Element, depth: int = 0) -> None:
+        if depth > _MAX_DEPTH:
+            raise DataError(
+                f"line {file.line_of(element.start)}: <sub> elements contain each other in more "
+                f"than {_MAX_DEPTH} levels: flatten them"
+            )
         self._file = file
-        self.raw = file.raw(element.inner, element.inner_end)
+        self._element = element
+        self._depth = depth
         children = element.children
         self._cdata = (
             len(children) == 1 and isinstance(children[0], CharacterData) and children[0].cdata
         )
-        items = list(self._items(element))
+        items: list[_Item] = []
+        self._add_items(items, element)
         shown, self._marks = marked(matched([piece for piece, _ in items]))
         parts = (parts for piece, parts in items if piece.kind is not PieceKind.TEXT)
         self._parts = dict(zip(self._marks, parts, strict=False))  # no marks: there are too many
         string = "".join(shown)
         if element.inherited(XML_SPACE, "default") != "preserve":
             string = _INDENTATION.sub(" ", string)
-        self.is_key = is_key(re.sub(MARKS, "", string))
-        self._message = text_string("" if self.is_key else string, spaced=True)
-        inner = (p for parts in self._parts.values() for p in parts if isinstance(p, Content))
+        has_key = is_key(re.sub(MARKS, "", string))
+        self._message = text_string("" if has_key else string, spaced=True)
+        inner = [p for parts in self._parts.values() for p in parts if isinstance(p, Content)]
+        problem = f"{self.raw!r} looks like an identifier, not like text" if has_key else ""
+        problems = [problem, self._message.problem, *(content.problem for content in inner)]
+        self.problem: str = next(filter(None, problems), "")
         self.texts: Sequence[str] = (
             *self._message.texts,
             *(text for content in inner for text in content.texts),
         )
 
-    def _items(self, element: Element) -> Iterator[tuple[Piece, _Parts]]:
-        """The pieces of an element. Start and end tags are firm: they must nest."""
+    @property
+    def raw(self) -> str:
+        """The content as it is written."""
+        return self._file.raw(self._element.inner, self._element.inner_end)
+
+    def _add_items(self, items: list[_Item], element: Element) -> None:
+        """Add the pieces of an element. Start and end tags are firm: they must nest."""
         stop = 0  # of the last code
+        ends: Mapping[str, deque[Element]] | None = None
         for child in element.children:
             if child.start < stop:  # inside a part that must not be translated
                 continue
             if isinstance(child, CharacterData):
-                yield from _text_items(child.text)
+                items += _text_items(child.text)
             elif isinstance(child, Other):
-                yield Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]
+                items.append((Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]))
             elif child.name in _ENCLOSING and _is_translatable(child):
                 name = f"tag {child.start}"
-                yield Piece(PieceKind.START, name=name), [self._file.raw(child.start, child.inner)]
-                yield from self._items(child)
-                yield Piece(PieceKind.END, name=name), [self._file.raw(child.inner_end, child.end)]
+                start = self._file.raw(child.start, child.inner)
+                items.append((Piece(PieceKind.START, name=name), [start]))
+                self._add_items(items, child)
+                end = self._file.raw(child.inner_end, child.end)
+                items.append((Piece(PieceKind.END, name=name), [end]))
             else:
-                stop = _stop(child, element)
-                yield self._code(child, stop)
+                ends = _ends(element) if ends is None and child.name == "sm" else ends
+                stop = _stop(child, ends or {})
+                items.append(self._code(child, stop))
 
-    def _code(self, element: Element, stop: int) -> tuple[Piece, _Parts]:
+    def _code(self, element: Element, stop: int) -> _Item:
         """An element whose content is code, except for <sub>, which is text."""
         parts: list[str | Content] = []
         at = element.start
         for inner in element.descendants():
             if inner.name == "sub" and inner.start >= at:
-                parts += [self._file.raw(at, inner.inner), Content(self._file, inner)]
+                content = Content(self._file, inner, self._depth + 1)
+                parts += [self._file.raw(at, inner.inner), content]
                 at = inner.inner_end
         kind = element.attributes.get("ctype"), element.attributes.get("subType")
         parts.append(self._file.raw(at, stop))
@@ -119,7 +146,7 @@ class Content:
         rendered = {}
         at = 0
         for mark, parts in self._parts.items():
-            written = ""
+            written: list[str] = []
             for part in parts:
                 new: str | None = part if isinstance(part, str) else None
                 if isinstance(part, Content):
@@ -127,8 +154,8 @@ class Content:
                     at += len(part.texts)
                 if new is None:
                     return None
-                written += new
-            rendered[mark] = written
+                written.append(new)
+            rendered[mark] = "".join(written)
         return rendered
 
     def _nests(self, string: str) -> bool:
@@ -145,7 +172,7 @@ class Content:
         return is_writable(string)
 
 
-def _text_items(text: str) -> Iterator[tuple[Piece, _Parts]]:
+def _text_items(text: str) -> Iterator[_Item]:
     """Text, in which private-use characters that could be taken for marks are markup."""
     for part in filter(None, re.split(f"({MARKS})", text)):
         yield (
@@ -169,10 +196,25 @@ def _key(element: Element) -> str:
     return ""
 
 
-def _stop(element: Element, parent: Element) -> int:
-    """Where a code ends: that of <sm translate="no"/> after its <em/>."""
+def _ends(parent: Element) -> dict[str, deque[Element]]:
+    """The ends of annotations, by the key of their start."""
+    ends = defaultdict[str, deque[Element]](deque)
+    for end in parent.named("em"):
+        ends[_key(end)].append(end)
+    return ends
+
+
+def _stop(element: Element, ends: Mapping[str, deque[Element]]) -> int:
+    """Where a code ends: that of <sm translate="no"/> after its <em/>.
+
+    Args:
+        element: The code; it comes after those of previous calls.
+        ends: The ends of annotations, from which those before the code are removed.
+    """
     if element.name == "sm" and not _is_translatable(element):
-        for end in parent.named("em"):
-            if end.start > element.start and _key(end) == _key(element):
-                return end.end
+        following = ends.get(_key(element), deque())
+        while following and following[0].start < element.start:
+            following.popleft()
+        if following:
+            return following[0].end
     return element.end

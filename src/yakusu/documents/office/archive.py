@@ -52,12 +52,13 @@ class Archive:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        with self._open() as archive:
-            _check_directory(archive.infolist(), len(data))
-            for info in archive.infolist():
-                for _ in _chunks(archive, info):
+        with _refusal():
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+            _check_directory(self._zip.infolist(), len(data))
+            for info in self._zip.infolist():
+                for _ in _chunks(self._zip, info):
                     pass  # sizes and checksums are verified on the way
-            self.names = [info.filename for info in archive.infolist()]
+            self.names = [info.filename for info in self._zip.infolist()]
 
     def read(self, name: str) -> bytes:
         """Return the contents of a member.
@@ -65,18 +66,16 @@ class Archive:
         Raises:
             DataError: The archive does not contain the member, or the member exceeds 256 MiB.
         """
-        with self._open() as archive:
-            if name not in archive.NameToInfo:
-                raise DataError(f"the archive lacks {name}: save the document again")
-            info = archive.getinfo(name)
-            if info.file_size > MAX_PART:
-                raise DataError(
-                    f"{name} has {info.file_size:,} bytes, more than {MAX_PART:,}: split the "
-                    "document"
-                )
-            return b"".join(_chunks(archive, info))
+        info = self._zip.NameToInfo.get(name)
+        if info is None:
+            raise DataError(f"the archive lacks {name}: save the document again")
+        if info.file_size > MAX_PART:
+            raise DataError(
+                f"{name} has {info.file_size:,} bytes, more than {MAX_PART:,}: split the document"
+            )
+        return self._zip.read(info)
 
-    def rewritten(self, contents: Mapping[str, bytes]) -> bytes:
+    def rewritten(self, contents: Mapping[str, bytes | bytearray]) -> bytes:
         """Return the archive with new contents of some members.
 
         All members keep their order, time, attributes and method of compression.
@@ -87,28 +86,29 @@ class Archive:
         if not contents:
             return self._data
         target = io.BytesIO()
-        with self._open() as source, zipfile.ZipFile(target, "w") as archive:
-            archive.comment = source.comment
-            for info in source.infolist():
+        with _refusal(), zipfile.ZipFile(target, "w") as archive:
+            archive.comment = self._zip.comment
+            for info in self._zip.infolist():
                 content = contents.get(info.filename)
                 copied = _copied(info)
                 with archive.open(copied, "w") as member:
-                    for chunk in _chunks(source, info) if content is None else [content]:
+                    for chunk in _chunks(self._zip, info) if content is None else [content]:
                         member.write(chunk)
                 copied.external_attr = info.external_attr  # zipfile replaces 0
         return target.getvalue()
 
-    @contextmanager
-    def _open(self) -> Iterator[zipfile.ZipFile]:
-        try:
-            with zipfile.ZipFile(io.BytesIO(self._data)) as archive:
-                yield archive
-        except _UNREADABLE as error:
-            reason = str(error).rstrip(".")[:_MAX_REASON] or type(error).__name__
-            raise DataError(
-                f"the file is not a valid zip archive ({reason}): obtain it again, or save the "
-                "document again"
-            ) from error
+
+@contextmanager
+def _refusal() -> Iterator[None]:
+    """Raise DataError for what zipfile raises."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        reason = str(error).rstrip(".")[:_MAX_REASON] or type(error).__name__
+        raise DataError(
+            f"the file is not a valid zip archive ({reason}): obtain it again, or save the "
+            "document again"
+        ) from error
 
 
 def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
@@ -131,13 +131,14 @@ def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
         )
     seen: set[str] = set()
     for info in members:
+        name = info.filename[:_MAX_REASON]
         if info.flag_bits & _ENCRYPTED:
-            raise DataError(f"{info.filename} is encrypted: remove the password of the document")
+            raise DataError(f"{name} is encrypted: remove the password of the document")
         if _is_unsafe(info.filename) or info.filename in seen:
             problem = "occurs twice" if info.filename in seen else "is an unsafe path"
             raise DataError(
-                f"the archive is invalid, since its member {info.filename!r} {problem}: save the "
-                "document again"
+                f"the archive is invalid, since its member {name!r} {problem}: save the document "
+                "again"
             )
         seen.add(info.filename)
 
@@ -170,7 +171,8 @@ def _copied(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
 
 def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
     """Split the extra data of a member into fields with their types."""
-    while len(extra) >= 4:
-        kind, size = struct.unpack("<HH", extra[:4])
-        yield kind, extra[: size + 4]
-        extra = extra[size + 4 :]
+    at = 0
+    while len(extra) >= at + 4:
+        kind, size = struct.unpack_from("<HH", extra, at)
+        yield kind, extra[at : at + size + 4]
+        at += size + 4

@@ -15,7 +15,7 @@ from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.office.parts import OfficeDocument, read_part
+from yakusu.documents.office.parts import OfficeDocument, parse_part
 from yakusu.errors import DataError
 
 _WORD = {
@@ -41,6 +41,8 @@ _UNSEEN = {"lang", "noProof"}  # properties of runs
 # Names of pieces: "field begin", "field separate", "field end"; what follows is the instruction.
 _FIELD, _INSTRUCTION = "field ", "instruction "
 _SPACES = re.compile("[\t\r\n]+")
+_LONGEST_TYPE = 1000  # characters of a content type; longer ones are not those of Word
+_MAX_FIELDS = 32  # in each other
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -57,7 +59,7 @@ def _part_names(archive: Archive) -> list[str]:
     """The names of the parts with text, in reading order."""
     found = []
     for name, kind in _content_types(archive):
-        for rank, pattern in enumerate(_PARTS):
+        for rank, pattern in enumerate(_PARTS if len(kind) < _LONGEST_TYPE else ()):
             if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind, re.IGNORECASE):
                 number = int(re.sub(r"\D", "", name)[:9] or 0)
                 found.append((rank, number, name))
@@ -71,20 +73,27 @@ def _content_types(archive: Archive) -> Iterator[tuple[str, str]]:
     names = {name.lower(): name for name in archive.names}
     if _TYPES not in names:
         raise DataError("the file is a zip archive but not a Word document: save it as .docx")
-    types = read_part(archive, names[_TYPES], lambda _, name: name in ("Default", "Override"))
-    defaults, own = {}, {}
-    for element in types.elements:
+    defaults: dict[str, str] = {}
+    own: dict[str, str] = {}
+
+    def use(element: Element) -> None:
         kind = element.get("ContentType")
         if element.name == "Default":
             defaults[element.get("Extension").lower()] = kind
         else:
             own[element.get("PartName").removeprefix("/").lower()] = kind
+
+    parse_part(archive, names[_TYPES], lambda _, name: name in ("Default", "Override"), use)
     main = _main_parts(archive, names)
     for lowered, name in names.items():
         default = defaults.get(lowered.rpartition(".")[2], "")
         if lowered in own:
             yield name, own[lowered]
-        elif lowered in main or not re.search(_PARTS[0], default, re.IGNORECASE):
+        elif (
+            lowered in main
+            or len(default) >= _LONGEST_TYPE
+            or not re.search(_PARTS[0], default, re.IGNORECASE)
+        ):
             yield name, default  # other parts with the type of the document are not in it
 
 
@@ -92,12 +101,14 @@ def _main_parts(archive: Archive, names: Mapping[str, str]) -> set[str]:
     """The names in lower case of the parts that the package declares as the document."""
     if _RELATIONSHIPS not in names:
         return set()
-    xml = read_part(archive, names[_RELATIONSHIPS], lambda _, name: name == "Relationship")
-    return {
-        element.get("Target").removeprefix("/").lower()
-        for element in xml.elements
-        if element.get("Type").endswith("/officeDocument")
-    }
+    found: set[str] = set()
+
+    def use(element: Element) -> None:
+        if element.get("Type").endswith("/officeDocument"):
+            found.add(element.get("Target").removeprefix("/").lower())
+
+    parse_part(archive, names[_RELATIONSHIPS], lambda _, name: name == "Relationship", use)
+    return found
 
 
 class WordDialect:
@@ -117,13 +128,15 @@ class WordDialect:
             return None
         return element.name == "Fallback"
 
-    def is_skipped(self, element: Element) -> bool:
+    def is_skipped(self, namespace: str, name: str) -> bool:
         """No paragraph is skipped."""
         return False
 
     def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
-        return _cursor_last(_with_fields(list(_content(paragraph, xml))), paragraph)
+        pieces: list[Piece] = []
+        _add_content(pieces, paragraph, xml)
+        return _cursor_last(_with_fields(pieces), paragraph)
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
@@ -136,40 +149,47 @@ def _word(element: Element) -> str:
     return element.name if element.namespace in _WORD else ""
 
 
-def _content(parent: Element, xml: XmlFile, start: int = 0) -> Iterator[Piece]:
-    """The pieces of a paragraph, or of a container in it, from an index in the file."""
+def _add_content(pieces: list[Piece], parent: Element, xml: XmlFile, start: int = 0) -> bool:
+    """Add the pieces of a paragraph, or of a container in it, from an index in the file.
+
+    Returns:
+        Whether there is text among them.
+    """
+    has_text = False
     for child in parent.elements:
         name = _word(child)
         if child.start < start:
             continue
         if name == "r":
-            yield from _run(child, xml)
+            has_text |= _add_run(pieces, child, xml)
         elif name in _CONTAINERS:
-            yield from _container(child, xml)
+            has_text |= _add_container(pieces, child, xml)
         elif name not in _DROPPED:
-            yield _piece(child, None)
+            pieces.append(_piece(child, None))
+    return has_text
 
 
-def _container(element: Element, xml: XmlFile) -> Iterator[Piece]:
-    """The pieces of an element around runs."""
+def _add_container(pieces: list[Piece], element: Element, xml: XmlFile) -> bool:
+    """Add the pieces of an element around runs."""
     body = next((child for child in element.elements if _word(child) == "sdtContent"), element)
     inner = body.inner
     for child in takewhile(lambda child: child.name.endswith("Pr"), body.elements):
         inner = child.end  # properties stay before the contents
-    pieces = list(_content(body, xml, inner))
-    is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
-    if is_computed or not any(piece.kind is PieceKind.TEXT for piece in pieces):
-        hollow = not (is_computed or pieces)
-        yield Piece(PieceKind.EMPTY, element.start, element.end, hollow=hollow)
-        return
+    first = len(pieces)
     name = str(element.start)
-    yield Piece(PieceKind.START, element.start, inner, name=name)
-    yield from pieces
-    yield Piece(PieceKind.END, body.inner_end, element.end, name=name)
+    pieces.append(Piece(PieceKind.START, element.start, inner, name=name))
+    has_text = _add_content(pieces, body, xml, inner)
+    is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
+    if has_text and not is_computed:
+        pieces.append(Piece(PieceKind.END, body.inner_end, element.end, name=name))
+        return True
+    hollow = not is_computed and len(pieces) == first + 1
+    pieces[first:] = [Piece(PieceKind.EMPTY, element.start, element.end, hollow=hollow)]
+    return False
 
 
-def _run(element: Element, xml: XmlFile) -> Iterator[Piece]:
-    """The pieces of a run."""
+def _add_run(pieces: list[Piece], element: Element, xml: XmlFile) -> bool:
+    """Add the pieces of a run."""
     properties = next((child for child in element.elements if _word(child) == "rPr"), None)
     run = Run(
         _formatting(properties),
@@ -177,18 +197,20 @@ def _run(element: Element, xml: XmlFile) -> Iterator[Piece]:
         after=xml.content[element.inner_end : element.end],
         prefix=element.prefix,
     )
+    has_text = False
     for child in element.elements:
         name = _word(child)
-        if name == "t":
-            yield Piece(PieceKind.TEXT, text=_SPACES.sub(" ", child.text), run=run)
-        elif name == "noBreakHyphen":
-            yield Piece(PieceKind.TEXT, text="\u2011", run=run)
+        if name in ("t", "noBreakHyphen"):
+            text = _SPACES.sub(" ", child.text) if name == "t" else "\u2011"
+            pieces.append(Piece(PieceKind.TEXT, text=text, run=run))
+            has_text = True
         elif name == "ruby":  # the text, without its phonetic guide
             for base in child.elements:
                 if _word(base) == "rubyBase":
-                    yield from _content(base, xml)
+                    has_text |= _add_content(pieces, base, xml)
         elif name != "rPr" and name not in _DROPPED:
-            yield _piece(child, run)
+            pieces.append(_piece(child, run))
+    return has_text
 
 
 def _piece(element: Element, run: Run | None) -> Piece:
@@ -243,6 +265,11 @@ def _with_fields(pieces: list[Piece]) -> list[Piece]:
         out.append(piece)
         if piece.name == _FIELD + "begin":
             begins.append(len(out) - 1)
+            if len(begins) > _MAX_FIELDS:
+                raise DataError(
+                    f"a paragraph has fields in fields of more than {_MAX_FIELDS} levels: update "
+                    "the fields"
+                )
         elif piece.name == _FIELD + "end" and begins:
             start = begins.pop()
             out[start:] = _field(out[start:])

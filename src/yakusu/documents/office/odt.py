@@ -13,7 +13,7 @@ from yakusu.data.files.xmltree import CharacterData, Element, Other, XmlFile, es
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
 from yakusu.documents.office.archive import Archive
-from yakusu.documents.office.parts import OfficeDocument, read_part
+from yakusu.documents.office.parts import OfficeDocument, parse_part
 from yakusu.errors import DataError
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -24,7 +24,8 @@ _PARTS = ("content.xml", "styles.xml")
 _MANIFEST = "META-INF/manifest.xml"
 _CONTAINERS = {"a", "meta"}
 _POINTS = {"bookmark", "reference-mark"}  # enclose nothing, and a reader sees nothing
-_MAX_SPACES = 1000  # longer runs of spaces are not part of a sentence
+_MAX_SPACES = 200  # longer runs of spaces are not part of a sentence
+_MAX_AROUND = 2000  # bytes of spans around a span
 _SPACES = re.compile("[ \t\r\n]+")
 _SPACE = "space "  # name of a piece; the number of spaces follows
 _UNSEEN = re.compile("(.*-)?(rsid|language|country|script)(-asian|-complex)?")  # properties
@@ -51,24 +52,27 @@ def read(data: bytes, options: DocumentOptions) -> Document:
 
 def _styles(archive: Archive, part: str) -> dict[str, Hashable]:
     """What the automatic styles of text change, by name."""
-    xml = read_part(archive, part, lambda *names: names == (_OFFICE, "automatic-styles"))
-    return {
-        style.get("name"): (style.get("parent-style-name"), _formatting(style))
-        for styles in xml.elements
-        for style in styles.elements
-        if style.name == "style" and style.get("family") == "text"
-    }
+    found: dict[str, Hashable] = {}
+
+    def use(style: Element) -> None:
+        place = style.parent
+        is_own = place and (place.namespace, place.name) == (_OFFICE, "automatic-styles")
+        if is_own and style.get("family") == "text":
+            found[style.get("name")] = (style.get("parent-style-name"), _formatting(style))
+
+    parse_part(archive, part, lambda _, name: name == "style", use)
+    return found
 
 
 def _formatting(element: Element) -> frozenset[Hashable]:
     """The properties of a style that a reader sees."""
-    shown: set[Hashable] = set()
-    for child in element.elements:
-        for name, value in child.attributes.items():
-            if not _UNSEEN.fullmatch(name.rpartition(" ")[2]):
-                shown.add((name, value))
-        shown |= _formatting(child)
-    return frozenset(shown)
+    return frozenset(
+        (name, value)
+        for child in element.descendants()
+        if child is not element
+        for name, value in child.attributes.items()
+        if not _UNSEEN.fullmatch(name.rpartition(" ")[2])
+    )
 
 
 class TextDialect:
@@ -82,20 +86,20 @@ class TextDialect:
         self._styles = styles
 
     def is_wanted(self, namespace: str, name: str) -> bool:
-        """Whether an element is a paragraph, or contains deleted ones."""
-        return namespace == _TEXT and name in ("p", "h", "tracked-changes")
+        """Whether an element is a paragraph or heading."""
+        return namespace == _TEXT and name in ("p", "h")
 
     def is_paragraph(self, element: Element) -> bool:
         """Whether an element is a paragraph or heading."""
-        return element.namespace == _TEXT and element.name in ("p", "h")
+        return self.is_wanted(element.namespace, element.name)
 
     def is_copy(self, element: Element) -> bool | None:
         """No element repeats another one."""
         return None
 
-    def is_skipped(self, element: Element) -> bool:
+    def is_skipped(self, namespace: str, name: str) -> bool:
         """Whether an element contains deleted text."""
-        return element.namespace == _TEXT and element.name == "tracked-changes"
+        return namespace == _TEXT and name == "tracked-changes"
 
     def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
@@ -140,6 +144,11 @@ class TextDialect:
         name = span.get("style-name")
         style = self._styles.get(name, name)
         key = run.key if style in ("", ("", frozenset())) else (run.key, style)
+        if len(run.before) > _MAX_AROUND:
+            raise DataError(
+                f"line {xml.line_of(span.start)}: the spans around a text have more than "
+                f"{_MAX_AROUND:,} bytes: remove formatting"
+            )
         return Run(
             key,
             before=run.before + xml.content[span.start : span.inner],

@@ -1,11 +1,13 @@
 """The XML parts of a word processor's file: their paragraphs as texts, and the parts rewritten."""
 
+from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
@@ -13,12 +15,17 @@ from yakusu.documents.office.archive import Archive
 from yakusu.documents.splice import Copy, SourceSegment, Splicer
 from yakusu.errors import DataError
 
+_MAX_DEPTH = 16  # of paragraphs in paragraphs, such as those of text boxes
+_MAX_GROWTH = 20  # of a paragraph: its formatting may be written for each of its parts
+_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
+_FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
+
 
 class Dialect(Protocol):
     """How a format writes paragraphs in XML."""
 
     def is_wanted(self, namespace: str, name: str) -> bool:
-        """Whether an element is a paragraph, or contains paragraphs to skip."""
+        """Whether an element is a paragraph."""
 
     def is_paragraph(self, element: Element) -> bool:
         """Whether an element is a paragraph."""
@@ -30,7 +37,7 @@ class Dialect(Protocol):
         paragraphs. None: neither.
         """
 
-    def is_skipped(self, element: Element) -> bool:
+    def is_skipped(self, namespace: str, name: str) -> bool:
         """Whether the paragraphs in an element are not translated."""
 
     def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
@@ -48,46 +55,132 @@ class _Alternative:
     texts: defaultdict[str, deque[int]]  # indexes by text, in the first of the two elements
 
 
+_Paragraph: TypeAlias = tuple[Element, Inline, tuple[_Alternative, ...]]
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """An element in no other wanted one: its place, and the paragraphs in it."""
+
+    start: int
+    end: int
+    segments: list[SourceSegment[bytes]]
+
+
 class OfficePart:
-    """The paragraphs of a part."""
+    """The paragraphs of a part.
 
-    def __init__(self, xml: XmlFile, dialect: Dialect, texts: list[str]) -> None:
-        """Find the paragraphs.
+    A small part is kept as it was parsed. Of a large one, only the indexes of the texts are kept,
+    and it is parsed again when it is rendered.
 
-        Args:
-            xml: The parsed part.
-            dialect: Its format.
-            texts: Texts of previous parts, to which those of this part are added.
-        """
-        self._encoded = xml.encoded
+    Args:
+        archive: The archive.
+        name: The name of the part.
+        dialect: Its format.
+        texts: Texts of previous parts, to which those of this part are added.
+        n_free: Bytes of XML that may be kept.
+
+    Attributes:
+        n_kept: Bytes of XML that are kept.
+
+    Raises:
+        DataError: The part is not valid XML, or exceeds a limit.
+    """
+
+    def __init__(
+        self, archive: Archive, name: str, dialect: Dialect, texts: list[str], n_free: int
+    ) -> None:
+        self._archive = archive
+        self._name = name
         self._dialect = dialect
         self._texts = texts
-        self._indexes: list[int] = []  # of the texts of the paragraphs
-        found = (each for element in xml.elements for each in self._segments(element, (), xml))
-        self._splicer = Splicer(xml.content, list(found))
+        self._indexes = array("Q")  # of the texts of the paragraphs
+        xml = read_part(archive, name)
+        self.n_kept = len(xml.content) if len(xml.content) <= n_free else 0
+        self._xml = xml if self.n_kept else None
+        self._kept: list[_Wanted] = []
 
-    def render(self, translations: Sequence[str]) -> bytes | None:
+        def use(element: Element) -> None:
+            found = list(self._paragraphs(element, xml))
+            self._indexes.extend(
+                self._index(inline.text, alternatives) for _, inline, alternatives in found
+            )
+            if self._xml:
+                self._kept.append(self._wanted(element, found))
+
+        with _in_part(name):
+            xml.parse(dialect.is_wanted, use, skipped=dialect.is_skipped)
+
+    def render(self, translations: Sequence[str]) -> bytes | bytearray | None:
         """Return the part with these translations of `texts`, None if none is different."""
-        own = [translations[index] for index in self._indexes]
-        return None if own == self._splicer.texts else self._encoded(self._splicer.spliced(own))
+        if all(translations[index] == self._texts[index] for index in self._indexes):
+            return None
+        xml = self._xml or read_part(self._archive, self._name)
+        own = (translations[index] for index in self._indexes)
+        written = bytearray()
+        at = 0
 
-    def _segments(
-        self, element: Element, alternatives: tuple[_Alternative, ...], xml: XmlFile
-    ) -> Iterator[SourceSegment[bytes]]:
-        """Yield the paragraphs in an element, which may contain others, in reading order."""
-        if self._dialect.is_skipped(element):
-            return
-        if self._dialect.is_paragraph(element):
-            inline = formatted_inline(self._dialect.pieces(element, xml))
-            if inline is not None:
-                self._indexes.append(self._index(inline.text, alternatives))
-                write = partial(self._written, inline)
-                yield SourceSegment(element.inner, element.inner_end, inline.text, write)
-        texts: defaultdict[str, deque[int]] = defaultdict(deque)
-        for child in element.elements:
-            is_copy = self._dialect.is_copy(child)
-            inner = () if is_copy is None else (_Alternative(is_copy, texts),)
-            yield from self._segments(child, alternatives + inner, xml)
+        def write(wanted: _Wanted) -> None:
+            nonlocal at, written
+            new = [next(own) for _ in wanted.segments]
+            written += xml.content[at : wanted.start]
+            splicer = Splicer(xml.content, wanted.segments)
+            written += splicer.spliced(new, wanted.start, end=wanted.end)
+            at = wanted.end
+
+        def use(element: Element) -> None:
+            write(self._wanted(element, self._paragraphs(element, xml)))
+
+        with _in_part(self._name):
+            for wanted in self._kept:
+                write(wanted)
+            if not self._xml:
+                xml.parse(self._dialect.is_wanted, use, skipped=self._dialect.is_skipped)
+        written += xml.content[at:]
+        return xml.encoded(written)
+
+    def _wanted(self, element: Element, paragraphs: Iterable[_Paragraph]) -> _Wanted:
+        segments = [
+            SourceSegment(
+                paragraph.inner,
+                paragraph.inner_end,
+                inline.text,
+                partial(self._written, inline, paragraph.end - paragraph.start),
+            )
+            for paragraph, inline, _ in paragraphs
+        ]
+        return _Wanted(element.start, element.end, segments)
+
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[_Paragraph]:
+        """Yield the paragraphs in an element, which may contain others, in reading order.
+
+        Each comes with the alternatives in which it is.
+        """
+        waiting: list[tuple[Element, int, tuple[_Alternative, ...]]] = [(element, 0, ())]
+        while waiting:
+            element, depth, alternatives = waiting.pop()
+            if self._dialect.is_paragraph(element):
+                depth += 1
+                if depth > _MAX_DEPTH:
+                    raise DataError(
+                        f"line {xml.line_of(element.start)}: paragraphs contain each other in more "
+                        f"than {_MAX_DEPTH} levels: flatten them"
+                    )
+                inline = formatted_inline(self._dialect.pieces(element, xml))
+                if inline is not None:
+                    yield element, inline, alternatives
+            texts: defaultdict[str, deque[int]] | None = None
+            children = []
+            for child in element.elements:
+                if not child.children:
+                    continue
+                inner = alternatives
+                is_copy = self._dialect.is_copy(child)
+                if is_copy is not None:
+                    texts = defaultdict(deque) if texts is None else texts
+                    inner = (*alternatives, _Alternative(is_copy, texts))
+                children.append((child, depth, inner))
+            waiting += reversed(children)
 
     def _index(self, text: str, alternatives: tuple[_Alternative, ...]) -> int:
         """The index of a new text, or of the text of which it is a copy."""
@@ -100,8 +193,16 @@ class OfficePart:
                 alternative.texts[text].append(len(self._texts) - 1)
         return len(self._texts) - 1
 
-    def _written(self, inline: Inline, translation: str, copy: Copy[bytes]) -> bytes:
-        """The bytes of a paragraph; adjacent pieces of one run share its markup."""
+    def _written(self, inline: Inline, size: int, translation: str, copy: Copy[bytes]) -> bytes:
+        """The bytes of a paragraph; adjacent pieces of one run share its markup.
+
+        Args:
+            inline: The paragraph.
+            size: Its bytes in the source.
+            translation: Its translation.
+            copy: Returns parts of the source.
+        """
+        limit = _MAX_GROWTH * (size + len(translation)) + _FREE_GROWTH
         out = bytearray()
         for _, in_run in groupby(inline.paragraph(translation), lambda piece: id(piece.run)):
             first, *others = in_run
@@ -114,6 +215,11 @@ class OfficePart:
                 else:
                     out += b"".join(copy(piece.start, piece.end) for piece in adjacent)
             out += run.after if run else b""
+            if len(out) > limit:
+                raise DataError(
+                    f"a paragraph of {size:,} bytes would grow more than {_MAX_GROWTH} times, "
+                    "since the markup of its text is repeated: remove its formatting"
+                )
         return bytes(out)
 
 
@@ -137,10 +243,11 @@ class OfficeDocument:
         """
         self.texts: list[str] = []
         self._archive = archive
-        self._parts = {
-            name: OfficePart(read_part(archive, name, dialect.is_wanted), dialect, self.texts)
-            for name, dialect in dialects.items()
-        }
+        self._parts: dict[str, OfficePart] = {}
+        n_free = _KEPT_SIZE
+        for name, dialect in dialects.items():
+            self._parts[name] = part = OfficePart(archive, name, dialect, self.texts, n_free)
+            n_free -= part.n_kept
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
@@ -150,14 +257,37 @@ class OfficeDocument:
         )
 
 
-def read_part(archive: Archive, name: str, wanted: Callable[[str, str], bool]) -> XmlFile:
-    """Read the wanted elements of an XML part.
+def read_part(archive: Archive, name: str) -> XmlFile:
+    """Read an XML part.
+
+    Raises:
+        DataError: The part is not in its encoding. The message names the part.
+    """
+    data = archive.read(name)
+    with _in_part(name):
+        return XmlFile(data)
+
+
+def parse_part(
+    archive: Archive,
+    name: str,
+    wanted: Callable[[str, str], bool],
+    use: Callable[[Element], object],
+) -> None:
+    """Parse an XML part, and use its wanted elements.
 
     Raises:
         DataError: The part is not valid XML. The message names the part.
     """
-    data = archive.read(name)
+    xml = read_part(archive, name)
+    with _in_part(name):
+        xml.parse(wanted, use)
+
+
+@contextmanager
+def _in_part(name: str) -> Iterator[None]:
+    """Add the name of a part to errors."""
     try:
-        return XmlFile(data, wanted)
+        yield
     except DataError as error:
         raise DataError(f"{name}, {error}") from error

@@ -1,0 +1,93 @@
+"""Honest documents of 20 MB are translated within 512 MB of memory and 60 s of CPU time."""
+
+import io
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cases import THOROUGH
+from tests.documents.shared import with_members
+from tests.documents.test_docx import MAIN, document_xml, docx_of
+
+SIZE = 20 << 20
+MEMORY = 512 << 20
+SECONDS = 60
+RENDER = """
+import resource, sys, time
+from importlib import import_module
+from pathlib import Path
+from yakusu.documents.document import DocumentOptions
+module = import_module(f"yakusu.documents.{sys.argv[1]}")
+data = Path(sys.argv[2]).read_bytes()
+module.read(Path(sys.argv[3]).read_bytes(), DocumentOptions())
+memory, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+document = module.read(data, DocumentOptions())
+written = document.render([text.replace("e", "é") for text in document.texts])
+assert len(written) > len(data)
+print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory)
+"""
+
+
+def sentences(n_characters: int) -> Iterator[str]:
+    """Sentences of invented words, which compress like those of a language."""
+    rng = random.Random(1)
+    letters = "etaoinshrdlucmfwyp"
+    words = ["".join(rng.choices(letters, k=rng.randint(2, 10))) for _ in range(20_000)]
+    while n_characters > 0:
+        sentence = " ".join(rng.choices(words, k=rng.randint(8, 40)))
+        n_characters -= len(sentence)
+        yield sentence
+
+
+def word_document(n_characters: int) -> bytes:
+    """A document with a bold word in each paragraph."""
+    body = io.StringIO()
+    for sentence in sentences(n_characters):
+        first, bold, rest = sentence.split(" ", 2)
+        body.write(
+            f'<w:p w:rsidR="00A77427"><w:pPr><w:pStyle w:val="BodyText"/></w:pPr><w:r><w:t '
+            f'xml:space="preserve">{first} </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>{bold}'
+            f'</w:t></w:r><w:r><w:t xml:space="preserve"> {rest}.</w:t></w:r></w:p>'
+        )
+    return with_members(docx_of(""), {MAIN: document_xml(body.getvalue()).encode()})
+
+
+def xliff(n_characters: int) -> bytes:
+    """A file of units without translations."""
+    units = "".join(
+        f'<trans-unit id="{number}">\n  <source>{sentence}</source>\n</trans-unit>\n'
+        for number, sentence in enumerate(sentences(n_characters))
+    )
+    name = "urn:oasis:names:tc:xliff:document:1.2"
+    return (
+        f'<xliff version="1.2" xmlns="{name}"><file original="a" source-language="en" '
+        f'datatype="plaintext"><body>{units}</body></file></xliff>'
+    ).encode()
+
+
+@pytest.mark.skipif(not THOROUGH, reason="takes minutes")
+@pytest.mark.parametrize(
+    ("module", "make", "n_characters"),
+    [
+        ("office.docx", word_document, 1.65 * SIZE),
+        ("messages.xliff", xliff, 0.72 * SIZE),
+    ],
+)
+def test_an_honest_file_of_20_mb_stays_within_the_limits(
+    module: str, make: object, n_characters: float, tmp_path: Path
+) -> None:
+    assert callable(make)
+    data = make(int(n_characters))
+    assert SIZE < len(data) < 1.1 * SIZE
+    large, small = tmp_path / "large", tmp_path / "small"
+    large.write_bytes(data)
+    small.write_bytes(make(1000))
+    arguments = [sys.executable, "-c", RENDER, module, str(large), str(small)]
+    shown = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+    seconds, memory = map(float, shown.split())
+    assert memory * 1024 < MEMORY
+    assert seconds < SECONDS
