@@ -20,7 +20,6 @@ Text = str | bytes
 Attack = Callable[[int], str]  # about n characters
 _GENERAL = " \t\n\ra1fA_-.,:;!?\"'<>()[]{}/\\&#%$@=+*|~^`é漢あア\u0301\xa0\U000f0000"
 _MOST = 6  # bodies of a repetition, and samples of a part
-_ENDS = ("", "\0", "\n!", " a")
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
 _SIZES = (16, 20, 24, 28, 32, 64, 256, 1024, 4096, 16384)
 _LONG = 0.002  # seconds
@@ -41,7 +40,8 @@ _PROPERTIES = {
     "Co": "\U000f0000-\U0010ffff",
     "Han": "漢",
 }
-_NAMED = re.compile(r"\(\?P?<[A-Za-z_]\w*>")  # `regex` allows several groups of one name
+_NAMED = re.compile(r"(?<=\()\?P?<[A-Za-z_]\w*>")  # `regex` allows several groups of one name
+_REFERENCE = re.compile(r"\(\?P=\w+\)|\(\?&\w+\)")
 _PROPERTY = re.compile(
     r"--(?=\\[pP])|\\([pP])\{\^?(?:\w+=)?(\w+)\}|(\\X|\\R)|\\[mM](?!\w*\])|(?<=\[)\[|\\.|(\[\^?\]?)|(\])"
 )
@@ -52,25 +52,26 @@ def attacks(pattern: Text, flags: int) -> list[Attack]:
     source = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     tree = _parsed(source, flags)
     samples = _Samples(tree)
-    found: dict[tuple[str, ...], Attack] = {}
+    found: dict[tuple[str, str, str], int] = {}
     for prefix, body, after in _repetitions(tree, "", samples, ""):
         for unit in samples.bodies(body):
-            for parts in _forms(prefix, unit, after):
-                found.setdefault(parts, _attack(*parts))
-    return list(found.values())
+            for rank, parts in enumerate(_forms(prefix, unit, after)):
+                found.setdefault(parts, rank)
+    return [_attack(*parts) for parts in sorted(found, key=lambda parts: found[parts])]
 
 
 def _forms(prefix: str, unit: str, after: str) -> Iterator[tuple[str, str, str]]:
-    """What comes before, is repeated, and comes after."""
-    for end in _ENDS:
-        yield prefix, unit, end
+    """What comes before, is repeated, and comes after; the most successful ones come first."""
+    yield prefix, unit, "\0"
     yield "", prefix + unit, "\0"
+    yield "", prefix or unit, unit
+    yield prefix, unit, "\n!"
+    yield prefix, unit, ""
+    yield prefix, unit, " a"
     yield "", prefix + unit * 3 + after[:-1], "\0"
     yield prefix, unit + after[:-1], "\0"
     yield prefix, unit + after, "\0"
-    if prefix:
-        yield "", prefix, unit
-        yield "", prefix + "\n", ""
+    yield "", f"{prefix}\n", ""
 
 
 def _attack(before: str, unit: str, after: str) -> Attack:
@@ -85,7 +86,9 @@ def _parsed(source: str, flags: int) -> Any:
         try:
             return _parser.parse(source, flags)
         except re.error:
-            return _parser.parse(_without_properties(_NAMED.sub("(", source)), flags)
+            return _parser.parse(
+                _without_properties(_NAMED.sub("", _REFERENCE.sub("", source))), flags
+            )
 
 
 def _without_properties(source: str) -> str:

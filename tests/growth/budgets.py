@@ -20,8 +20,16 @@ class Budget:
     memory: float
 
 
-DEFAULT = Budget(seconds=40, memory=400)
-BUDGETS: dict[str, Budget] = {}
+DEFAULT = Budget(seconds=40, memory=1000)
+BUDGETS: dict[str, Budget] = {
+    "html": Budget(seconds=60, memory=400),
+    "json": Budget(seconds=30, memory=800),
+    "markdown": Budget(seconds=150, memory=2500),
+    "po": Budget(seconds=20, memory=400),
+    "srt": Budget(seconds=30, memory=500),
+    "text": Budget(seconds=1, memory=50),
+    "vtt": Budget(seconds=12, memory=500),
+}
 
 
 def budget_of(name: str) -> Budget:

@@ -107,13 +107,16 @@ def _of_parts() -> list[Any]:
     return [re.compile(rf"(wordprocessingml|ms-word)\.{pattern}$") for pattern in _PARTS]
 
 
+_CODE = (
+    "data/lines/code.py: code_pattern: "
+    "f\"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\\\\w.+-])(?:{words or '(?!)'})\""
+)
 # Expressions that are made while the program runs -> examples of them
 MADE: dict[str, Callable[[], list[Any]]] = {
     "data/files/compressed.py: compression_of: magic": _of_compressed,
     "data/files/text.py: _refuse_utf16: magic": _of_utf16,
     "data/files/text.py: refuse_binary: magic": _of_binary,
-    "data/lines/code.py: code_pattern: f\"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\\\\w.+-])"
-    "(?:{words or '(?!)'})\"": _of_code,
+    _CODE: _of_code,
     "data/lines/layout.py: _in_code: f'(?:\\\\s*>){{{depth}}}'": lambda: [
         regex.compile(r"(?:\s*>){100}")
     ],
@@ -157,6 +160,14 @@ MADE: dict[str, Callable[[], list[Any]]] = {
 
 # The most characters of a text that an expression reads, and why there are no more
 LONGEST: dict[str, tuple[int, str]] = {
+    "data/files/safexml.py: _malformed: ',? line \\\\d+, column \\\\d+( \\\\(.*\\\\))?$'": (
+        2000,
+        "it is a message of the parser",
+    ),
+    "data/vocabulary.py: _training_error: 'smaller than required_chars\\\\D*\\\\d+ vs (\\\\d+)'": (
+        2000,
+        "it is a message of SentencePiece",
+    ),
     "data/languages.py: language_code: '\\\\W*\\\\(.*\\\\)$'": (
         100,
         "longer names are no languages",
@@ -168,6 +179,11 @@ LONGEST: dict[str, tuple[int, str]] = {
 _TEMPLATES = [_repeated("{{"), _repeated("{%<%"), _repeated("{#"), _repeated("{}%>")]
 # Texts for expressions whose structure gives none, or only texts that they never read
 ATTACKS: dict[str, list[Attack]] = {
+    # Its rules have maxima, up to which they are quadratic.
+    _CODE: [
+        _repeated(unit)
+        for unit in ("<code>", "<a ", "{{", "%(", "&a", "http://", "a.b/", "a@", "C:\\", "a_", "1")
+    ],
     "documents/html/html.py: _TEMPLATE": _TEMPLATES,
     "documents/html/tokens.py: _TEMPLATE": _TEMPLATES,
     # It reads the attributes of a tag that ends, so that each quotation mark has a partner.

@@ -15,7 +15,7 @@ _MOST_SECONDS = 0.05  # for the longest text that an expression reads
 
 def _attacks(name: str, pattern: "re.Pattern[str]") -> list[Attack]:
     every = ATTACKS.get(name) or attacks(pattern.pattern, pattern.flags)
-    return every[:: -(-len(every) // _MOST) or 1]
+    return every[:_MOST]
 
 
 def _slow(expression: Expression) -> list[str]:
