@@ -23,6 +23,7 @@ from yakusu.errors import DataError
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*(@[a-z]{4,})?", re.IGNORECASE)
 _HAS_SCRIPT = re.compile(r"[-_][a-z]{4}\b", re.IGNORECASE)
 _SHOWN = 20  # languages in a message
+_LONGEST = 100  # characters of a code or a name
 _SAME = {"nb": "no"}  # Norwegian, if it does not say Nynorsk, is Bokmål
 
 # What is not BCP 47 in the codes of other tools and systems.
@@ -71,7 +72,7 @@ def canonical(code: str) -> str:
     """
     if code in _COMMON:
         return code
-    found = _POSIX.fullmatch(code.strip())
+    found = _POSIX.fullmatch(code.strip()) if len(code) <= _LONGEST else None
     if not found or not (name := found["code"].removeprefix("b+")):
         return ""
     name = _ANDROID.sub("", re.sub("[_+]", "-", name))
@@ -169,6 +170,8 @@ def language_code(text: str) -> str:
     two letters for the same language, such as deu: others, such as src and the, are mostly words.
     """
     name = text.strip()
+    if len(name) > _LONGEST:
+        return ""
     if code := _NAMES.get(re.sub(r"\W*\(.*\)$", "", name).lower()):
         return code
     if not (_CODE.fullmatch(name) and (code := canonical(name))):

@@ -16,7 +16,7 @@ steps between are the same for all formats:
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -226,25 +226,30 @@ def matched(pieces: Sequence[Piece]) -> list[Piece]:
     """
     found = list(pieces)
     ends = {piece.name for piece in pieces if piece.kind is PieceKind.END}
-    names: Counter[str] = Counter()  # of `waiting`
     waiting: list[int] = []  # starts without an end so far
+    firm: list[int] = []  # those of them that are firm
+    named: defaultdict[str, list[int]] = defaultdict(list)  # those of each name
+    dropped: set[int] = set()  # from `named`; the other lists hold them until they are the last
     for i, piece in enumerate(pieces):
         if piece.kind is PieceKind.START and piece.name in ends:
             waiting.append(i)
-            names[piece.name] += 1
-        elif piece.kind is PieceKind.END and names[piece.name]:
-            place = len(waiting) - 1
-            while pieces[waiting[place]].name != piece.name:
-                place -= 1
-            start, *inner = waiting[place:]
-            if piece.firm or not any(pieces[other].firm for other in inner):
+            named[piece.name].append(i)
+            firm += [i] * piece.firm
+        elif piece.kind is PieceKind.END and named[piece.name]:
+            start = named[piece.name][-1]
+            while firm and firm[-1] in dropped:
+                firm.pop()
+            if piece.firm or firm[-1:] <= [start]:
                 found[start] = pieces[start]._replace(pair=start)
                 found[i] = piece._replace(pair=start)
-                del waiting[place:]
-                names.subtract(pieces[other].name for other in (start, *inner))
+                while waiting and waiting[-1] >= start:
+                    last = waiting.pop()
+                    if last not in dropped:
+                        named[pieces[last].name].pop()
+                while firm and firm[-1] >= start:
+                    firm.pop()
             elif pieces[start].firm:  # without an end, it must not separate others
-                del waiting[place]
-                names[piece.name] -= 1
+                dropped.add(named[piece.name].pop())
     return [
         piece._replace(kind=PieceKind.EMPTY)
         if piece.kind in (PieceKind.START, PieceKind.END) and piece.pair is None

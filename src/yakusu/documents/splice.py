@@ -104,13 +104,15 @@ class Splicer(Generic[AnyStr]):
         """The source between two positions; the segments from `first` within it are replaced."""
         written: list[AnyStr] = []
         at = start
-        for i in range(first, len(self._segments)):
+        i = first
+        while i < len(self._segments) and self.starts[i] < end:
             segment = self._segments[i]
-            if segment.start >= end:
-                break
             if segment.start >= at and segment.end <= end:
                 written += [self._source[at : segment.start], self._write(i, translations)]
                 at = segment.end
+                i = max(bisect_left(self.starts, at), i + 1)  # after those in it
+            else:
+                i += 1
         written.append(self._source[at:end])
         return self._source[:0].join(written)
 

@@ -19,6 +19,7 @@ import regex
 from yakusu.data.files.text import BYTE_ORDER_MARKS
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.html.tokens import decoded
 from yakusu.documents.inline import Inline, Piece, PieceKind, formatted_inline
 from yakusu.errors import DataError
 
@@ -281,4 +282,4 @@ def _pieces(source: str, is_vtt: bool) -> Iterator[Piece]:
 
 
 def _text(source: str, is_vtt: bool) -> Piece:
-    return Piece(PieceKind.TEXT, text=html.unescape(source) if is_vtt else source)
+    return Piece(PieceKind.TEXT, text=decoded(source) if is_vtt else source)

@@ -4,8 +4,8 @@ Open elements are tracked as in the HTML standard (13.2.6, Tree construction), b
 result depends on it: end tags that are left out, and end tags without a start.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from yakusu.documents.html.tokens import Attribute, HtmlToken, TokenKind
@@ -42,6 +42,7 @@ _ENDED_BY = {  # the elements that a start tag ends
 }
 _LISTS = _names("dir dl menu ol ul")
 _SCOPES = _names("button caption html object table td template th")
+_BARRIERS = _SCOPES | _LISTS  # a start tag ends no element around these
 _KEPT = _names(
     "applet code iframe kbd listing math noembed noframes plaintext pre rp rt samp script style "
     "svg textarea var xmp"
@@ -123,11 +124,16 @@ def _element(token: HtmlToken, parent: OpenElement) -> tuple[OpenElement, Sequen
 
 
 class _Stack:
-    """The open elements."""
+    """The open elements.
+
+    The places of each name are kept, so that no tag makes a search through all open elements.
+    """
 
     def __init__(self) -> None:
         self._elements = [OpenElement("")]
-        self._names: Counter[str] = Counter()  # of the elements; spares most searches
+        self._places: dict[str, list[int]] = {}  # of the elements of each name
+        self._blocks: list[int] = []  # places of blocks
+        self._scopes: list[int] = []
 
     @property
     def top(self) -> OpenElement:
@@ -136,37 +142,46 @@ class _Stack:
 
     def push(self, element: OpenElement) -> None:
         """Begin an element."""
+        for places in self._places_for(element):
+            places.append(len(self._elements))
         self._elements.append(element)
-        self._names[element.name] += 1
 
     def _cut(self, length: int) -> None:
         """End all elements but the first ones."""
         while len(self._elements) > length:
-            self._names[self._elements.pop().name] -= 1
+            for places in self._places_for(self._elements.pop()):
+                places.pop()
+
+    def _places_for(self, element: OpenElement) -> Iterator[list[int]]:
+        """The lists of places to which an element belongs."""
+        yield self._places.setdefault(element.name, [])
+        if element.is_block:
+            yield self._blocks
+        if element.name in _SCOPES:
+            yield self._scopes
+
+    def _last(self, names: Iterable[str]) -> int:
+        """The place of the innermost element of these names, or 0."""
+        return max((self._places[name][-1] for name in names if self._places.get(name)), default=0)
 
     def end_by(self, name: str) -> None:
         """End the elements whose end tags may be left out before this start tag."""
         ended = _ENDED_BY.get(name, frozenset())
-        n_open = sum(self._names[other] for other in ended)
-        for i in range(len(self._elements) - 1, 0, -1):
-            other = self._elements[i].name
-            if not n_open or (other not in ended and (other in _SCOPES or other in _LISTS)):
-                return
-            if other in ended:
-                self._cut(i)
-                n_open = sum(self._names[other] for other in ended)
+        if not self._last(ended):
+            return
+        barrier = self._last(_BARRIERS - ended)
+        first = len(self._elements)
+        for places in filter(None, map(self._places.get, ended)):
+            first = min([first, *places[bisect(places, barrier) :][:1]])
+        self._cut(first)
 
     def end(self, name: str) -> OpenElement | None:
         """End the element of an end tag, and all elements in it; None if it is not open."""
-        if not self._names[name]:
+        place = self._last([name])
+        inner_block = name not in _BLOCKS and self._blocks and self._blocks[-1] > place
+        is_table = name in _GROUPS or name == "table"
+        if not place or inner_block or (not is_table and self._scopes[-1:] > [place]):
             return None
-        for i in range(len(self._elements) - 1, 0, -1):
-            element = self._elements[i]
-            if element.name == name:
-                self._cut(i)
-                return element
-            if element.is_block and name not in _BLOCKS:
-                return None
-            if element.name in _SCOPES and name not in _GROUPS | {"table"}:
-                return None
-        return None
+        element = self._elements[place]
+        self._cut(place)
+        return element

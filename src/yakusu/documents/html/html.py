@@ -11,7 +11,7 @@ from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.data.lines.spans import breaks
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
-from yakusu.documents.html.tokens import TEMPLATES, Attribute, TokenKind, tokens
+from yakusu.documents.html.tokens import TEMPLATES, Attribute, TokenKind, decoded, tokens
 from yakusu.documents.inline import Inline, Piece, PieceKind, inline, text_pieces
 from yakusu.documents.splice import (
     Copy,
@@ -140,10 +140,10 @@ def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Itera
     """The pieces of text with entities; each entity is a piece."""
     at = start
     for found in entities.finditer(source, start, end):
-        decoded = html.unescape(found[0])
-        if decoded != found[0]:
+        character = decoded(found[0])
+        if character != found[0]:
             yield from text_pieces(at, source[at : found.start()])
-            yield from text_pieces(found.start(), found[0], decoded)
+            yield from text_pieces(found.start(), found[0], character)
             at = found.end()
     yield from text_pieces(at, source[at:end])
 

@@ -21,27 +21,38 @@ _VALUE = rf"""
   | (?=>)
 """
 _NAME, _EQUALS = r"=?+[^ \t\n\f\r/>=]++|=", rf"{_SPACE}*+={_SPACE}*+"
-_TOKEN = re.compile(
-    rf"""
-    (?P<comment> <!--(?:-?>|.*?(?:--!?>|\Z)) )
-  | (?P<template> {TEMPLATES}|<\?(?:php\b|=).*?(?:\?>|\Z) )
-  | (?P<declaration>
-        <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?xml\b.{{0,1000}}?\?>
-      | <[!?][^>]*+(?:>|\Z) | </(?![a-z])[^>]*+>
+_NAMELESS = r"</(?![a-z])[^>]*+(?:>|\Z)"
+
+
+def _token_pattern(nameless: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+        (?P<comment> <!--(?:-?>|.*?(?:--!?>|\Z)) )
+      | (?P<template> {TEMPLATES}|<\?(?:php\b|=).*?(?:\?>|\Z) )
+      | (?P<declaration>
+            <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?xml\b.{{0,1000}}?\?> | <[!?][^>]*+(?:>|\Z)
+        )
+      | (?P<nameless> {nameless} )
+      | (?P<tag> <(?P<slash>/?+)(?P<name>[a-z][^ \t\n\f\r/>]*+)
+            (?P<attributes> (?:
+                [ \t\n\f\r/]++ | {TEMPLATES}
+              | (?:{_NAME})(?:{_EQUALS}(?:{_VALUE})|(?!{_SPACE}*+=))
+            )*+ ) > )
+      | (?P<unfinished> </?+[a-z].*+ )
+        """,
+        re.VERBOSE | re.DOTALL | re.IGNORECASE,
     )
-  | (?P<tag> <(?P<slash>/?+)(?P<name>[a-z][^ \t\n\f\r/>]*+)
-        (?P<attributes> (?:
-            [ \t\n\f\r/]++ | {TEMPLATES} | (?:{_NAME})(?:{_EQUALS}(?:{_VALUE})|(?!{_SPACE}*+=))
-        )*+ ) > )
-  | (?P<unfinished> </?+[a-z].*+ )
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
+
+
+_TOKEN = _token_pattern(_NAMELESS)
+_LAST_TOKEN = _token_pattern("(?!)")  # where no ">" follows, so that "</" is text
 _ATTRIBUTE = re.compile(
     rf"[ \t\n\f\r/]++|{TEMPLATES}|(?P<name>{_NAME})(?:{_EQUALS}(?P<value>{_VALUE}))?",
     re.VERBOSE | re.DOTALL,
 )
 _TEMPLATE = re.compile(TEMPLATES, re.DOTALL)
+# More digits than a character has; Python would refuse to read them.
+_LONG_NUMBER = re.compile(r"&#(?:[0-9]{50,}|[xX][0-9a-fA-F]{50,});?")
 _RAW = {"script", "style", "textarea", "iframe", "noembed", "noframes", "xmp"}
 
 
@@ -78,8 +89,12 @@ class HtmlToken(NamedTuple):
 def tokens(source: str) -> Iterator[HtmlToken]:
     """Yield the tokens of a page; each begins where the one before it ends."""
     is_xml, at = source.lstrip("\ufeff").startswith("<?xml"), 0
-    while found := _TOKEN.search(source, at):
+    pattern = _TOKEN
+    while found := pattern.search(source, at):
         start, end = found.span()
+        if found["nameless"] and not found["nameless"].endswith(">"):
+            pattern = _LAST_TOKEN
+            continue
         if start > at:
             yield HtmlToken(TokenKind.TEXT, at, start)
         at = end
@@ -104,6 +119,11 @@ def tokens(source: str) -> Iterator[HtmlToken]:
         yield HtmlToken(TokenKind.TEXT, at, len(source))
 
 
+def decoded(text: str) -> str:
+    """Text with its entities decoded; a number that is too large for a character is U+FFFD."""
+    return html.unescape(_LONG_NUMBER.sub("\ufffd", text))
+
+
 def _attributes(source: str, start: int, end: int) -> Iterator[Attribute]:
     for found in _ATTRIBUTE.finditer(source, start, end):
         if found["name"] is None:
@@ -112,7 +132,7 @@ def _attributes(source: str, start: int, end: int) -> Iterator[Attribute]:
         quote = value[:1] if value[:1] in ("'", '"') else ""
         if quote:
             first, last = first + 1, last - 1
-        text = html.unescape(source[first:last]) if value else ""
+        text = decoded(source[first:last]) if value else ""
         yield Attribute(found["name"].lower(), text, quote, first, last)
 
 

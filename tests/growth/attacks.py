@@ -1,0 +1,289 @@
+"""Texts that a regular expression reads slowly, from its structure.
+
+    <!--.*?-->    ->    <!--aaaa...    <!--<!--<!--...    <!--a--<!--a--...
+
+For each repetition: what comes before it, then its body many times, then something that ends no
+match. Several bodies are tried: characters that other parts of the expression match, too.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from math import log
+from re import _constants as ops  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from time import thread_time
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+Text = str | bytes
+Attack = Callable[[int], str]  # about n characters
+_GENERAL = " \t\n\ra1fA_-.,:;!?\"'<>()[]{}/\\&#%$@=+*|~^`é漢あア\u0301\xa0\U000f0000"
+_MOST = 6  # bodies of a repetition, and samples of a part
+_ENDS = ("", "\0", "\n!", " a")
+_REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
+_SIZES = (16, 20, 24, 28, 32, 64, 256, 1024, 2048, 8192)
+_LONG = 0.004  # seconds
+_STEEPEST = 1.5  # power of the length
+_UNBOUNDED = 10  # a repetition that may be longer is tried
+# What the module `regex` has besides `re`, as characters of a set that are enough to attack
+_PROPERTIES = {
+    "L": "A-Za-zé漢",
+    "Lu": "A-Z",
+    "Ll": "a-z",
+    "M": "\u0300-\u036f",
+    "N": "0-9",
+    "Nd": "0-9",
+    "P": "!-/:-@",
+    "S": "$+<=>^`|~",
+    "Z": " \u00a0",
+    "Co": "\U000f0000-\U0010ffff",
+    "Han": "漢",
+}
+_PROPERTY = re.compile(
+    r"\\([pP])\{\^?(?:\w+=)?(\w+)\}|(\\X|\\R)|\\[mM](?!\w*\])|(?<=\[)\[|\\.|(\[\^?\]?)|(\])"
+)
+
+
+def attacks(pattern: Text, flags: int) -> list[Attack]:
+    """The texts that may take long to search for an expression; none if it has no repetitions."""
+    source = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+    tree = _parsed(source, flags)
+    samples = _Samples(tree)
+    found: dict[tuple[str, ...], Attack] = {}
+    for prefix, body, after in _repetitions(tree, "", samples, ""):
+        for unit in samples.bodies(body):
+            for parts in _forms(prefix, unit, after):
+                found.setdefault(parts, _attack(*parts))
+    return list(found.values())
+
+
+def _forms(prefix: str, unit: str, after: str) -> Iterator[tuple[str, str, str]]:
+    """What comes before, is repeated, and comes after."""
+    for end in _ENDS:
+        yield prefix, unit, end
+    yield "", prefix + unit, "\0"
+    yield "", prefix + unit * 3 + after[:-1], "\0"
+    yield prefix, unit + after[:-1], "\0"
+    yield prefix, unit + after, "\0"
+    if prefix:
+        yield "", prefix, unit
+        yield "", prefix + "\n", ""
+
+
+def _attack(before: str, unit: str, after: str) -> Attack:
+    return lambda n: before + unit * max(1, n // max(1, len(unit))) + after
+
+
+def _parsed(source: str, flags: int) -> Any:
+    """The structure of an expression; properties of `regex` are replaced by sets."""
+    flags &= re.VERBOSE | re.DOTALL | re.MULTILINE | re.IGNORECASE
+    with catch_warnings():
+        simplefilter("ignore")  # sets of `regex`
+        try:
+            return _parser.parse(source, flags)
+        except re.error:
+            return _parser.parse(_without_properties(source), flags)
+
+
+def _without_properties(source: str) -> str:
+    depth = 0
+
+    def plain(found: re.Match[str]) -> str:
+        nonlocal depth
+        if found[4]:
+            if depth:
+                return "\\" + found[0]
+            depth = 1
+        elif found[5]:
+            depth = 0
+        elif found[2]:
+            characters = _PROPERTIES.get(found[2], _PROPERTIES.get(found[2][:1], "A-Za-z"))
+            if depth:
+                return characters
+            return f"[{'^' * (found[1] == 'P')}{characters}]"
+        elif found[3]:
+            return "."
+        return found[0]
+
+    return _PROPERTY.sub(plain, source)
+
+
+def _repetitions(
+    tree: Iterable[Any], prefix: str, samples: "_Samples", rest: str
+) -> Iterator[tuple[str, Any, str]]:
+    """Each repetition: what precedes it, its body, and what follows it."""
+    items = list(tree)
+    for i, (op, value) in enumerate(items):
+        after = samples.one(items[i + 1 :]) + rest
+        if op in _REPEATS:
+            low, high, body = value
+            if high >= _UNBOUNDED:
+                yield prefix, body, after
+            yield from _repetitions(body, prefix, samples, after)
+        else:
+            for part in _parts(op, value):
+                yield from _repetitions(part, prefix, samples, after)
+        prefix += samples.one([(op, value)])
+
+
+def _parts(op: Any, value: Any) -> list[Any]:
+    """The expressions in a node that is not a repetition."""
+    if op is ops.BRANCH:
+        return list(value[1])
+    if op is ops.SUBPATTERN:
+        return [value[3]]
+    if op is ops.ATOMIC_GROUP:
+        return [value]
+    if op in (ops.ASSERT, ops.ASSERT_NOT):
+        return [value[1]]
+    if op is ops.GROUPREF_EXISTS:
+        return [part for part in value[1:] if part is not None]
+    return []
+
+
+class _Samples:
+    """Strings that parts of an expression match."""
+
+    def __init__(self, tree: Any) -> None:
+        self._sets = list(_sets(tree))
+        literals = {chr(value) for op, value in self._sets if op is ops.LITERAL}
+        inner = {chr(v) for op, s in self._sets if op is ops.IN for o, v in s if o is ops.LITERAL}
+        alphabet = [*dict.fromkeys(chain(_GENERAL, sorted(literals), sorted(inner)))]
+        self._signatures = {
+            c: frozenset(i for i, each in enumerate(self._sets) if _matches(each, c))
+            for c in alphabet
+        }
+
+    def characters(self, node: Any) -> list[str]:
+        """Characters that a node matches, one for each set of other nodes that match it, too."""
+        found: dict[frozenset[int], str] = {}
+        for character, signature in self._signatures.items():
+            if _matches(node, character):
+                found.setdefault(signature, character)
+        return [found[each] for each in sorted(found, key=len, reverse=True)] or _first(node)
+
+    def bodies(self, tree: Any) -> list[str]:
+        """Bodies of a repetition that are not empty."""
+        items = list(tree)
+        if len(items) == 1 and items[0][0] in (ops.IN, ops.ANY, ops.NOT_LITERAL):
+            return self.characters(items[0])[: 2 * _MOST]
+        return [each for each in dict.fromkeys(self.of(items)) if each][: 2 * _MOST]
+
+    def one(self, tree: Iterable[Any]) -> str:
+        """The shortest usual sample."""
+        return next(iter(self.of(tree)), "")
+
+    def of(self, tree: Iterable[Any]) -> list[str]:
+        """Some samples of a sequence of nodes."""
+        found = [""]
+        for op, value in tree:
+            parts = self._of_node(op, value) or [""]
+            found = list(islice((a + b for b in parts for a in found), _MOST * 2))
+        return found
+
+    def _of_node(self, op: Any, value: Any) -> list[str]:
+        if op is ops.LITERAL:
+            return [chr(value)]
+        if op in (ops.IN, ops.ANY, ops.NOT_LITERAL):
+            return self.characters((op, value))[:_MOST]
+        if op in _REPEATS:
+            low, high, body = value
+            return [each * max(low, n) for n in (min(1, high), 0) for each in self.of(body)]
+        if op in (ops.ASSERT, ops.ASSERT_NOT):
+            return [""]
+        return [each for part in _parts(op, value) for each in self.of(part)]
+
+
+def _sets(tree: Any) -> Iterator[Any]:
+    """The nodes of an expression that match one character."""
+    for op, value in tree:
+        if op in (ops.IN, ops.ANY, ops.NOT_LITERAL, ops.LITERAL):
+            yield op, value
+        elif op in _REPEATS:
+            yield from _sets(value[2])
+        else:
+            for part in _parts(op, value):
+                yield from _sets(part)
+
+
+def _matches(node: Any, character: str) -> bool:
+    op, value = node
+    code = ord(character)
+    if op is ops.LITERAL:
+        return bool(value == code)
+    if op is ops.NOT_LITERAL:
+        return bool(value != code)
+    if op is ops.ANY:
+        return character != "\n"
+    items = [each for each in value if each[0] is not ops.NEGATE]
+    return any(_in_set(each, character) for each in items) != (len(items) < len(value))
+
+
+_CATEGORIES: dict[Any, Callable[[str], bool]] = {
+    ops.CATEGORY_DIGIT: str.isdigit,
+    ops.CATEGORY_SPACE: str.isspace,
+    ops.CATEGORY_WORD: lambda c: c.isalnum() or c == "_",
+    ops.CATEGORY_NOT_DIGIT: lambda c: not c.isdigit(),
+    ops.CATEGORY_NOT_SPACE: lambda c: not c.isspace(),
+    ops.CATEGORY_NOT_WORD: lambda c: not (c.isalnum() or c == "_"),
+}
+
+
+def _in_set(item: Any, character: str) -> bool:
+    op, value = item
+    if op is ops.LITERAL:
+        return bool(value == ord(character))
+    if op is ops.RANGE:
+        return bool(value[0] <= ord(character) <= value[1])
+    return op is ops.CATEGORY and _CATEGORIES[value](character)
+
+
+def _first(node: Any) -> list[str]:
+    """A character of a set that has none of the usual ones."""
+    op, value = node
+    for kind, item in value if op is ops.IN else ():
+        if kind is ops.RANGE:
+            return [chr(item[0])]
+        if kind is ops.LITERAL:
+            return [chr(item)]
+    return []
+
+
+def encoded(text: str, pattern: Text) -> Text:
+    """A text of the type of an expression."""
+    return text.encode() if isinstance(pattern, bytes) else text
+
+
+def slowness(pattern: Any, use: str, attack: Attack) -> str:
+    """How much longer a text takes that is four times as long, if it takes too long; or ""."""
+    last = (0, 0.0)
+    for size in _SIZES:
+        seconds = _seconds(pattern, use, attack(size))
+        if seconds > _LONG:
+            seconds = min(seconds, *(_seconds(pattern, use, attack(size)) for _ in range(2)))
+        if seconds > _LONG:
+            part = size if size < _SIZES[-1] else size // 4
+            before = (
+                last
+                if part == size
+                else (part, min(_seconds(pattern, use, attack(part)) for _ in range(3)))
+            )
+            steep = log(seconds / max(before[1], 1e-6)) / log(size / before[0])
+            if steep > _STEEPEST:
+                return f"{before[0]} characters: {before[1]:.4f} s, {size}: {seconds:.4f} s"
+            if seconds > 10 * _LONG:
+                return ""
+        last = (size, seconds)
+    return ""
+
+
+def _seconds(pattern: Any, use: str, text: str) -> float:
+    data = encoded(text, pattern.pattern)
+    start = thread_time()
+    if use == "search":
+        for _ in pattern.finditer(data):
+            pass
+    else:
+        getattr(pattern, use)(data)
+    return thread_time() - start
