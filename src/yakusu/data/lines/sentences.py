@@ -89,7 +89,7 @@ _DIVISIONS = [
 _SPACE = 2  # the rank of white space
 
 _ENDS_IN_STOP = regex.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
-_FINAL = regex.compile(r"\s*[\p{Sentence_Terminal}…⋯]+\s*$")
+_FINAL = regex.compile(r"(?r)\s*+[\p{Sentence_Terminal}…⋯]++\s*+$")  # from the end
 _FULL_STOP = regex.compile(
     r"(?<=[^\p{Sentence_Terminal}…\s])(?<![^\p{L}]\p{Latin}|^\p{Latin})\s*[.。｡।۔։።។]$"
 )

@@ -29,7 +29,7 @@ from yakusu.data.lines.private_use import (
 from yakusu.errors import DataError
 
 _TAG = regex.compile(
-    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
+    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*+|[0-9]++)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
 _BBCODE = regex.compile(
     r"\[(?P<end>/?)(?P<name>[A-Za-z][\w-]*|\*)(?:[=\s][^\[\]\n]*?)?(?P<alone>/?)\]"
@@ -53,7 +53,7 @@ _STATEMENT = regex.compile(
 )
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
-_JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
+_JOINT = regex.compile(r"\s*+[,/|&+:-]?+\s*+")  # between neighbours that are one span
 # A quantified group, a recursion, or an inexact match
 _NESTS = re.compile(r"\)[*+{]|\(\?(?:R|&|P>|[0-9+-]|\(DEFINE)|\{[a-z0-9<=+]*[a-z]")
 _FEW = 24  # logarithm of the number of steps that no limit of time is needed for
