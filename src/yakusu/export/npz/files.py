@@ -5,14 +5,13 @@ because libyaml's own composer exhausts the stack with deeply nested lists.
 """
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from yakusu.arrays import Array
+from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.errors import ModelError
 
 Option = str | list[str]
@@ -31,7 +30,7 @@ class NpzArrays(Mapping[str, Array]):
         self._path = path
         try:
             self._file = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile) as error:
+        except BROKEN_ARRAYS as error:
             raise self._invalid() from error
         entries = self._file.infolist()
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
@@ -51,10 +50,7 @@ class NpzArrays(Mapping[str, Array]):
             with self._file.open(entry) as file:
                 array: Array = np.lib.format.read_array(file, allow_pickle=False)
             return array
-        except (
-            *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
-            *(zlib.error, zipfile.BadZipFile),
-        ) as error:
+        except BROKEN_ARRAYS as error:
             raise self._invalid(name) from error
 
     def _check_header(self, file: Any, size: int) -> None:
