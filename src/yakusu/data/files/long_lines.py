@@ -11,6 +11,7 @@ reads it nevertheless (`WholeLines`), or refuses it.
 import codecs
 import io
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import BinaryIO, Protocol
@@ -180,15 +181,18 @@ class StoredLines:
 
     def read(self, line: LongLine, number: int) -> str:
         """Store a line; return an empty one."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+            weakref.finalize(self, self._file.close)
         with self._lock:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
             if not self._places:
                 self._file.truncate(0)  # all others have been printed
-            start = size = self._file.seek(0, io.SEEK_END)
-            for part in line.parts():
-                size += self._file.write(part)
-            self._places[number] = start, size - start
+            start = end = self._file.seek(0, io.SEEK_END)
+        for part in line.parts():
+            with self._lock:
+                self._file.seek(end)
+                end += self._file.write(part)
+        self._places[number] = start, end - start
         return ""
 
     def size(self, number: int) -> int:
