@@ -40,7 +40,7 @@ class LongLine:
         yield from self._rest
 
 
-def divided(
+def stream_lines(
     read: Callable[[int], bytes], longest: int = LONGEST_LINE
 ) -> Iterator[bytes | LongLine]:
     """Divide a stream at "\\n" into lines without it.
@@ -87,7 +87,7 @@ class _Tail(Iterator[bytes]):
         return (self._after or b"").split(b"\n")
 
 
-def too_long(name: str, number: int) -> DataError:
+def long_line_error(name: str, number: int) -> DataError:
     """Return the error of a line, where none may be left out."""
     return DataError(
         f"{name}, line {number} has more than {LONGEST_LINE:,} bytes: divide it into lines, or "

@@ -19,8 +19,8 @@ from yakusu.data.files.long_lines import (
     LongLine,
     LongLineReader,
     LongLines,
-    divided,
-    too_long,
+    long_line_error,
+    stream_lines,
 )
 from yakusu.data.languages import language_code
 from yakusu.errors import DataError
@@ -140,7 +140,9 @@ def raw_lines(
         DataError: See `decode_lines` and `open_binary`.
     """
     with open_binary(Path(path)) as file:
-        yield from decode_lines(divided(file.read1, longest), str(path), errors=errors, long=long)
+        yield from decode_lines(
+            stream_lines(file.read1, longest), str(path), errors=errors, long=long
+        )
 
 
 def decode_lines(
@@ -196,7 +198,7 @@ def _read_long(
 ) -> str:
     """The text in place of a line that is too long."""
     if long is None:
-        raise too_long(name, number)
+        raise long_line_error(name, number)
     if errors and errors.policy != "strict":
         return long.read(line, number)
     decoder, before = codecs.getincrementaldecoder("utf-8")(), 0
