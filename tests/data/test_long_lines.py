@@ -15,8 +15,8 @@ from yakusu.data.files.long_lines import (
     LongLines,
     StoredLines,
     WholeLines,
+    byte_lines,
     is_long,
-    stream_lines,
 )
 from yakusu.data.files.text import InvalidLines, ReadAhead, raw_lines, windows
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
@@ -41,18 +41,18 @@ def test_a_stream_is_divided_at_newlines_wherever_its_blocks_end(size: int) -> N
     for _ in range(300):
         content = bytes(rng.choices(b"ab\n", [6, 6, 1], k=rng.randrange(60)))
         file = io.BytesIO(content)
-        found = list(stream_lines(lambda n, file=file: file.read(min(n, size)), longest=5))  # type: ignore[misc]
+        found = list(byte_lines(lambda n, file=file: file.read(min(n, size)), longest=5))  # type: ignore[misc]
         lines = content.removesuffix(b"\n").split(b"\n") if content else []
         assert len(found) == len(lines)
         file.seek(0)
-        found_again = stream_lines(lambda n, file=file: file.read(min(n, size)), longest=5)  # type: ignore[misc]
+        found_again = byte_lines(lambda n, file=file: file.read(min(n, size)), longest=5)  # type: ignore[misc]
         for line, expected in zip(found_again, lines, strict=True):
             assert isinstance(line, LongLine) == (len(expected) > 5)
             assert whole(line) == expected
 
 
 def test_a_long_line_that_is_not_read_is_skipped() -> None:
-    first, long, last = stream_lines(io.BytesIO(b"a\n" + b"b" * 99 + b"\nc").read1, longest=9)
+    first, long, last = byte_lines(io.BytesIO(b"a\n" + b"b" * 99 + b"\nc").read1, longest=9)
     assert (first, last) == (b"a", b"c")
     assert isinstance(long, LongLine)
 

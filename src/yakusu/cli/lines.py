@@ -16,7 +16,7 @@ import typer
 from yakusu.cli.documents import refuse_document
 from yakusu.cli.option_groups import grouped
 from yakusu.cli.show import STORED, as_json, as_text, counted, print_all, report
-from yakusu.data.files.long_lines import LongLine, StoredLines, stream_lines, too_many_bytes
+from yakusu.data.files.long_lines import LongLine, StoredLines, byte_lines, too_many_bytes
 from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
@@ -280,4 +280,4 @@ def _stdin(longest: int) -> Iterator[bytes | LongLine]:
     """The lines of standard input, unbuffered: a thread that reads would hold its lock."""
     if sys.stdin is None:
         raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
-    return stream_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read, longest)
+    return byte_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read, longest)

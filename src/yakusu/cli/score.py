@@ -14,7 +14,7 @@ from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Format, Model
 from yakusu.cli.text_options import takes_reading_options
-from yakusu.data.files.long_lines import stream_lines
+from yakusu.data.files.long_lines import byte_lines
 from yakusu.data.files.text import count_lines, decode_lines
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
@@ -132,7 +132,7 @@ def _lines(place: str) -> Path | Iterator[str]:
     if sys.stdin is None:
         raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
     return decode_lines(
-        stream_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read), "standard input"
+        byte_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read), "standard input"
     )
 
 

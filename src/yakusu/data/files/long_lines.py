@@ -40,7 +40,7 @@ class LongLine:
         yield from self._rest
 
 
-def stream_lines(
+def byte_lines(
     read: Callable[[int], bytes], longest: int = LONGEST_LINE
 ) -> Iterator[bytes | LongLine]:
     """Divide a stream at "\\n" into lines without it.

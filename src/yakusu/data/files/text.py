@@ -19,8 +19,8 @@ from yakusu.data.files.long_lines import (
     LongLine,
     LongLineReader,
     LongLines,
+    byte_lines,
     long_line_error,
-    stream_lines,
 )
 from yakusu.data.languages import language_code
 from yakusu.errors import DataError
@@ -141,7 +141,7 @@ def raw_lines(
     """
     with open_binary(Path(path)) as file:
         yield from decode_lines(
-            stream_lines(file.read1, longest), str(path), errors=errors, long=long
+            byte_lines(file.read1, longest), str(path), errors=errors, long=long
         )
 
 
