@@ -4,11 +4,14 @@ This module does not import torch. `weights.py` writes these files and reads the
 """
 
 import json
+import struct
 import weakref
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,12 @@ Shorts = NDArray[np.int16]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+
+# What numpy and zipfile raise for a damaged .npy or .npz file: they trust its header
+BROKEN_ARRAYS = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError),
+    *(SyntaxError, TypeError, ValueError, BadZipFile, TokenError, struct.error, zlib.error),
+)
 
 SCALE = "scale of "  # prefix of the name of a matrix of int8 rows, for its scales
 SHAPE = "shape of "  # prefix of the name of a matrix of encoded integers, for its shape

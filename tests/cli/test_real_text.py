@@ -1,5 +1,7 @@
 """The verb `translate` on real text: spans, glossaries, invalid bytes, documents and folders."""
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +43,82 @@ def test_an_invalid_pattern_is_refused(run_yakusu: Yakusu, model: Path) -> None:
     assert run_yakusu("translate", model, "--protect", "", stdin=b"a\n").error == (
         "a regular expression to protect is empty: remove --protect ''"
     )
+
+
+def test_a_pattern_has_a_time_limit_for_each_line(run_yakusu: Yakusu, model: Path) -> None:
+    options = ("--protect", "(a+)+b", "--protect-seconds", "0.1")
+    told = run_yakusu("translate", model, *options, stdin=b"the ferry\n" + b"a" * 500).error
+    assert told.startswith("sentence 2: '(a+)+b' takes too long for the line that begins with 'aaa")
+
+
+LONG = "ab " * 400_000
+
+
+@pytest.mark.parametrize("stdin", [True, False])
+def test_a_long_line_is_printed_as_it_is_with_a_warning(
+    stdin: bool,
+    run_yakusu: Yakusu,
+    model: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lines = ["the ferry", LONG, "- the baker", f"\u2028{LONG}é\r"]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    (tmp_path / "a").write_bytes(text)
+    short = run_yakusu("translate", model, stdin=b"the ferry\n\n- the baker\n")
+    source, given = ("-", text) if stdin else (str(tmp_path / "a"), b"")
+    said = run_yakusu("translate", model, source, stdin=given)
+    assert said.code == 0
+    first, second, third, fourth = said.out.split("\n")[:-1]
+    assert [first, "", third] == short.out.split("\n")[:-1]
+    assert [second, fourth] == [lines[1], lines[3]]
+    reason = "bytes are more than the 1,000,000 of the longest line: the sentence is kept"
+    for number, size in ((2, "1,200,000"), (4, "1,200,006")):
+        assert f"line {number}: {size} {reason}" in caplog.text
+
+
+def test_a_long_line_is_copied_in_json_and_refused_if_strict(
+    run_yakusu: Yakusu, model: Path
+) -> None:
+    text = f'the ferry\n"{LONG}\\\n'.encode()
+    said = run_yakusu("translate", model, "--format", "json", stdin=text)
+    _, best = (json.loads(line)["translations"][0] for line in said.out.splitlines())
+    assert (best["text"], best["copied"]) == (f'"{LONG}\\', True)
+    for options in (["--strict"], ["--input-format", "tsv"]):
+        told = run_yakusu("translate", model, *options, stdin=text)
+        assert told.code == 2 and "line 2" in told.err and "1,000,000" in told.err
+
+
+def test_a_long_line_of_a_document_is_kept_and_named(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, out = tmp_path / "a.txt", tmp_path / "b.txt"
+    source.write_text(f"the ferry\n{LONG}\nthe baker\n")
+    run_yakusu("translate", model, source, "--out", out)
+    lines = out.read_text().split("\n")
+    assert lines[1] == LONG and lines[0] and lines[2] and len(lines) == 4
+    assert "a.txt: line 2: 1,200,000 bytes are more than the 1,000,000 of the" in caplog.text
+
+
+def test_the_memory_does_not_grow_with_the_length_of_a_line(model: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    with source.open("wb") as file:
+        for part in (b"the ferry\n", *[b"a b " * 250_000] * 50, b"\nthe baker\n"):
+            file.write(part)
+    # A process whose memory is small, because that of a child begins with that of its parent
+    measured = (
+        "import resource, subprocess, sys\n"
+        "with open(sys.argv[1], 'rb') as source, open(sys.argv[2], 'wb') as out:\n"
+        "    subprocess.run(sys.argv[3:], stdin=source, stdout=out, check=True)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    command = [sys.executable, "-m", "yakusu", "translate", model]
+    said = subprocess.run(
+        [sys.executable, "-c", measured, source, out, *command], capture_output=True, check=True
+    )
+    assert out.stat().st_size > 50_000_000
+    most = int(said.stdout) if sys.platform == "darwin" else int(said.stdout) << 10
+    assert most < 250 << 20  # of which about 70 are those of a short line
 
 
 def test_every_term_of_a_glossary_is_in_the_translation(

@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -275,6 +276,16 @@ def test_every_pattern_is_valid_or_a_data_error(pattern: str) -> None:
         SpanFinder([pattern])
     except DataError as error:
         assert "is not a valid regular expression" in str(error)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", r"(a|aa)*\d"])
+def test_a_pattern_that_takes_too_long_is_named_with_the_line(pattern: str) -> None:
+    finder = SpanFinder([pattern], seconds=0.05)
+    assert [span.text for span in finder.find("aab aa1")]
+    begin = process_time()
+    with pytest.raises(DataError, match=re.escape(f"'{pattern}' takes too long for the line that")):
+        finder.find(f"{'a' * 400} c")
+    assert process_time() - begin < 2
 
 
 # ---- long lines ----------------------------------------------------------------------------------

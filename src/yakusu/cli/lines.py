@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
@@ -15,7 +15,8 @@ import typer
 
 from yakusu.cli.documents import refuse_document
 from yakusu.cli.option_groups import grouped
-from yakusu.cli.show import as_json, as_text, counted, print_all, report
+from yakusu.cli.show import STORED, as_json, as_text, counted, print_all, report
+from yakusu.data.files.long_lines import LongLine, StoredLines, byte_lines, too_many_bytes
 from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
@@ -147,26 +148,29 @@ class Lines:
     def translate(self, translator: "Translator", *, batch: int, window: int | None) -> None:
         """Print the translation of each line, then what was kept; see `Translator.stream`."""
         from yakusu.data.lines.layout import Layout
+        from yakusu.translator.request import length
 
         if self.options.alignments is not None and "cross" not in translator.decoder.roles:
             raise ModelError("this model has no attention to the source: leave out --alignments")
         options, n_lines = self.options, self._count()
         invalid = InvalidLines(options.errors or "strict")
-        requests = self._requests(translator, n_lines, invalid)
+        stored = StoredLines()
+        requests = self._requests(translator, n_lines, invalid, stored)
         start = monotonic()
         found = translator.stream(
-            ReadAhead(requests) if self.source == "-" else requests,
+            ReadAhead(requests, length) if self.source == "-" else requests,
             batch=batch,
             window=window,
             details=options.format == "json" or options.alignments is not None,
             trace=options.trace,
             layout=Layout() if options.input_format == "text" else None,
         )
+        found = _with_stored(found, stored, translator.text_config.longest_line)
         found = iter(_without_differences(found)) if self.strict else _noting(found)
         found = chain(list(islice(found, 1)), found)  # raises errors before the file is replaced
         with _opened(options.alignments) as links:
             show = as_json if options.format == "json" else as_text(translator.search.n_best)
-            print_all(found, n_lines, show=show, links=links, start=start)
+            print_all(found, n_lines, show=show, links=links, stored=stored, start=start)
         report(translator.tally)
         if warning := invalid.warning(self._name, skipped="left empty"):
             _log.warning(warning)
@@ -186,12 +190,16 @@ class Lines:
         return count_lines(self.source, errors=invalid) if seekable else None
 
     def _requests(
-        self, translator: "Translator", n_lines: int | None, invalid: InvalidLines
+        self,
+        translator: "Translator",
+        n_lines: int | None,
+        invalid: InvalidLines,
+        stored: StoredLines,
     ) -> "Iterator[Request]":
         from yakusu.pipeline.requests import read_requests  # loads numpy
 
         return read_requests(
-            self._read(translator, invalid),
+            self._read(translator, invalid, stored),
             name=self._name,
             n_lines=n_lines,
             input_format=self.options.input_format,
@@ -199,19 +207,38 @@ class Lines:
             single_lines=self.options.format == "text",
         )
 
-    def _read(self, translator: "Translator", invalid: InvalidLines) -> Iterable[str]:
-        """The lines of standard input or a file, or the words of trees."""
+    def _read(
+        self, translator: "Translator", invalid: InvalidLines, stored: StoredLines
+    ) -> Iterable[str]:
+        """The lines of standard input or a file, or the words of trees.
+
+        Those that are too long are stored, unless they are objects or have prefixes.
+        """
         from yakusu.pipeline.translate import sentences_for
 
+        is_text = self.options.input_format == "text" and not self.options.prefix
+        longest = translator.text_config.longest_line
+        long = stored if is_text and not translator.task.constrains else None
         if self.source == "-":
-            return decode_lines(_stdin(), self._name, errors=invalid)
+            return decode_lines(_stdin(longest), self._name, errors=invalid, long=long)
         if not self._holds_trees:
-            return raw_lines(self.source, errors=invalid)
+            return raw_lines(self.source, errors=invalid, long=long, longest=longest)
         if invalid.policy != "strict":
             raise DataError(
                 f"{self.source} contains trees, to which --errors does not apply: remove it"
             )
         return sentences_for(translator, Path(self.source), name=self.model)
+
+
+def _with_stored(
+    found: "Iterator[list[Translation]]", stored: StoredLines, longest: int
+) -> "Iterator[list[Translation]]":
+    """The same translations; that of a stored line says that it is kept."""
+    for number, best in enumerate(found, start=1):
+        if n_bytes := stored.size(number):
+            reason = too_many_bytes(n_bytes, longest)
+            best = [replace(best[0], text=STORED, copied=True, differences=(reason,))]
+        yield best
 
 
 def _noting(found: "Iterator[list[Translation]]") -> "Iterator[list[Translation]]":
@@ -249,13 +276,8 @@ def _opened(path: str | None) -> AbstractContextManager[IO[str] | None]:
     return Path(path).open("w", encoding="utf-8") if path else nullcontext()
 
 
-def _stdin() -> Iterator[bytes]:
-    """Yield the lines of standard input, unbuffered: a thread that reads would hold its lock."""
+def _stdin(longest: int) -> Iterator[bytes | LongLine]:
+    """The lines of standard input, unbuffered: a thread that reads would hold its lock."""
     if sys.stdin is None:
         raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
-    raw, rest = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
-    while chunk := raw.read(2**16):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (line + b"\n" for line in lines)
-    if rest:
-        yield rest
+    return byte_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read, longest)

@@ -14,6 +14,7 @@ from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Format, Model
 from yakusu.cli.text_options import takes_reading_options
+from yakusu.data.files.long_lines import byte_lines
 from yakusu.data.files.text import count_lines, decode_lines
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
@@ -130,7 +131,9 @@ def _lines(place: str) -> Path | Iterator[str]:
         return Path(place)
     if sys.stdin is None:
         raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
-    return decode_lines(sys.stdin.buffer, "standard input")
+    return decode_lines(
+        byte_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read), "standard input"
+    )
 
 
 def _total(tgt: str) -> int | None:

@@ -9,8 +9,12 @@ from typing import IO, TYPE_CHECKING
 from yakusu.cli.console import ConsoleProgress, say
 
 if TYPE_CHECKING:
+    from yakusu.data.files.long_lines import StoredLines
     from yakusu.translator import Translation
     from yakusu.translator.tally import Tally
+
+
+STORED = "\ufdd0"  # in place of the text of a stored line; never a character of a text
 
 
 def as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
@@ -42,15 +46,26 @@ def print_all(
     *,
     show: "Callable[[int, list[Translation]], list[str]]",
     links: IO[str] | None,
+    stored: "StoredLines",
     start: float,
 ) -> None:
-    """Print translations as they are found, then the speed since `start`."""
+    """Print translations as they are found, then the speed since `start`.
+
+    The text of a stored line is printed part by part.
+    """
     n_lines = n_tokens = 0
     progress = ConsoleProgress(bars=not sys.stdout.isatty())
     with progress.track("translating", "lines", total) as tracker:
         for number, best in enumerate(found, start=1):
             n_lines, n_tokens = number, n_tokens + best[0].n_tokens
-            print("\n".join(show(number, best)), flush=True)
+            shown = "\n".join(show(number, best))
+            if stored.size(number):
+                before, _, shown = shown.partition(STORED)
+                print(before, end="")
+                in_json = before.startswith("{")
+                for part in stored.take(number):
+                    print(json.dumps(part, ensure_ascii=False)[1:-1] if in_json else part, end="")
+            print(shown, flush=True)
             if links:
                 links.writelines(_links(translation) + "\n" for translation in best)
             tracker.advance()

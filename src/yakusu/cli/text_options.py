@@ -8,6 +8,16 @@ from yakusu.data.lines.config import TextConfig
 _TO = {"to": Shown("Target language, if several.", "CODE")}
 _GLOSSARY = {"glossary": Shown("Terms and their translations, separated by a tab.", "FILE")}
 _PROTECT = {"protect": Shown("Regular expression of text to copy. Repeatable.", "REGEX")}
+_PROTECT_SECONDS = {
+    "protect_seconds": Shown(
+        "Longest time of these expressions for a line, in seconds.", panel="Text processing"
+    )
+}
+_LONGEST_LINE = {
+    "longest_line": Shown(
+        "Longest line that is translated, in bytes; longer ones are kept.", panel="Text processing"
+    )
+}
 _ONE_SENTENCE = {"one_sentence_per_line": Shown("Do not divide lines.")}
 
 
@@ -51,6 +61,7 @@ takes_text_options = grouped(
         **options_of(TextConfig, _TO | _GLOSSARY | _PROTECT),
         **_less_protected(_PANEL),
         **_SWITCHES,
+        **options_of(TextConfig, _PROTECT_SECONDS | _LONGEST_LINE),
         **options_of(TextConfig, _ONE_SENTENCE),
         **_text_version(_PANEL),
     },
@@ -60,7 +71,7 @@ takes_text_options = grouped(
 takes_reading_options = grouped(
     "text",
     {
-        **options_of(TextConfig, _TO | _PROTECT),
+        **options_of(TextConfig, _TO | _PROTECT | _PROTECT_SECONDS),
         **_less_protected(None),
         **options_of(TextConfig, _ONE_SENTENCE),
         **_text_version(None),

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.data.files.formats import format_by_name, languages_in, read_file
+from yakusu.data.files.long_lines import LEFT_OUT, LongLines, is_long
 from yakusu.data.files.tables import has_header
 from yakusu.data.files.text import (
     ErrorPolicy,
@@ -148,6 +149,7 @@ def read_sources(path: str | Path) -> Iterator[str]:
 def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     """Read the pairs of a corpus in order; a tree is a pair of its words and its bracketed line.
 
+    A side with more than `LONGEST_LINE` bytes is `LEFT_OUT`; of a file with both sides, both are.
     What a reader leaves out is counted and logged as a warning, once for each corpus.
 
     Raises:
@@ -199,25 +201,35 @@ def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
 
 def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
     names = (corpus.src, corpus.tgt)
-    src_errors, tgt_errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
-    yield from aligned(
-        read_lines(corpus.src, errors=src_errors),
-        read_lines(corpus.tgt, errors=tgt_errors),
-        names=names,
+    errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
+    long = LongLines(), LongLines()
+    src, tgt = (
+        read_lines(path, errors=own, long=counted)
+        for path, own, counted in zip(names, errors, long, strict=True)
     )
-    corpus.warn(src_errors.warning(corpus.src))
-    corpus.warn(tgt_errors.warning(corpus.tgt))
+    yield from aligned(src, tgt, names=names)
+    for name, own, counted in zip(names, errors, long, strict=True):
+        corpus.warn(own.warning(name))
+        corpus.warn(counted.warning(name))
 
 
 def _read_one_file(corpus: Corpus) -> Iterator[Pair]:
-    file = _pair_file(corpus)
-    yield from read_file(file)
+    file, long = _pair_file(corpus), LongLines()
+    for number, pair in enumerate(read_file(file), start=1):
+        if any(map(is_long, pair)):
+            long.add(number)
+            yield LEFT_OUT, LEFT_OUT
+        else:
+            yield pair
     corpus.warn(file.errors.warning(corpus.pairs))
+    corpus.warn(file.long.warning(corpus.pairs))
+    corpus.warn(long.warning(corpus.pairs, "pair"))
 
 
 def _pair_file(corpus: Corpus) -> PairFile:
     errors = InvalidLines(corpus.errors, whole_lines=True)
-    return PairFile(corpus.pairs, (corpus.src_column, corpus.tgt_column), errors, corpus.warn)
+    columns = corpus.src_column, corpus.tgt_column
+    return PairFile(corpus.pairs, columns, errors, LongLines(), corpus.warn)
 
 
 def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -> Iterator[Pair]:

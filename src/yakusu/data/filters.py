@@ -2,6 +2,7 @@
 
 A pair is rejected by the first of these filters that applies:
 
+    long line         a side has more than `LONGEST_LINE` bytes
     empty             a side has no text, or no tokens
     identical         source and target are equal
     nearly identical  they are equal without case, punctuation and digits
@@ -31,6 +32,7 @@ from yakusu.arrays import Flags
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.files.long_lines import LEFT_OUT
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.identification import SAMPLE, CorpusLanguages, EvenSample, can_identify
 from yakusu.data.noise import (
@@ -86,7 +88,7 @@ def text_filter(
     """
     src, tgt = pair
     if not src or not tgt:
-        return "empty"
+        return "long line" if src is LEFT_OUT or tgt is LEFT_OUT else "empty"
     if config.drop_identical and src == tgt:
         return "identical"
     if config.drop_nearly_identical and nearly_identical(pair):

@@ -163,6 +163,15 @@ def nearest_language(text: str) -> str:
     return _NAMES.get(close[0], close[0]) if close else ""
 
 
+def _without_brackets(name: str) -> str:
+    """A name without brackets at its end: "English (US)" is "English"."""
+    before, bracket, _ = name.partition("(")
+    if not (bracket and name.endswith(")")):
+        return name
+    words = [*re.finditer(r"\w+", before)]
+    return before[: words[-1].end()] if words else ""
+
+
 def language_code(text: str) -> str:
     """Return the canonical code of the language that a column name states, or "".
 
@@ -172,7 +181,7 @@ def language_code(text: str) -> str:
     name = text.strip()
     if len(name) > _LONGEST:
         return ""
-    if code := _NAMES.get(re.sub(r"\W*\(.*\)$", "", name).lower()):
+    if code := _NAMES.get(_without_brackets(name).lower()):
         return code
     if not (_CODE.fullmatch(name) and (code := canonical(name))):
         return ""

@@ -32,15 +32,20 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
         content = read_regular(path)
         if not content:  # which the library accepts
             raise RuntimeError
-        return spm.SentencePieceProcessor(model_proto=content)
+        model = spm.SentencePieceProcessor(model_proto=content)
+        for i in range(model.get_piece_size()):
+            model.id_to_piece(i)  # the library does not check that it is UTF-8
+        return model
     except FileNotFoundError as error:
         raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-    except RuntimeError as error:
-        raise ModelError(
-            f"{path} is not a valid SentencePiece model: copy the folder again"
-        ) from error
+    except (RuntimeError, ValueError) as error:
+        raise _invalid(path) from error
+
+
+def _invalid(path: Path) -> ModelError:
+    return ModelError(f"{path} is not a valid SentencePiece model: copy the folder again")
 
 
 class Pieces:
@@ -62,7 +67,12 @@ class Pieces:
         Raises:
             ModelError: The file is missing, or is not a SentencePiece model.
         """
-        return cls(read_segmenter(path), table)
+        pieces = cls(read_segmenter(path), table)
+        try:
+            pieces.encode("")
+        except ValueError as error:  # without the token at the end of a sentence
+            raise _invalid(path) from error
+        return pieces
 
     @cached_property
     def _ids(self) -> dict[str, int]:

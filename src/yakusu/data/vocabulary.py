@@ -235,7 +235,7 @@ def _training_error(message: str, vocab_size: int, side: str) -> str:
             f"the {side} corpus is too small for a vocabulary of {vocab_size:,} tokens: "
             f"add --set tokenizer.vocab_size={largest} or a smaller value"
         )
-    if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
+    if smallest := re.search(r"smaller than required_chars\D{0,40}\d{1,20} vs (\d+)", message):
         return (
             f"the {side} corpus has too many characters for a vocabulary of {vocab_size:,} tokens: "
             f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, lower "

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from yakusu.config import Config
 from yakusu.data.corpus import read_sources
+from yakusu.data.files.long_lines import WholeLines
 from yakusu.data.files.text import Text, raw_lines
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.data.lines.config import TextConfig
@@ -129,4 +130,6 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
         raise DataError(f"{sentences} is a folder: give a text file")
     if translator.task_name != "parsing" and holds_trees(sentences):
         raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
-    return read_sources(sentences) if holds_trees(sentences) else raw_lines(sentences)
+    if holds_trees(sentences):
+        return read_sources(sentences)
+    return raw_lines(sentences, long=WholeLines())

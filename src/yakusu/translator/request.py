@@ -29,3 +29,9 @@ class Request:
         given: list[object] = [self.include, self.exclude]
         if any(isinstance(phrases, str) for phrases in given):
             raise TypeError("include and exclude are tuples of phrases: pass (phrase,)")
+
+
+def length(item: str | Request) -> int:
+    """The number of characters of a text to translate."""
+    text: object = item.text if isinstance(item, Request) else item
+    return len(text) if isinstance(text, str) else 0  # others are refused later

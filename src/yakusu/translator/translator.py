@@ -36,7 +36,7 @@ from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
 from yakusu.translator.folder.opening import open_decoder
 from yakusu.translator.reading.planner import Planner, TextPlan
-from yakusu.translator.request import Request
+from yakusu.translator.request import Request, length
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
@@ -109,6 +109,11 @@ class Translator:
     def search(self) -> SearchConfig:
         """Settings of the search; `with_settings` returns a translator with others."""
         return self._planner.search
+
+    @property
+    def text_config(self) -> TextConfig:
+        """How text is read."""
+        return self._planner.text_config
 
     @property
     def max_source_tokens(self) -> int:
@@ -274,7 +279,7 @@ class Translator:
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
-        for items in windows(iter(texts), window):
+        for items in windows(iter(texts), window, length):
             plans: list[TextPlan] = []
             with self._searches(batch) as searches:
                 for number, item in enumerate(items, n_read + 1):

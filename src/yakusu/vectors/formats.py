@@ -22,14 +22,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from tokenize import TokenError
 from typing import IO
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.arrays import Array
+from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.compress.blocks import ROWS, blocks
 from yakusu.errors import DataError
 from yakusu.folder import open_regular
@@ -54,10 +52,7 @@ _SAMPLE = 1 << 16  # bytes after a header that distinguish text from binary
 _ARRAYS = (".npy", ".npz", ".safetensors", ".parquet")  # suffixes of files without text
 _NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a fastText model"}
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
-_BROKEN_NPZ = (
-    *(*_BROKEN_GZIP, BadZipFile, TokenError),
-    *(OSError, RuntimeError, TypeError, ValueError),
-)
+_MAX_RATIO, _UNPACKED = 200, 1 << 28  # of unpacked to packed bytes; bytes that any file may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +163,7 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | Non
     if head.startswith(b"PK\x03\x04"):
         try:
             return _from_npz(path)
-        except _BROKEN_NPZ as error:
+        except BROKEN_ARRAYS as error:
             raise unreadable(path, error) from error
     if path.suffix in _ARRAYS:
         raise DataError(f"{path} is not a valid {path.suffix[1:]} file: write it again")
@@ -177,6 +172,9 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | Non
 
 def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
     with open_regular(path) as opened, np.load(opened, allow_pickle=False) as file:
+        n_bytes = sum(entry.file_size for entry in file.zip.infolist())  # read at most
+        if n_bytes > max(_UNPACKED, _MAX_RATIO * path.stat().st_size):
+            raise DataError(f"{path} would unpack to {n_bytes:,} bytes: save it as .npy")
         arrays = {name: file[name] for name in file.files}
     words = arrays.pop("words", None)
     if words is not None and (words.ndim != 1 or words.dtype.kind != "U"):

@@ -11,12 +11,11 @@ into new arrays: the pages of a memory map would count as resident memory. V row
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from yakusu.arrays import Array, ArraysOnDisk
+from yakusu.arrays import BROKEN_ARRAYS, Array, ArraysOnDisk
 from yakusu.compress.blocks import Matrix, Rows
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import open_regular, regular_name
@@ -26,7 +25,6 @@ from yakusu.vectors.parquet import ParquetMatrix
 _SAFETENSORS = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "bfloat16"}
 _BFLOAT16 = np.dtype("<u2")  # the upper half of a float32
 _LONGEST_HEADER = 100_000_000  # bytes, the limit of safetensors itself
-_BROKEN_NPY = (EOFError, OSError, RuntimeError, TokenError, TypeError, ValueError)
 
 
 def open_matrix(path: str | Path, *, name: str | None = None) -> MatrixFile:
@@ -161,7 +159,7 @@ def _from_npy(path: Path) -> MatrixFile:
     try:
         with regular_name(path) as name:
             mapped = np.lib.format.open_memmap(name, mode="r")  # reads the header only
-    except _BROKEN_NPY as error:
+    except BROKEN_ARRAYS as error:
         if "greater than file size" in str(error):  # said by mmap
             raise DataError(f"{path} is truncated: copy the file again") from error
         raise unreadable(path, error) from error

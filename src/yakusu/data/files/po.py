@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from yakusu.data.files.compressed import open_binary
+from yakusu.data.files.long_lines import LongLine, byte_lines, long_line_error
 from yakusu.data.files.text import Pair, PairFile, decode_lines, extends_ascii, one_line
 from yakusu.data.languages import closeness
 from yakusu.errors import DataError
@@ -269,11 +270,14 @@ def _charset(path: str) -> str:
 def _lines(file: PairFile, charset: str) -> Iterator[str]:
     """Read the lines of a file in a charset."""
     with open_binary(Path(file.path)) as stream:
+        lines = byte_lines(stream.read1)
         if charset.upper() == "UTF-8":
-            yield from decode_lines(stream, file.path, errors=file.errors)
+            yield from decode_lines(lines, file.path, errors=file.errors)
             return
         try:
-            for line in stream:
+            for number, line in enumerate(lines, start=1):
+                if isinstance(line, LongLine):
+                    raise long_line_error(file.path, number)
                 yield line.decode(charset)
         except UnicodeError as error:
             raise DataError(

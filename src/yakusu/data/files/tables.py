@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
+from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import InvalidLines, Pair, PairFile, one_line, raw_lines
 from yakusu.data.languages import closeness, language_code
 from yakusu.errors import DataError
@@ -29,13 +30,16 @@ def read_tsv(file: PairFile) -> Iterator[Pair]:
     """Read the pairs of a TSV file; an empty row is an empty pair.
 
     So is a row with more cells than the others, because a tab in a sentence shifts its columns;
-    these rows are counted.
+    these rows are counted. A row that is too long is a pair of `LEFT_OUT`.
 
     Raises:
         DataError: A row lacks a column, or the header lacks a name.
     """
-    lines = raw_lines(file.path, errors=file.errors)
-    rows = ((number, line.split("\t")) for number, line in enumerate(lines, start=1))
+    lines = raw_lines(file.path, errors=file.errors, long=file.long)
+    rows = (
+        (number, [line] if line is LEFT_OUT else line.split("\t"))
+        for number, line in enumerate(lines, start=1)
+    )
     longer = list[int]()
     yield from _pairs(file, rows, _inspected(file), _TSV_FIX, longer.append)
     if longer:
@@ -59,7 +63,7 @@ def has_header(file: PairFile) -> bool:
 
 def _inspected(file: PairFile) -> list[list[str]]:
     """Return the first rows of a TSV file."""
-    begin = raw_lines(file.path, errors=InvalidLines("replace"))
+    begin = raw_lines(file.path, errors=InvalidLines("replace"), long=LongLines())
     return [line.split("\t") for line in islice(begin, _INSPECTED)]
 
 
@@ -161,6 +165,9 @@ def _pairs(
     n_invalid = errors.count if is_header else 0
     for number, cells in rows if is_header else chain([first], rows):
         invalid, n_invalid = errors.count > n_invalid, errors.count
+        if cells and cells[0] is LEFT_OUT:
+            yield LEFT_OUT, LEFT_OUT
+            continue
         if (invalid and errors.policy == "skip") or not any(map(str.strip, cells)):
             yield "", ""  # counted as an empty pair
             continue

@@ -4,6 +4,7 @@ Only "\\n" ends a line: a carriage return, a form feed or U+2028 within a senten
 alignment of two files.
 """
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,14 @@ from threading import Thread
 from typing import Literal, TypeVar, cast
 
 from yakusu.data.files.compressed import DamagedError, compression_of, open_binary, plain_name
+from yakusu.data.files.long_lines import (
+    LONGEST_LINE,
+    LongLine,
+    LongLineReader,
+    LongLines,
+    byte_lines,
+    long_line_error,
+)
 from yakusu.data.languages import language_code
 from yakusu.errors import DataError
 
@@ -21,6 +30,8 @@ Text = str | Path | Iterable[str]  # the path of a file, or its lines
 ErrorPolicy = Literal["strict", "skip", "replace"]
 T = TypeVar("T")
 _LISTED = 10  # line numbers in a warning
+_HELD = 2**22  # characters that are read ahead, so that long lines do not fill the memory
+_LEAST = 40  # characters as which the objects of an item count
 _HEAD = 1024  # bytes that tell what a file is
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 _LANGUAGE_SUFFIX = re.compile("[a-z]{2,3}(_[A-Za-z]{2,4}|-[A-Z]{2}|-[A-Z][a-z]{3})*")
@@ -82,12 +93,14 @@ class PairFile:
         path: The file.
         columns: Source and target: numbers from 1, names, or language codes. (1, 2): the default.
         errors: What to do with lines that are not UTF-8.
+        long: Counts the lines that are too long.
         remark: Called with a sentence about what was left out.
     """
 
     path: str
     columns: tuple[int | str, int | str]
     errors: InvalidLines
+    long: LongLines
     remark: Callable[[str], None]
 
 
@@ -97,34 +110,55 @@ def one_line(text: str) -> str:
     return text.replace("\r\n", " ").replace("\n", " ") if "\n" in text else text
 
 
-def read_lines(path: str | Path, *, errors: InvalidLines | None = None) -> Iterator[str]:
+def read_lines(
+    path: str | Path, *, errors: InvalidLines | None = None, long: LongLineReader | None = None
+) -> Iterator[str]:
     """Read the lines of a text file without surrounding white space.
 
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
-    return (line.strip() for line in raw_lines(path, errors=errors))
+    return (line.strip() for line in raw_lines(path, errors=errors, long=long))
 
 
-def raw_lines(path: str | Path, *, errors: InvalidLines | None = None) -> Iterator[str]:
+def raw_lines(
+    path: str | Path,
+    *,
+    errors: InvalidLines | None = None,
+    long: LongLineReader | None = None,
+    longest: int = LONGEST_LINE,
+) -> Iterator[str]:
     """Read the lines of a text file with their white space.
+
+    Args:
+        path: The file.
+        errors: See `decode_lines`.
+        long: See `decode_lines`.
+        longest: Number of bytes of the longest line that is not too long.
 
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
     with open_binary(Path(path)) as file:
-        yield from decode_lines(file, str(path), errors=errors)
+        yield from decode_lines(
+            byte_lines(file.read1, longest), str(path), errors=errors, long=long
+        )
 
 
 def decode_lines(
-    lines: Iterator[bytes], name: str, *, errors: InvalidLines | None = None
+    lines: Iterator[bytes | LongLine],
+    name: str,
+    *,
+    errors: InvalidLines | None = None,
+    long: LongLineReader | None = None,
 ) -> Iterator[str]:
-    """Decode UTF-8 lines; remove the "\\n" at the end of each and a byte order mark at the start.
+    """Decode UTF-8 lines; remove a byte order mark at the start.
 
     Args:
-        lines: Lines of bytes.
+        lines: Lines of bytes; a "\\n" at the end of one is removed.
         name: Name of the file in error messages.
         errors: What to do with lines that are not UTF-8 (default: raise an error); counts them.
+        long: What to do with lines that are too long (default: raise an error).
 
     Raises:
         DataError: A line is not valid UTF-8 (the message names the file, the line and the byte, or
@@ -134,10 +168,13 @@ def decode_lines(
     try:
         for number, line in enumerate(lines, start=1):
             if number == 1:
-                head = line[:_HEAD]
+                head = (line.head if isinstance(line, LongLine) else line)[:_HEAD]
                 if b"\0" in head:  # NUL is valid UTF-8, but does not occur in text
                     _refuse_utf16(head, name)
                     refuse_binary(head, name)
+            if isinstance(line, LongLine):
+                yield _read_long(line, name, number, head, errors, long)
+                continue
             try:
                 text = line.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -151,16 +188,55 @@ def decode_lines(
         raise DamagedError(name, error.kind, f" after line {number}") from error
 
 
+def _read_long(
+    line: LongLine,
+    name: str,
+    number: int,
+    head: bytes,
+    errors: InvalidLines | None,
+    long: LongLineReader | None,
+) -> str:
+    """The text in place of a line that is too long."""
+    if long is None:
+        raise long_line_error(name, number)
+    if errors and errors.policy != "strict":
+        return long.read(line, number)
+    decoder, before = codecs.getincrementaldecoder("utf-8")(), 0
+
+    def valid() -> Iterator[bytes]:
+        nonlocal before
+        n_read = 0
+        for part in line.parts():
+            before = n_read - len(decoder.getstate()[0])  # the start of a divided character
+            decoder.decode(part)
+            n_read += len(part)
+            yield part
+        before = n_read - len(decoder.getstate()[0])
+        decoder.decode(b"", final=True)
+
+    try:
+        return long.read(LongLine(b"", valid()), number)
+    except UnicodeDecodeError as error:
+        raise _not_utf8(
+            error, name, number, head, option=errors is not None, before=before
+        ) from error
+
+
 def _not_utf8(
-    error: UnicodeDecodeError, name: str, number: int, head: bytes, *, option: bool
+    error: UnicodeDecodeError,
+    name: str,
+    number: int,
+    head: bytes,
+    *,
+    option: bool,
+    before: int = 0,
 ) -> DataError:
+    """The error of a line; `before` is the number of its bytes that were decoded before."""
     _refuse_other_files(head, name, number)
     fix = "convert the file (for example with iconv -f LATIN1 -t UTF-8)"
     fix += ", correct the line, or add --errors skip" if option else " or correct the line"
-    return DataError(
-        f"{name}, line {number}, byte {error.start + 1}: 0x{error.object[error.start]:02x} is not "
-        f"UTF-8: {fix}"
-    )
+    byte = f"byte {before + error.start + 1}: 0x{error.object[error.start]:02x}"
+    return DataError(f"{name}, line {number}, {byte} is not UTF-8: {fix}")
 
 
 # What a file that is not UTF-8 may be: a pattern of its first bytes, its name, and the fix.
@@ -238,7 +314,7 @@ def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
-    return sum(1 for _ in raw_lines(path, errors=errors))
+    return sum(1 for _ in raw_lines(path, errors=errors, long=LongLines()))
 
 
 def language_of(path: str | Path) -> str:
@@ -255,18 +331,28 @@ def window_size(batch: int) -> int:
     return max(32 * batch, 512)
 
 
-def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:
+def windows(
+    items: Iterator[T], size: int, length: Callable[[T], int] | None = None
+) -> Iterator[list[T]]:
     """Group a stream into lists of `size` items.
 
     A list is shorter at the end of the stream, and where the next item of a `ReadAhead` has not
     arrived yet.
+
+    Args:
+        items: The stream.
+        size: Number of items of a list.
+        length: Number of characters of an item; a list with too many of them ends, too.
     """
     window: list[T] = []
+    n_characters = 0
     for item in items:
         window.append(item)
-        if len(window) == size or (isinstance(items, ReadAhead) and items.pending):
+        n_characters += length(item) if length else 0
+        is_full = len(window) == size or n_characters >= _HELD
+        if is_full or (isinstance(items, ReadAhead) and items.pending):
             yield window
-            window = []
+            window, n_characters = [], 0
     if window:
         yield window
 
@@ -276,12 +362,12 @@ class ReadAhead(Iterator[T]):
 
     Args:
         items: The items to read; an exception that they raise is re-raised in the consumer.
+        length: Number of characters of an item.
     """
 
-    def __init__(self, items: Iterator[T]) -> None:
-        self._items = items
-        # (item, None), or (None, how the source ended)
-        self._queue: Queue[tuple[T, None] | tuple[None, Exception]] = Queue(maxsize=100_000)
+    def __init__(self, items: Iterator[T], length: Callable[[T], int] | None = None) -> None:
+        self._items, self._length = items, length
+        self._queue: _HeldQueue[T] = _HeldQueue(maxsize=_HELD)
         self._thread = Thread(target=self._read, daemon=True)
 
     @property
@@ -292,16 +378,40 @@ class ReadAhead(Iterator[T]):
     def __next__(self) -> T:
         if self._thread.ident is None:
             self._thread.start()
-        item, end = self._queue.get()
+        _, item, end = self._queue.get()
         if end is None:
             return cast(T, item)
-        self._queue.put((None, end))  # keep the end marker for the next call
+        self._queue.put((1, None, end))  # keep the end marker for the next call
         raise end
 
     def _read(self) -> None:
         try:
             for item in self._items:
-                self._queue.put((item, None))
-            self._queue.put((None, StopIteration()))
+                n_characters = self._length(item) if self._length else 0
+                self._queue.put((n_characters + _LEAST, item, None))
+            self._queue.put((1, None, StopIteration()))
         except Exception as error:
-            self._queue.put((None, error))
+            self._queue.put((1, None, error))
+
+
+class _HeldQueue(Queue[tuple[int, T, None] | tuple[int, None, Exception]]):
+    """A queue whose size is the sum of those of its elements.
+
+    An element is a size, an item and None, or a size, None and how the source of items ended.
+    """
+
+    def _init(self, maxsize: int) -> None:
+        super()._init(maxsize)
+        self._size = 0
+
+    def _qsize(self) -> int:
+        return self._size
+
+    def _put(self, item: tuple[int, T, None] | tuple[int, None, Exception]) -> None:
+        super()._put(item)
+        self._size += item[0]
+
+    def _get(self) -> tuple[int, T, None] | tuple[int, None, Exception]:
+        item = super()._get()
+        self._size -= item[0]
+        return item

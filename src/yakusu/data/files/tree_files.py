@@ -5,6 +5,7 @@ from pathlib import Path
 
 from yakusu.data.brackets import begins_as_tree
 from yakusu.data.files.compressed import plain_name
+from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, raw_lines
 from yakusu.errors import DataError
 
@@ -43,7 +44,9 @@ def holds_trees(place: str | Path) -> bool:
     if path.is_dir():
         return any(map(_is_tree_file, path.rglob("*")))
     # A pipe can be read only once, so its content is not inspected.
-    lines = raw_lines(path, errors=InvalidLines("replace")) if path.is_file() else iter(())
+    if not path.is_file():
+        return False
+    lines = raw_lines(path, errors=InvalidLines("replace"), long=LongLines())
     return begins_as_tree(" ".join(islice(lines, _INSPECTED_LINES)))
 
 

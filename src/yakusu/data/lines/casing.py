@@ -36,7 +36,8 @@ _LOWER = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{Ll}{5}")
 _PRONOUN = regex.compile(r"I(?:['’]|$)")  # in English
 _CASED = {"Latn", "Cyrl", "Grek", "Armn", "Copt", "Glag", "Cher", "Adlm"}  # scripts
 # Greek capitals have no accents; a diaeresis replaces one that separates two vowels.
-_GREEK_ACCENTS = regex.compile(r"(?<=\p{Greek}\p{M}*)[\u0300\u0301\u0313\u0314\u0342]")
+_GREEK_MARKS = regex.compile(r"(?<=\p{Greek})\p{M}++")
+_ACCENTS = regex.compile(r"[\u0300\u0301\u0313\u0314\u0342]")
 _GREEK_HIATUS = regex.compile(r"([αεηουΑΕΗΟΥ])\u0301([ιυΙΥ])(?!\p{M})")
 _GREEK_OR = regex.compile(r"(?<![\p{L}\p{M}])ή(?![\p{L}\p{M}])")  # the only word with an accent
 
@@ -213,7 +214,8 @@ def _greek(text: str) -> str:
     """A text without the accents that Greek capitals lack."""
     kept = _GREEK_OR.split(unicodedata.normalize("NFC", text))
     parts = [_GREEK_HIATUS.sub("\\1\\2\u0308", unicodedata.normalize("NFD", own)) for own in kept]
-    return "ή".join(unicodedata.normalize("NFC", _GREEK_ACCENTS.sub("", own)) for own in parts)
+    bare = (_GREEK_MARKS.sub(lambda marks: _ACCENTS.sub("", marks[0]), own) for own in parts)
+    return "ή".join(unicodedata.normalize("NFC", own) for own in bare)
 
 
 def _is_turkic(language: str) -> bool:

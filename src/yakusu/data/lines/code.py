@@ -113,7 +113,7 @@ CODE_RULES = (
         "<code>x = 1</code>",
         # Code with its tags
         r"<(?<kept>(?i:code|kbd|samp|var|script|style))(?:\s[^<>]{0,200}+)?>"
-        r"(?:[^<]|<(?!/(?P=kept)\s*>)){0,2000}+</(?P=kept)\s*>",
+        r"(?:[^<]|<(?!/?(?P=kept)\s*>)){0,2000}+</(?P=kept)\s*>",
         # Numbered tags, and tags with < or > in an attribute
         r"</?[0-9]{1,3}\s?/?>",
         rf"<[A-Za-z](?:{QUOTED_VALUE}|[^<>]){{0,2000}}+>",

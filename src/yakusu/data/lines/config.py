@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from yakusu.config import Config, did_you_mean
+from yakusu.data.files.long_lines import LONGEST_LINE
 from yakusu.data.lines.code import CODE_RULES
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
@@ -33,6 +34,9 @@ class TextConfig(Config):
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
+        longest_line: Number of bytes in UTF-8 of the longest line that is translated; longer ones
+            are kept.
+        protect_seconds: The longest time that the expressions of `protect` may take for a line.
     """
 
     version: int = Field(2, ge=1, le=2)
@@ -44,6 +48,8 @@ class TextConfig(Config):
     check: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""
+    longest_line: int = Field(LONGEST_LINE, ge=1000)
+    protect_seconds: float = Field(5.0, gt=0)
 
     def span_finder(self, *first: str) -> SpanFinder:
         """A finder of what is copied; the expressions of `first` take precedence.
@@ -53,7 +59,13 @@ class TextConfig(Config):
         """
         later = (rule.name for rule in CODE_RULES if rule.since > self.version)
         without = (*self.unprotect, *later)
-        return SpanFinder((*first, *self.protect), builtin=self.builtin_spans, unprotect=without)
+        return SpanFinder(
+            self.protect,
+            first=first,
+            builtin=self.builtin_spans,
+            unprotect=without,
+            seconds=self.protect_seconds,
+        )
 
     @field_validator("protect", "unprotect", mode="before")
     @classmethod

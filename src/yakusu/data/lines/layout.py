@@ -49,8 +49,8 @@ _ORDINAL = regex.compile(
 # A row of tildes with other words, or a longer row, is decoration.
 _FENCE = regex.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
 _KEYS = {
-    "---": regex.compile(r"[\w.\"'-]+\s*:(?:\s|$)"),
-    "+++": regex.compile(r"[\w.\"'-]+\s*=|\[+[\w.\"'-]+\]+$"),
+    "---": regex.compile(r"^[\w.\"'-]++\s*:(?:\s|$)"),
+    "+++": regex.compile(r"^(?:[\w.\"'-]++\s*=|\[++[\w.\"'-]++\]++$)"),
 }
 _MORE = regex.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
 

@@ -6,7 +6,7 @@ Each piece of a text keeps the white space after it, so the pieces together are 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import ceil
 
 import regex
@@ -21,8 +21,9 @@ _BREAK = regex.compile(f"[{BREAKS}]")
 _UNBROKEN = regex.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
 _TAIL = 32  # number of characters before the end of a sentence that are examined
 
-# sentencex takes quadratic time for text without spaces.
-_SECTION = regex.compile(r"(?s).{2000}.*?[。！？]|.+")
+# sentencex takes quadratic time for text without spaces, and for signs such as ` and <.
+_STOPS = "。！？"
+_SECTION = regex.compile(r"(?s).{2000}.{0,6000}?[。！？]|.{8000}(?:.{0,500}?\p{Ll}\s)?|.+")
 # sentencex fails on some of them, such as the no-break space in "Vitamin C\u00a0.".
 _WIDE_SPACE = regex.compile(r"[^\S\x00-\x7f]")
 
@@ -88,7 +89,7 @@ _DIVISIONS = [
 _SPACE = 2  # the rank of white space
 
 _ENDS_IN_STOP = regex.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
-_FINAL = regex.compile(r"\s*[\p{Sentence_Terminal}…⋯]+\s*$")
+_FINAL = regex.compile(r"(?r)\s*+[\p{Sentence_Terminal}…⋯]++\s*+$")  # from the end
 _FULL_STOP = regex.compile(
     r"(?<=[^\p{Sentence_Terminal}…\s])(?<![^\p{L}]\p{Latin}|^\p{Latin})\s*[.。｡।۔։።។]$"
 )
@@ -131,9 +132,12 @@ def _sentences(text: str, language: str) -> list[str]:
     rules = "en" if is_lower or not code else code  # those of German require capital letters
     ends, place = {len(text)}, 0
     sections = _SECTION.findall(_WIDE_SPACE.sub(" ", text))  # of the same length
-    for piece in chain.from_iterable(sentencex.segment(rules, part) for part in sections):
-        place += len(piece)
-        ends.add(_CLOSING.match(text, place).end())
+    for section in sections:
+        stop = place + len(section)
+        for piece in sentencex.segment(rules, section):
+            place += len(piece)
+            if place < stop or section[-1] in _STOPS:
+                ends.add(_CLOSING.match(text, place).end())
     ends.update(found.end() for found in _BRACKETS.finditer(text))
     places = [0, *sorted(ends)]
     sentences, start, is_text = [], 0, False

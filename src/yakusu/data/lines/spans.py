@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
+from time import process_time
 from typing import Literal
 
 import regex
@@ -28,7 +29,7 @@ from yakusu.data.lines.private_use import (
 from yakusu.errors import DataError
 
 _TAG = regex.compile(
-    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
+    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*+|[0-9]++)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
 _BBCODE = regex.compile(
     r"\[(?P<end>/?)(?P<name>[A-Za-z][\w-]*|\*)(?:[=\s][^\[\]\n]*?)?(?P<alone>/?)\]"
@@ -52,7 +53,11 @@ _STATEMENT = regex.compile(
 )
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
-_JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
+_JOINT = regex.compile(r"\s*+[,/|&+:-]?+\s*+")  # between neighbours that are one span
+# A quantified group, a recursion, or an inexact match
+_NESTS = re.compile(r"\)[*+{]|\(\?(?:R|&|P>|[0-9+-]|\(DEFINE)|\{[a-z0-9<=+]*[a-z]")
+_FEW = 24  # logarithm of the number of steps that no limit of time is needed for
+_SHOWN = 40  # characters of a line in a message
 _DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
 SpanKind = Literal["whole", "opening", "closing", "break", "term", "word"]
 
@@ -83,11 +88,14 @@ class SpanFinder:
     """Finds the protected spans of texts.
 
     Args:
-        protect: Regular expressions of further spans. Of two spans that begin at the same place,
-            theirs takes precedence over a built-in one, and that of an earlier expression over that
-            of a later one. Marks of documents are always protected.
+        protect: Regular expressions of a user for further spans. Of two spans that begin at the
+            same place, theirs takes precedence over a built-in one, and that of an earlier
+            expression over that of a later one. Marks of documents are always protected.
+        first: Further expressions, which take precedence over those of the user.
         builtin: Whether the built-in rules apply.
         unprotect: Names of built-in rules that do not apply.
+        seconds: The longest time that the expressions of the user may take for a line, in CPU time
+            of the process.
 
     Raises:
         DataError: An expression is not valid.
@@ -97,18 +105,30 @@ class SpanFinder:
         self,
         protect: Sequence[str] = (),
         *,
+        first: Sequence[str] = (),
         builtin: bool = True,
         unprotect: Collection[str] = (),
+        seconds: float = 5.0,
     ) -> None:
-        self._protected = [regex.compile(MARKS), *map(_compiled, protect)]
+        self._first = [regex.compile(pattern) for pattern in (MARKS, *first)]
+        self._protected = [(_compiled(pattern), _quick_length(pattern)) for pattern in protect]
+        self._seconds = seconds
         self._builtin, self._without = builtin, frozenset(unprotect)
 
     def find(self, text: str) -> list[Span]:
-        """The spans of a text, in order, without overlaps; pairs of tags are nested."""
+        """The spans of a text, in order, without overlaps; pairs of tags are nested.
+
+        Raises:
+            DataError: An expression of the user takes too long.
+        """
         return _pair(self._find(text))
 
     def find_in_lines(self, lines: Sequence[str]) -> list[list[Span]]:
-        """The spans of each line of a text; the ends of a pair may be on different lines."""
+        """The spans of each line of a text; the ends of a pair may be on different lines.
+
+        Raises:
+            DataError: An expression of the user takes too long.
+        """
         found = [self._find(line) for line in lines]
         if not any(found):
             return found
@@ -117,10 +137,16 @@ class SpanFinder:
         return [_of_line(paired[start:end], start) for start, end in pairwise(ends)]
 
     def _find(self, text: str) -> list[Span]:
-        patterns = list(self._protected)
+        searches = [_Search(pattern, text) for pattern in self._first]
+        if self._protected:
+            deadline = process_time() + self._seconds
+            searches += [
+                _Search(pattern, text, deadline if len(text) > quick else None)
+                for pattern, quick in self._protected
+            ]
         if self._builtin and CODE_HINT.search(text):
-            patterns.append(code_pattern(self._without))
-        return [Span(m.start(), m.end(), m[0]) for m in _matches(patterns, text)]
+            searches.append(_Search(code_pattern(self._without), text))
+        return [Span(m.start(), m.end(), m[0]) for m in _matches(searches)]
 
 
 def _compiled(pattern: str) -> "regex.Pattern[str]":
@@ -130,25 +156,62 @@ def _compiled(pattern: str) -> "regex.Pattern[str]":
         raise DataError(f"'{pattern}' is not a valid regular expression: {error}") from error
 
 
-def _matches(patterns: "Sequence[regex.Pattern[str]]", text: str) -> "Iterator[regex.Match[str]]":
-    """The matches that are not empty; where several begin, that of the first pattern.
+class _Search:
+    """The search of an expression in one line.
 
-    The patterns are searched one by one: joined into one expression, they would share their flags
-    and their groups.
+    Args:
+        pattern: The expression.
+        text: The line.
+        deadline: The CPU time of the process at which the search fails; None: never.
     """
-    following = [_next(pattern, text, 0) for pattern in patterns]
+
+    def __init__(
+        self, pattern: "regex.Pattern[str]", text: str, deadline: float | None = None
+    ) -> None:
+        self._pattern, self._text, self._deadline = pattern, text, deadline
+
+    def next(self, place: int) -> "regex.Match[str] | None":
+        """The next match at or after a place that is not empty."""
+        left = None if self._deadline is None else max(0.001, self._deadline - process_time())
+        try:
+            found = self._pattern.finditer(self._text, place, timeout=left)
+            return next((match for match in found if match[0]), None)
+        except TimeoutError as error:
+            shown = " ".join(self._text[:_SHOWN].split())
+            raise DataError(
+                f"'{self._pattern.pattern}' takes too long for the line that begins with "
+                f"'{shown}': write the regular expression without repetitions in repetitions, such "
+                "as (a+)+, or allow it more time (--protect-seconds)"
+            ) from error
+
+
+def _matches(searches: Sequence[_Search]) -> "Iterator[regex.Match[str]]":
+    """The matches that are not empty; where several begin, that of the first expression.
+
+    The expressions are searched one by one: joined into one, they would share their flags and their
+    groups.
+    """
+    following = [search.next(0) for search in searches]
     while found := [match for match in following if match]:
         first = min(found, key=lambda match: match.start())
         yield first
         following = [
-            _next(pattern, text, first.end()) if match and match.start() < first.end() else match
-            for pattern, match in zip(patterns, following, strict=True)
+            search.next(first.end()) if match and match.start() < first.end() else match
+            for search, match in zip(searches, following, strict=True)
         ]
 
 
-def _next(pattern: "regex.Pattern[str]", text: str, place: int) -> "regex.Match[str] | None":
-    """The next match at or after a place that is not empty."""
-    return next((match for match in pattern.finditer(text, place) if match[0]), None)
+def _quick_length(pattern: str) -> float:
+    """The length of the longest line that needs no limit of time, which makes a search slower.
+
+    Without repetitions inside repetitions, k of them take at most length^k steps at each place, and
+    each alternative at most doubles them.
+    """
+    if _NESTS.search(pattern):
+        return 0
+    n_doubled = pattern.count("|") + pattern.count("?")
+    n_repeated = sum(map(pattern.count, "*+{"))
+    return float(2 ** ((_FEW - n_doubled) / (n_repeated + 1)))
 
 
 def _pair(spans: list[Span]) -> list[Span]:

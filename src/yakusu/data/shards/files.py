@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from yakusu.data.files.compressed import compression_of, missing_library
+from yakusu.data.files.long_lines import WholeLines
 from yakusu.data.files.text import InvalidLines, raw_lines
 from yakusu.data.lines.layout import Layout
 from yakusu.data.shards.blocks import Shard, ShardBlock
@@ -75,7 +76,7 @@ class TextShard:
     def blocks(self, size: int, invalid: InvalidLines) -> Iterator[ShardBlock]:
         """The lines in order, with the layout of the lines before them; see `Shard`."""
         layout, start = Layout(), 0
-        lines = raw_lines(self._path, errors=invalid)
+        lines = raw_lines(self._path, errors=invalid, long=WholeLines())
         while texts := tuple(islice(lines, size)):
             yield ShardBlock(texts, start, copy(layout))
             start += len(texts)

@@ -6,14 +6,13 @@ because libyaml's own composer exhausts the stack with deeply nested lists.
 
 import weakref
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from yakusu.arrays import Array
+from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.errors import ModelError
 from yakusu.folder import open_regular
 
@@ -35,7 +34,7 @@ class NpzArrays(Mapping[str, Array]):
             opened = open_regular(path)
             weakref.finalize(self, opened.close)
             self._file = zipfile.ZipFile(opened)
-        except (OSError, zipfile.BadZipFile) as error:
+        except BROKEN_ARRAYS as error:
             raise self._invalid() from error
         entries = self._file.infolist()
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
@@ -55,10 +54,7 @@ class NpzArrays(Mapping[str, Array]):
             with self._file.open(entry) as file:
                 array: Array = np.lib.format.read_array(file, allow_pickle=False)
             return array
-        except (
-            *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
-            *(zlib.error, zipfile.BadZipFile),
-        ) as error:
+        except BROKEN_ARRAYS as error:
             raise self._invalid(name) from error
 
     def _check_header(self, file: Any, size: int) -> None:

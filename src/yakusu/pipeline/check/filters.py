@@ -21,6 +21,7 @@ from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example, Finding, shorten
 
 _KEYS = {  # name of a filter -> key of `FilterConfig`, in the order in which they are applied
+    "long line": "",
     "empty": "",
     "identical": "drop_identical",
     "nearly identical": "drop_nearly_identical",
@@ -165,6 +166,8 @@ class Decisions:
                 continue
             setting = f"filters.{key} = {_toml(getattr(self._filters, key))}" if key else ""
             found = _first_lines(name, codes == _CODES[name], setting, first)
+            if name == "long line" and not found.n:
+                continue  # as in nearly all corpora
             yield replace(found, lines=duplicates.lines) if name == "duplicate" else found
 
     def _trials(self, kept: Flags, first: int) -> Iterator[_Found]:

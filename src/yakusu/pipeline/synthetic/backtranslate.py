@@ -5,6 +5,7 @@ synthetic source begins with a tag, so that the model that is trained on it can 
 one (Caswell et al. 2019, arXiv:1906.06442).
 """
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from yakusu.data.corpus import refuse_both_sides
+from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import Pair, language_of, read_lines
-from yakusu.data.filters import FilterConfig, text_filter
+from yakusu.data.filters import FilterConfig, NumberedPair, text_filter
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import locked
@@ -36,6 +38,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.folder import ModelFolder
 
+_log = logging.getLogger(__name__)
 TAG = "<BT>"
 
 
@@ -107,6 +110,15 @@ def backtranslate(
     return work.run(str(model), options or SearchConfig(), engine, progress or Silent())
 
 
+def _numbered(name: str) -> Iterator[NumberedPair]:
+    """The lines of a text without references."""
+    long = LongLines()
+    for number, line in enumerate(read_lines(name, long=long), start=1):
+        yield number, (line, "")
+    if warning := long.warning(name):
+        _log.warning(warning)
+
+
 class _Backtranslation:
     """Writes a folder of synthetic pairs; `run` calls the other methods in order."""
 
@@ -162,7 +174,7 @@ class _Backtranslation:
         """Translate the text, and the translations back; return the numbers of lines."""
         name = str(self.tgt)
         texts = Texts(
-            lambda: enumerate(((line, "") for line in read_lines(name)), start=1),
+            lambda: _numbered(name),
             {"tgt": self.tgt},
             (name, ""),
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from yakusu.data.corpus import Corpus, numbered_pairs, refuse_both_sides
+from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, Pair, read_lines
 from yakusu.data.filters import NumberedPair
 from yakusu.device import pick_device
@@ -292,10 +293,11 @@ def _read(corpus: Corpus) -> Iterator[NumberedPair]:
     if corpus.pairs or corpus.tgt:
         yield from numbered_pairs(corpus)
         return
-    errors = InvalidLines(corpus.errors)
-    for number, line in enumerate(read_lines(corpus.src, errors=errors), start=1):
+    errors, long = InvalidLines(corpus.errors), LongLines()
+    for number, line in enumerate(read_lines(corpus.src, errors=errors, long=long), start=1):
         yield number, (line, "")
     corpus.warn(errors.warning(corpus.src))
+    corpus.warn(long.warning(corpus.src))
 
 
 def _has_one_pair(model: Path) -> bool:

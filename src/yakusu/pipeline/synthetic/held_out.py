@@ -12,6 +12,7 @@ from pathlib import Path
 
 from yakusu.data.corpus import Corpus, numbered_pairs
 from yakusu.data.files.formats import format_by_name
+from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import Pair, read_lines
 from yakusu.data.noise import words_only
 from yakusu.errors import DataError, ModelError
@@ -59,7 +60,7 @@ class HeldOutLines:
 def _numbered(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     if format_by_name(path):
         return numbered_pairs(Corpus(pairs=str(path)))
-    return enumerate(((line,) for line in read_lines(path)), start=1)
+    return enumerate(((line,) for line in read_lines(path, long=LongLines())), start=1)
 
 
 def _hash(words: str) -> bytes:

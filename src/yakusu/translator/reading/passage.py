@@ -15,6 +15,7 @@ from itertools import count, islice
 
 import regex
 
+from yakusu.data.files.long_lines import is_long, too_many_bytes
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.casing import (
     in_capitals,
@@ -106,6 +107,7 @@ class Passage:
         n_terms: Number of terms that training has not seen; their spans are the translations.
         terms: The text of each private-use character of a term, as given.
         n_invisible: Number of characters that a reader does not see, which are not translated.
+        kept_because: Why the whole line is kept, although it has text; "": it is not.
         typed: The plain text with its own quotation marks and dashes, if some of them are read as
             ASCII because training has not seen them; otherwise "".
     """
@@ -123,6 +125,7 @@ class Passage:
     terms: Mapping[str, str] = field(default_factory=dict)
     n_invisible: int = 0
     typed: str = ""
+    kept_because: str = ""
 
     @property
     def source(self) -> str:
@@ -179,7 +182,7 @@ class PassageReader:
         if "" in config.protect:
             raise DataError("a regular expression to protect is empty: remove --protect ''")
         self._finder = config.span_finder(RESERVED.pattern)
-        self._divides = not config.one_sentence_per_line
+        self._divides, self._longest = not config.one_sentence_per_line, config.longest_line
         self._language, self._covers, self._fits = language, covers, fits
         self._recases, self._cost = config.capitals and config.version > 1, cost
         self._restores = config.version > 1
@@ -206,14 +209,33 @@ class PassageReader:
         """
         recases, divides = recases and self._recases, self._divides and not whole
         divide = (layout or Layout()).read if self._divides else _stripped
-        lines = list(map(divide, text.splitlines(keepends=True) or [""]))
-        found = self._finder.find_in_lines([body or before for before, body, _ in lines])
+        given = text.splitlines(keepends=True) or [""]
+        kept = [self._too_long(line) for line in given]
+        lines = [
+            (line, "", "") if reason else divide(line)
+            for line, reason in zip(given, kept, strict=True)
+        ]
+        found = self._finder.find_in_lines(
+            [
+                "" if reason else body or before
+                for (before, body, _), reason in zip(lines, kept, strict=True)
+            ]
+        )
         return [
             self._passage(line, spans, whole=not divides, recases=recases)
             if line[1]
-            else Passage(line[0], (), line[2])
-            for line, spans in zip(lines, found, strict=True)
+            else Passage(line[0], (), line[2], kept_because=reason)
+            for line, spans, reason in zip(lines, found, kept, strict=True)
         ]
+
+    def _too_long(self, line: str) -> str:
+        """Why a line is too long to be translated; "": it is not."""
+        content = line.rstrip("\r\n")
+        return (
+            too_many_bytes(len(content.encode("utf-8", "replace")), self._longest)
+            if is_long(content, self._longest)
+            else ""
+        )
 
     def read_pair(self, pair: Pair) -> tuple[Pair, Mapping[str, str]]:
         """A source as a model reads it, and its translation as the model writes it.

@@ -201,7 +201,8 @@ class Planner:
             self.tally.unseen += passage.n_unseen
             self.tally.terms += passage.n_terms
             self.tally.invisible += passage.n_invisible
-            self.tally.kept += not n_texts and bool(passage.before.strip() or passage.given.strip())
+            has_more = bool(passage.before.strip() or passage.given.strip())
+            self.tally.kept += has_more and not (n_texts or passage.kept_because)
 
     # ---- segments ------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from heapq import nlargest
 from operator import itemgetter
 
@@ -42,7 +41,8 @@ class Output:
 
 # Marks that end a sentence, and that training has not seen.
 _IS_STOP = regex.compile(r"[!?.…]|\p{Sentence_Terminal}|[❗❕❓❔‼⁉]")
-_Scored = tuple[float, tuple[Output, ...]]
+_Chosen = tuple["_Chosen", Output] | None  # the outputs of the segments before, and one more
+_Scored = tuple[float, _Chosen]
 
 # ---- segments ------------------------------------------------------------------------------------
 
@@ -83,16 +83,20 @@ def combinations(
         n_samples = max(map(len, found), default=1)
         return [tuple(own[i % len(own)] for own in found) for i in range(n_samples)]
 
-    def extended(best: list[_Scored], outputs: Sequence[Output]) -> list[_Scored]:
-        both = [
-            (score + output.score, (*chosen, output))
-            for score, chosen in best
-            for output in outputs
+    best: list[_Scored] = [(0.0, None)]
+    for outputs in found:
+        both: list[_Scored] = [
+            (score + output.score, (chosen, output)) for score, chosen in best for output in outputs
         ]
-        return nlargest(n_best, both, key=itemgetter(0))
+        best = nlargest(n_best, both, key=itemgetter(0)) if len(both) > 1 else both
+    return [tuple(reversed([*_unlinked(chosen)])) for _, chosen in best]
 
-    start: list[_Scored] = [(0.0, ())]
-    return [chosen for _, chosen in reduce(extended, found, start)]
+
+def _unlinked(chosen: _Chosen) -> Iterator[Output]:
+    """The outputs of a combination, last first."""
+    while chosen:
+        chosen, output = chosen
+        yield output
 
 
 # ---- lines ---------------------------------------------------------------------------------------

@@ -17,4 +17,4 @@ class Translation:
     details: Details | None = None  # if requested, and if the model produced the translation
     traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested
     copied: bool = False  # the text is the source: there is no translation that can be used
-    differences: tuple[str, ...] = ()  # a message for each sentence kept because numbers differ
+    differences: tuple[str, ...] = ()  # a message for each sentence or line that is kept

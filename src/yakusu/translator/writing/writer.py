@@ -203,7 +203,7 @@ class Writer:
         self, passages: Sequence[Passage], outputs: Sequence[Output], traces: tuple[Trace, ...]
     ) -> Translation:
         """The translation of a text, from an output for each of its segments with text."""
-        text, waiting = "", iter(outputs)
+        pieces, waiting = list[str](), iter(outputs)
         lines: list[tuple[Passage, Sequence[Output], str]] = []
         for passage in passages:
             own = list(islice(waiting, sum(1 for s in passage.segments if s.text)))
@@ -212,18 +212,19 @@ class Writer:
             if passage.spans or passage.tags:
                 as_given = _as_given(passage, own)
                 line = restore(line, {**passage.kept, **as_given})
-            text += passage.before + line + passage.after
+            pieces += [passage.before, line, passage.after]
         details = None
         if any(output.details for output in outputs):
             details = outputs[0].details if self._task.constrains else details_of_text(lines)
         return Translation(
-            text,
+            "".join(pieces),
             sum((output.score for output in outputs), 0.0),
             sum((output.log_prob for output in outputs), 0.0),
             sum(output.n_tokens for output in outputs),
             details,
             traces,
-            bool(outputs) and all(output.copied for output in outputs),
+            (bool(outputs) or any(passage.kept_because for passage in passages))
+            and all(output.copied for output in outputs),
             tuple(_differences(passages)),
         )
 
@@ -238,9 +239,11 @@ def _as_given(passage: Passage, outputs: Sequence[Output]) -> Mapping[str, str]:
 
 
 def _differences(passages: Sequence[Passage]) -> Iterator[str]:
-    """Why segments are kept, if their translations have other numbers or code-like tokens."""
+    """Why lines and segments are kept: they are too long, or their translations differ."""
     for number, passage in enumerate(passages, start=1):
         line = f"line {number}: " if len(passages) > 1 else ""
+        if passage.kept_because:
+            yield f"{line}{passage.kept_because}"
         given = {**passage.spans, **passage.terms}
         for segment in passage.segments:
             if segment.differs:
