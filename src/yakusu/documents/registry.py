@@ -1,8 +1,6 @@
 """The document formats, by the suffix of a file."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -95,7 +93,7 @@ def is_supported(path: Path) -> bool:
             with path.open("rb") as file:
                 return _sniffed(file.read(HEAD)) is not None
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}") from error
+            raise unreadable(path, error) from error
     return suffix in SUFFIXES
 
 
@@ -132,12 +130,14 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
             its format. The message names the file.
     """
     with open_file(path) as file:
-        data = file.read()
+        try:
+            data = file.read()
+        except OSError as error:
+            raise unreadable(path, error) from error
     return parse_document(path, data, options or DocumentOptions())
 
 
-@contextmanager
-def open_file(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> BinaryIO:
     """Open the file of a document.
 
     Raises:
@@ -146,12 +146,16 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
     if path.is_dir():
         raise DataError(f"{path} is a folder: name a file in it")
     try:
-        with path.open("rb") as file:
-            yield file
+        return path.open("rb")
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    """The error of a file that cannot be read."""
+    return DataError(f"{path} cannot be read: {error.strerror}")
 
 
 def parse_document(path: Path, data: bytes, options: DocumentOptions) -> Document:

@@ -5,8 +5,13 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from yakusu.config import Config
+from yakusu.errors import DataError
 
 LimitName = Literal["memory", "cpu_seconds", "seconds"]
+
+
+class DocumentLimitError(DataError):
+    """A document exceeds a limit."""
 
 
 class DocumentLimits(Config):

@@ -5,14 +5,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Condition, Event, Lock, Thread
 from typing import Any, BinaryIO, Protocol
 
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.isolated.limits import DocumentLimits, LimitName, LimitSettings
+from yakusu.documents.isolated.limits import (
+    DocumentLimitError,
+    DocumentLimits,
+    LimitName,
+    LimitSettings,
+)
 from yakusu.documents.isolated.memory import memory_of
 from yakusu.documents.isolated.template import Template
 from yakusu.documents.isolated.worker import NO_MEMORY
+from yakusu.documents.registry import open_file, unreadable
 from yakusu.errors import DataError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
@@ -124,7 +131,8 @@ class Readers:
             cancelled: Ends the document within a second when it is set.
 
         Raises:
-            DataError: It is not valid, or exceeds a limit; also from `render`.
+            DataError: It is not valid; also from `render`.
+            DocumentLimitError: It exceeds a limit; also from `render`.
             StoppedError: It is not needed, or the readers were closed; also from `render`.
             YakusuError: The refusal of the room; also from `render`.
         """
@@ -143,6 +151,16 @@ class Readers:
             yield document
         finally:
             self._finish(worker)
+
+    @contextmanager
+    def read(self, path: Path, options: DocumentOptions) -> Iterator[Document]:
+        """Read a file, as `open` does.
+
+        Raises:
+            DataError: As for `open`, or the file does not exist.
+        """
+        with open_file(path) as file, self.open(str(path), file, options) as document:
+            yield document
 
     def close(self) -> None:
         """End all workers at once; their documents raise `StoppedError`."""
@@ -233,9 +251,9 @@ class Readers:
             "the file"
         )
 
-    def _refusal(self, worker: _Worker, limit: LimitName) -> DataError:
+    def _refusal(self, worker: _Worker, limit: LimitName) -> DocumentLimitError:
         self.refused[limit] += 1
-        return DataError(f"{worker.name}: {self._settings.refusal(limit)}")
+        return DocumentLimitError(f"{worker.name}: {self._settings.refusal(limit)}")
 
     def _watch(self) -> None:
         """End workers that exceed a limit or are not needed, until the readers are closed."""
@@ -308,7 +326,10 @@ def _send(
         "identify": known is not options,
     }
     worker.connection.send_json(order)
-    worker.connection.send_file(file)
+    try:
+        worker.connection.send_file(file)
+    except OSError as error:
+        raise unreadable(Path(worker.name), error) from error
 
 
 def _as_json(options: DocumentOptions) -> dict[str, Any]:
