@@ -197,8 +197,10 @@ class Readers:
     def _running_template(self) -> Template:
         if self._is_closed:
             raise StoppedError("documents are no longer read")
-        if not self._template or not self._template.is_running:
-            self._template = Template()
+        if self._template and not self._template.is_running:
+            self._template.close()
+            self._template = None
+        self._template = self._template or Template()
         return self._template
 
     def _has_room(self, expected: int) -> bool:

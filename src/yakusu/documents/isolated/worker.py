@@ -123,6 +123,8 @@ def _work(connection: Connection) -> NoReturn:
     """Read a document, and write it with each list of translations that arrives."""
     try:
         _translate(connection)
+    except MemoryError:
+        raise
     except EOFError:  # nobody needs it
         pass
     except DataError as error:
