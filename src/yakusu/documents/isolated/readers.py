@@ -23,7 +23,7 @@ from yakusu.documents.registry import open_file, unreadable
 from yakusu.errors import DataError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
-_LEAST, _FACTOR = 4_000_000, 16  # bytes that a worker is expected to take, and for each of its file
+_LEAST, _FACTOR = 4_000_000, 25  # bytes that a worker is expected to take, and for each of its file
 Identify = Callable[[Sequence[str]], DocumentOptions]  # given the first texts
 
 
