@@ -259,7 +259,7 @@ def _done(
             return TranslatedFile(job.source, job.out, copied=True), None
         if is_only:  # the texts of several files are counted before
             tracker.advance(0, total=len(document.texts))
-        return translated(job, document, translate, tracker)
+        return translate_opened(job, document, translate, tracker)
 
 
 _Opened = Callable[[FileJob], AbstractContextManager[Document | None]]
@@ -321,7 +321,7 @@ def _write(job: FileJob, data: bytes | None) -> None:
         shutil.copymode(job.source, job.target)
 
 
-def translated(
+def translate_opened(
     job: FileJob, document: Document, translate: TranslateAll, tracker: Tracker
 ) -> tuple[TranslatedFile, bytes]:
     """What is done with a document, and its translation, which is not yet written.
