@@ -95,7 +95,7 @@ def _load() -> None:
     for name in sorted({*SUFFIXES.values()}):
         import_module(f"yakusu.documents.{name}")
     for suffix, data in _REPEATED * [*_SAMPLES.items()]:
-        with suppress(ModuleNotFoundError):
+        with suppress(DataError, ModuleNotFoundError):
             document = parse_document(Path(f"a{suffix}"), data, DocumentOptions(("en", "de")))
             document.render(document.texts)
     gc.set_threshold(_GARBAGE_THRESHOLD)
