@@ -323,9 +323,10 @@ def test_a_glossary_applies_to_documents(run_yakusu: Yakusu, model: Path, tmp_pa
 def test_a_missing_library_is_named_with_its_extra(
     run_yakusu: Yakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "markdown_it", None)
-    for name in [name for name in sys.modules if name.startswith("yakusu.documents.markdown.")]:
-        monkeypatch.delitem(sys.modules, name)
+    library = tmp_path / "lib" / "markdown_it.py"
+    library.parent.mkdir()
+    library.write_text("raise ModuleNotFoundError('not installed', name='markdown_it')\n")
+    monkeypatch.syspath_prepend(library.parent)  # also where documents are read
     (tmp_path / "a.md").write_text("the ferry\n")
     told = run_yakusu("translate", model, tmp_path / "a.md", "--out", tmp_path / "b.md").error
     assert told == (

@@ -295,7 +295,7 @@ def test_too_many_requests_are_refused_at_once(
 def test_a_request_ends_at_its_time_limit(start: StartClient, release: Event, text: str) -> None:
     client = start("de-en", limits={"seconds": 0.2})
     message = error_of(client, 503, q=text)
-    assert message == "The translation took longer than 0.2 s: shorten the text"
+    assert message.startswith("The translation took longer than 0.2 s (limits.seconds; ")
     release.set()
     work = client.app.state.service.work  # type: ignore[attr-defined]
     wait_until(lambda: work.n == 0)
@@ -322,7 +322,7 @@ def test_a_translation_that_takes_too_long_is_given_up(start: StartClient) -> No
     start_time = time.monotonic()
     texts = [f"Zug {n} kommt." for n in range(900)]
     message = error_of(client, 503, q=texts)
-    assert message == "The translation took longer than 0.2 s: shorten the text"
+    assert message.startswith("The translation took longer than 0.2 s (limits.seconds; ")
     assert time.monotonic() - start_time < 5
     assert client.post("/translate", json={**PAIR, "q": "Zug"}).is_success
 

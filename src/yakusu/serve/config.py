@@ -47,6 +47,10 @@ class Limits(Config):
             refused.
         seconds: Maximum seconds for the translation of a request.
         file_seconds: Maximum seconds for the translation of a document.
+        file_memory: Maximum memory for reading and writing a document, in bytes.
+        file_cpu_seconds: Maximum processor time for reading and writing a document, in seconds.
+        memory: Maximum memory that all requests together hold, in bytes, with that of their
+            documents and without that of the models.
         body_seconds: Maximum seconds for the headers to arrive, and as many again for the body.
         connections: Maximum number of open connections.
         per_minute: Requests per minute from an address, without a key; 0: unlimited.
@@ -66,6 +70,9 @@ class Limits(Config):
     waiting: int = Field(128, ge=1)
     seconds: float = Field(60.0, gt=0)
     file_seconds: float = Field(600.0, gt=0)
+    file_memory: int = Field(512_000_000, ge=1)
+    file_cpu_seconds: int = Field(60, ge=1)
+    memory: int = Field(1_000_000_000, ge=1)
     body_seconds: float = Field(20.0, gt=0)
     connections: int = Field(500, ge=1)
     per_minute: int = Field(0, ge=0)

@@ -117,7 +117,12 @@ class RunningRequests:
 
     def _begin(self) -> None:
         if self.n >= self._most:
-            raise RefusedError(503, "The server is busy: try again later", retry_after=1)
+            raise RefusedError(
+                503,
+                "The server is busy: try again later (as many requests are in progress or waiting "
+                f"as may: limits.waiting = {self._most})",
+                retry_after=1,
+            )
         self.n += 1
 
     def _finish(self, result: asyncio.Future[Any]) -> None:
@@ -131,8 +136,11 @@ class RunningRequests:
 
 
 def _too_long(seconds: float) -> RefusedError:
-    message = f"The translation took longer than {seconds:g} s: shorten the text"
-    return RefusedError(503, message)
+    return RefusedError(
+        503,
+        f"The translation took longer than {seconds:g} s (limits.seconds; for documents, "
+        "limits.file_seconds): shorten the text",
+    )
 
 
 class _Client:
