@@ -62,7 +62,7 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
     assert error_of(client, 400, q="a", alternatives=3) == (
         begin + "alternatives parameter must be <= 2"
     )
-    large = "Request Entity Too Large: send at most 2000 bytes"
+    large = "Request Entity Too Large: send at most 2000 bytes (limits.body = 2000)"
     assert error_of(client, 413, q="a", x="y" * 2000) == large
     assert error_of(client, 413, "/v1/translate", text="a" * 2000) == large
     assert error_of(client, 400, "/v1/translate", text="a" * 101).startswith(begin + "request (101")
@@ -412,7 +412,8 @@ def test_headers_have_a_maximum_size(socket_service: Running) -> None:
 
 
 def test_connections_have_a_maximum_number(folders: dict[str, Path]) -> None:
-    with running([folders["de-en"]], limits={"connections": 2}) as service:
+    limits = {"connections": 2, "per_address": 0}
+    with running([folders["de-en"]], limits=limits) as service:
         address = ("127.0.0.1", service.port)
         request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
         with ExitStack() as stack:

@@ -12,8 +12,9 @@ from starlette.middleware.cors import CORSMiddleware
 
 from yakusu.errors import DataError
 from yakusu.serve import libre, v1
-from yakusu.serve.errors import RefusedError
-from yakusu.serve.middleware import Head, LimitBody, Observe, Prefix
+from yakusu.serve.access import ByAddress
+from yakusu.serve.errors import RefusedError, refusal
+from yakusu.serve.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
 from yakusu.serve.page import page_router
 from yakusu.serve.service import Service
 from yakusu.serve.work import AbandonedError
@@ -50,6 +51,8 @@ def create_app(service: Service) -> FastAPI:
             allow_methods=["GET", "HEAD", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
+    clients = ByAddress("requests", config)
+    app.add_middleware(LimitAddresses, clients=clients, metrics=service.metrics)
     app.add_middleware(Head)
     app.add_middleware(Observe, metrics=service.metrics)
     if config.root_path:
@@ -99,7 +102,8 @@ def _error(status: int, message: str, headers: dict[str, str] | None = None) -> 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
-    return _error(error.status, str(error), error.headers)
+    libre.service_of(request).metrics.count_refusal(error.reason)
+    return refusal(error)
 
 
 async def _data_error(request: Request, error: Exception) -> Response:

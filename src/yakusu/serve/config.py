@@ -51,7 +51,10 @@ class Limits(Config):
         memory: Maximum memory that all requests together hold, in bytes, with that of their
             documents and without that of the models.
         body_seconds: Maximum seconds for the headers to arrive, and as many again for the body.
+        write_seconds: Maximum seconds in which a client reads nothing of what is sent to it.
         connections: Maximum number of open connections.
+        per_address: Maximum number of open connections from an address, or of requests from an
+            address behind a trusted proxy; None: half of `connections`; 0: unlimited.
         per_minute: Requests per minute from an address, without a key; 0: unlimited.
     """
 
@@ -73,8 +76,15 @@ class Limits(Config):
     file_cpu_seconds: int = Field(60, ge=1)
     memory: int = Field(1_000_000_000, ge=1)
     body_seconds: float = Field(20.0, gt=0)
+    write_seconds: float = Field(20.0, gt=0)
     connections: int = Field(500, ge=1)
+    per_address: int | None = Field(None, ge=0)
     per_minute: int = Field(0, ge=0)
+
+    @property
+    def most_per_address(self) -> int:
+        """`per_address`, or half of `connections`; 0: unlimited."""
+        return -(-self.connections // 2) if self.per_address is None else self.per_address
 
 
 class ServeConfig(Config):
@@ -93,6 +103,7 @@ class ServeConfig(Config):
             are refused.
         trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is used.
         allow_origins: Origins whose pages may call the service (CORS), or "*".
+        shutdown_seconds: Seconds for which requests may finish after SIGTERM or SIGINT.
         reload_seconds: Seconds between two checks of the model folders; 0: they are read once.
         log_text: Write the texts of requests to the log.
         limits: What requests may use.
@@ -108,6 +119,7 @@ class ServeConfig(Config):
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = Field((), strict=False)
     allow_origins: tuple[str, ...] = Field((), strict=False)
+    shutdown_seconds: float = Field(20.0, ge=0)
     reload_seconds: float = Field(2.0, ge=0)
     log_text: bool = False
     limits: Limits = Limits()

@@ -6,8 +6,9 @@ import time
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from yakusu.serve.access import ByAddress
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError
+from yakusu.serve.errors import RefusedError, over_limit, refusal
 from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ class LimitBody:
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         has_file = scope["path"].endswith("/translate_file")
-        most, size = self._limits.file if has_file else self._limits.body, 0
+        name, size = "file" if has_file else "body", 0
+        most = getattr(self._limits, name)
         announced = headers.get(b"content-length")
         too_large = announced is not None and int(announced) > most
         if announced is not None and b"transfer-encoding" in headers:
@@ -61,18 +63,40 @@ class LimitBody:
         async def limited() -> Message:
             nonlocal size
             if too_large:
-                raise self._too_large(most)
+                raise self._too_large(name, most)
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
-                raise self._too_large(most)
+                raise self._too_large(name, most)
             return message
 
         await self._app(scope, limited, send)
 
     @staticmethod
-    def _too_large(most: int) -> RefusedError:
-        return RefusedError(413, f"Request Entity Too Large: send at most {most} bytes")
+    def _too_large(name: str, most: int) -> RefusedError:
+        return over_limit(name, most, 413, f"Request Entity Too Large: send at most {most} bytes")
+
+
+class LimitAddresses:
+    """Limits the requests that are open for an address, as trusted proxies give it."""
+
+    def __init__(self, app: ASGIApp, *, clients: ByAddress, metrics: Metrics) -> None:
+        self._app, self._clients, self._metrics = app, clients, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application if there are not too many requests."""
+        if scope["type"] != "http" or not scope["client"]:
+            return await self._app(scope, receive, send)
+        address = scope["client"][0]
+        try:
+            self._clients.enter(address)
+        except RefusedError as error:
+            self._metrics.count_refusal(error.reason)
+            return await refusal(error)(scope, receive, send)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._clients.leave(address)
 
 
 class Head:

@@ -35,6 +35,12 @@ class Metrics:
             ["source", "target"],
             registry=self._registry,
         )
+        self._refusals = Counter(
+            "yakusu_refusals",
+            "Requests and connections that were refused, by the limit or the status code",
+            ["reason"],
+            registry=self._registry,
+        )
         waiting = Gauge(
             "yakusu_waiting_requests",
             "Requests that are being translated or waiting",
@@ -61,6 +67,14 @@ class Metrics:
             texts: The source texts.
         """
         self._characters.labels(*pair).inc(sum(map(len, texts)))
+
+    def count_refusal(self, reason: str) -> None:
+        """Count a request or a connection that was refused.
+
+        Args:
+            reason: The setting of the limit, such as "limits.characters", or the status code.
+        """
+        self._refusals.labels(reason).inc()
 
     def text(self) -> bytes:
         """The counts in Prometheus' text format."""

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from yakusu.errors import RunError
+from yakusu.serve.access import ByAddress
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.middleware import FirstProtocol
+from yakusu.serve.monitoring import Metrics
 from yakusu.serve.protocol import protocol
 from yakusu.serve.service import Service
 
 _BACKLOG = 256  # connections that wait to be accepted
-_HEADER_BYTES = 256 * 1024  # of the request line and the headers: clients send texts in the query
 _SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
 
 
@@ -67,21 +69,25 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
-    """The settings of uvicorn."""
-    limits = config.limits
+def uvicorn_config(config: ServeConfig, app: FastAPI) -> uvicorn.Config:
+    """The settings of uvicorn for an application of `create_app`."""
+    served: Any = app
     if config.trusted_proxies:
-        trusting: Any = ProxyHeadersMiddleware(app, [*config.trusted_proxies])
-        app = FirstProtocol(trusting)
+        trusting: Any = ProxyHeadersMiddleware(served, [*config.trusted_proxies])
+        served = FirstProtocol(trusting)
+    metrics: Metrics = app.state.service.metrics
     return uvicorn.Config(
-        app,
+        served,
         host=config.host,
         port=config.port,
-        http=protocol(limits),
-        h11_max_incomplete_event_size=_HEADER_BYTES,
+        http=protocol(
+            config.limits,
+            ByAddress("connections", config),
+            lambda error: metrics.count_refusal(error.reason),
+        ),
         ws="none",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=int(max(limits.seconds, limits.file_seconds)) + 1,
+        timeout_graceful_shutdown=config.shutdown_seconds,  # type: ignore[arg-type]
         proxy_headers=False,  # see above
         server_header=False,
         access_log=False,
