@@ -1,5 +1,6 @@
 """Middleware for every request: limits of its size, HEAD, proxies, security headers, a log line."""
 
+import asyncio
 import logging
 import time
 
@@ -35,6 +36,9 @@ _AMBIGUOUS = JSONResponse(
 )
 
 
+_STOPPED = JSONResponse(
+    {"error": "The server is shutting down: try again later"}, 503, {"Retry-After": "5"}
+)
 _FAILED = JSONResponse({"error": "The server failed: its log has the reason"}, 500)
 
 
@@ -180,6 +184,9 @@ class Observe:
 
         try:
             await self._app(scope, receive, with_headers)
+        except asyncio.CancelledError:  # after `shutdown_seconds`
+            if not status:
+                await _STOPPED(scope, receive, with_headers)
         except Exception:
             _log.exception("%s %s failed", scope["method"], _path(scope))
             if status:

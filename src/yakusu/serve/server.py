@@ -19,6 +19,7 @@ from yakusu.serve.middleware import FirstProtocol
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.protocol import protocol
 from yakusu.serve.service import Service
+from yakusu.serve.shutdown import run_until_signal
 
 _BACKLOG = 256  # connections that wait to be accepted
 _SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
@@ -28,6 +29,8 @@ def serve(
     config: ServeConfig, folders: Sequence[Path], started: Callable[[str], None] = lambda _: None
 ) -> None:
     """Run the service until it is stopped by SIGTERM or SIGINT; then finish the open requests.
+
+    The process ends then, in `shutdown_seconds` and one more second at the latest.
 
     Args:
         config: The settings.
@@ -44,10 +47,11 @@ def serve(
     if not config.log_text:  # warnings of the translator show the beginnings of sentences
         logging.getLogger("yakusu.translator").setLevel(logging.ERROR)
     sock = _listening(config.host, config.port)
-    server = uvicorn.Server(uvicorn_config(config, create_app(Service(config, folders))))
+    service = Service(config, folders)
+    server = uvicorn.Server(uvicorn_config(config, create_app(service)))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
-    server.run(sockets=[sock])
+    run_until_signal(server, sock, seconds=config.shutdown_seconds, closing=[service.files.close])
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -87,7 +91,7 @@ def uvicorn_config(config: ServeConfig, app: FastAPI) -> uvicorn.Config:
         ),
         ws="none",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=config.shutdown_seconds,  # type: ignore[arg-type]
+        timeout_graceful_shutdown=config.shutdown_seconds,  # type: ignore[arg-type]  # any number
         proxy_headers=False,  # see above
         server_header=False,
         access_log=False,
