@@ -179,10 +179,28 @@ def test_paths_that_do_not_fit_are_refused(
     assert not (tmp_path / "new").exists()
 
 
-def test_an_invalid_file_is_named_before_anything_is_written(site: Path, tmp_path: Path) -> None:
+def test_an_invalid_file_is_named_and_the_others_are_written(
+    site: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (site / "aa.md").write_bytes(b"\xff")
+    (site / "zz.json").write_bytes(b"{")
+    warned = []
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        warned.append(len(caplog.messages))
+        return shout(texts)
+
+    with pytest.raises(DataError, match=r"aa\.md: line 1: byte 0xff.* \(and 1 others of 5 files"):
+        translate_files(translate, site, tmp_path / "out")
+    assert set(tree(tmp_path / "out")) == {"index.html", "guide/start.md", "guide/logo.png"}
+    assert warned == [2, 2]  # all files are read before the first one is translated
+
+
+def test_a_strict_folder_with_an_invalid_file_is_not_written(site: Path, tmp_path: Path) -> None:
     (site / "zz.md").write_bytes(b"\xff")
+    model = FIXTURES / "transformer"
     with pytest.raises(DataError, match=r"zz\.md: line 1: byte 0xff"):
-        translate_files(shout, site, tmp_path / "out")
+        translate_document(model, site, tmp_path / "out", strict=True)
     assert not (tmp_path / "out").exists()
 
 

@@ -1,7 +1,8 @@
 """Documents of the verb `translate`, and the options that only they have."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,12 +15,14 @@ from yakusu.cli.show import counted, report
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.documents import TranslatedFile
+    from yakusu.documents.isolated.readers import Readers
+    from yakusu.pipeline.documents import TranslatedDocuments, TranslatedFile
     from yakusu.translator import Translator
 
 _log = logging.getLogger(__name__)
 _LISTED = 10  # texts of a document that were left as they were; paths that were left out
 _PANEL = "Documents"
+_MEMORY, _CPU_SECONDS = 512, 60  # MB and processor seconds for a document
 _OPTIONS: dict[str, Any] = {
     "retranslate": Annotated[
         bool,
@@ -34,6 +37,27 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--overwrite", help="Replace existing files.", rich_help_panel=_PANEL, hidden=True
+        ),
+    ],
+    "file_memory": Annotated[
+        int | None,
+        typer.Option(
+            metavar="MB",
+            min=0,
+            help="Memory for reading and writing a document (default: 512); 0: no limit.",
+            rich_help_panel=_PANEL,
+            hidden=True,
+        ),
+    ],
+    "file_seconds": Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Processor seconds for reading and writing a document (default: 60), in at most "
+            "ten times as much time; 0: no limit.",
+            rich_help_panel=_PANEL,
+            hidden=True,
         ),
     ],
 }
@@ -56,15 +80,37 @@ class DocumentOutputOptions:
     Attributes:
         retranslate: Also translate messages that already have a translation.
         overwrite: Replace existing files.
+        file_memory: MB of memory for reading and writing a document; None: the default.
+        file_seconds: Processor seconds for reading and writing a document; None: the default.
     """
 
     retranslate: bool
     overwrite: bool
+    file_memory: int | None
+    file_seconds: int | None
 
     @property
     def given(self) -> list[str]:
         """The options that were given."""
-        return [f"--{each.name}" for each in fields(self) if getattr(self, each.name)]
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = [name for name, value in values.items() if value is not None and value is not False]
+        return [f"--{name.replace('_', '-')}" for name in given]
+
+    def readers(self) -> "Readers":
+        """What reads documents, with limits."""
+        from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
+        from yakusu.documents.isolated.readers import Readers
+
+        memory = _MEMORY if self.file_memory is None else self.file_memory
+        seconds = _CPU_SECONDS if self.file_seconds is None else self.file_seconds
+        limits = DocumentLimits(
+            memory=1_000_000 * memory, cpu_seconds=seconds, seconds=10.0 * seconds
+        )
+        setting = f"--file-seconds {seconds}"
+        return Readers(
+            limits,
+            LimitSettings(f"--file-memory {memory} (MB)", setting, f"ten times {setting}"),
+        )
 
     def refuse(self) -> None:
         """Refuse the options where lines are translated."""
@@ -103,26 +149,42 @@ class DocumentOutput:
 
     def translate(
         self,
-        translator: "Translator",
+        opened: "Callable[[], Translator]",
         source: str,
         *,
         strict: bool,
         batch: int,
         window: int | None,
     ) -> None:
-        """Translate documents and print what was done with each; see `Translator.stream`."""
+        """Translate documents and print what was done with each.
+
+        Args:
+            opened: Opens the translator, after the paths are checked.
+            source: A file or a folder.
+            strict: As in `translate_document`.
+            batch: As in `Translator.stream`.
+            window: As in `Translator.stream`.
+
+        Raises:
+            DataError: A file was refused; the others of a folder are written.
+        """
         from yakusu.pipeline.document_plan import plan
         from yakusu.pipeline.documents import translate_with
 
-        done = translate_with(
-            translator,
-            plan(Path(source), Path(self.out), overwrite=self.options.overwrite),
-            retranslate=self.options.retranslate,
-            strict=strict,
-            batch=batch,
-            window=window,
-            progress=ConsoleProgress(),
-        )
+        planned = plan(Path(source), Path(self.out), overwrite=self.options.overwrite)
+        with closing(self.options.readers()) as readers:
+            readers.start()  # while the model is read
+            translator = opened()
+            done = translate_with(
+                translator,
+                planned,
+                retranslate=self.options.retranslate,
+                strict=strict,
+                batch=batch,
+                window=window,
+                read=readers.read,
+                progress=ConsoleProgress(),
+            )
         for file in done.files:
             _show(file)
         for path in done.left_out[:_LISTED]:
@@ -130,6 +192,19 @@ class DocumentOutput:
         if more := done.left_out[_LISTED:]:
             _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
+        _list_refused(source, done)
+
+
+def _list_refused(source: str, done: "TranslatedDocuments") -> None:
+    """List the files that were refused, at the end, where they are seen.
+
+    Raises:
+        DataError: There are some.
+    """
+    if done.refused:
+        files = counted(len(done.refused) + len(done.files), "file")
+        listed = "".join(f"\n  {reason}" for reason in done.refused)
+        raise DataError(f"{source}: {len(done.refused):,} of {files} not translated:{listed}")
 
 
 def _show(file: "TranslatedFile") -> None:

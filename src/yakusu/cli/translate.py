@@ -130,7 +130,7 @@ def translate_verb(
     if out is not None:
         output = DocumentOutput(out, documents)
         output.check(source, _not_for_documents(lines, options, text))
-        output.translate(models.open(), source, strict=strict, batch=batch, window=window)
+        output.translate(models.open, source, strict=strict, batch=batch, window=window)
     else:
         lines.check(source)
         documents.refuse()

@@ -3,7 +3,7 @@
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from yakusu.data.files.xliff import HEAD, is_xliff
 from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
@@ -93,7 +93,7 @@ def is_supported(path: Path) -> bool:
             with path.open("rb") as file:
                 return _sniffed(file.read(HEAD)) is not None
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}") from error
+            raise unreadable(path, error) from error
     return suffix in SUFFIXES
 
 
@@ -119,7 +119,7 @@ def _format(suffix: str) -> str | None:
 
 
 def read_document(path: Path, options: DocumentOptions | None = None) -> Document:
-    """Read a document in the format of its suffix.
+    """Read a document in the format of its suffix, in this process and without limits.
 
     Args:
         path: The file.
@@ -129,19 +129,46 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
         DataError: The file does not exist, its format is unknown, or it is not a valid document of
             its format. The message names the file.
     """
+    with open_file(path) as file:
+        try:
+            data = file.read()
+        except OSError as error:
+            raise unreadable(path, error) from error
+    return parse_document(path, data, options or DocumentOptions())
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open the file of a document.
+
+    Raises:
+        DataError: It does not exist, or cannot be read.
+    """
     if path.is_dir():
         raise DataError(f"{path} is a folder: name a file in it")
     try:
-        data = path.read_bytes()
+        return path.open("rb")
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    """The error of a file that cannot be read."""
+    return DataError(f"{path} cannot be read: {error.strerror}")
+
+
+def parse_document(path: Path, data: bytes, options: DocumentOptions) -> Document:
+    """Read the content of a file in the format of its suffix.
+
+    Raises:
+        DataError: As for `read_document`.
+    """
     name = _module(path, data)
     _check(path, data, name)
     module = cast(DocumentFormat, import_module(f"yakusu.documents.{name}"))
     try:
-        return module.read(data, options or DocumentOptions())
+        return module.read(data, options)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 

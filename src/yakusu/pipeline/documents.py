@@ -1,10 +1,12 @@
 """Translates a document, or all documents of a folder."""
 
+import logging
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +18,7 @@ from yakusu.documents.document import (
     check_translations,
     plain_text,
 )
-from yakusu.documents.registry import read_document
+from yakusu.documents.registry import open_file, read_document
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
@@ -26,11 +28,14 @@ from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
 
+_log = logging.getLogger(__name__)
 _SHOWN = 60  # characters of a text in a message
 _LINE = re.compile(r"line (\d+): ")  # of a text with several
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
 # The same, each with the reasons why parts of the text are kept.
-_TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
+TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
+# Reads a document; its `render` may be called inside the context.
+OpenDocument = Callable[[Path, DocumentOptions], AbstractContextManager[Document]]
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,12 @@ class TranslatedDocuments:
         files: Each file, sorted by name.
         left_out: What was neither translated nor copied: links to folders, and what is neither a
             file nor a folder.
+        refused: A sentence for each file of a folder that was not translated. It names the file.
     """
 
     files: tuple[TranslatedFile, ...]
     left_out: tuple[Path, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def texts(self) -> int:
@@ -100,8 +107,10 @@ def translate_document(
     """Translate a document, or all documents of a folder, and keep everything that is not text.
 
     The suffix of a file is its format. Files in a folder whose format is unknown are copied; hidden
-    files and folders are skipped. All files are read before the first one is translated, and each
-    file is written completely or not at all.
+    files and folders are skipped. All files are read before the first one is translated. A file
+    that is not valid does not stop the others, but is an error at the end. Each file is written
+    completely or not at all. Files are read in this process, without limits: pass only files that
+    you trust.
 
     Args:
         model: Model folder of a translator.
@@ -121,7 +130,7 @@ def translate_document(
     Raises:
         DataError: A file does not exist, exists but must not be replaced, is not valid, or has an
             unknown format, or `strict` is true and a text would be left unchanged. The message
-            names the file.
+            names the file. The valid files of a folder are written, unless `strict` is true.
         ModelError: The model folder is incomplete or corrupt, or the model is a parser.
 
     Example:
@@ -129,9 +138,10 @@ def translate_document(
     """
     planned = plan(Path(path), Path(out), overwrite=overwrite)  # before the model is read
     translator = open_translator(model, options, text=text, engine=engine)
-    return translate_with(
+    done = translate_with(
         translator, planned, retranslate=retranslate, strict=strict, progress=progress
     )
+    return _without_refused(done)
 
 
 def translate_with(
@@ -142,6 +152,7 @@ def translate_with(
     strict: bool = False,
     batch: int = 64,
     window: int | None = None,
+    read: OpenDocument | None = None,
     progress: Progress | None = None,
 ) -> TranslatedDocuments:
     """Translate documents with an open translator.
@@ -153,10 +164,11 @@ def translate_with(
         strict: As in `translate_document`.
         batch: As in `Translator.stream`.
         window: As in `Translator.stream`.
+        read: Reads a document; None: in this process.
         progress: Progress reporter.
 
     Raises:
-        DataError: As in `translate_document`.
+        DataError: As in `translate_document`, if there is only one file or `strict` is true.
         ModelError: The model is a parser.
     """
     if translator.task.constrains:
@@ -167,7 +179,8 @@ def translate_with(
         return ((best[0].text, best[0].differences) for best in every)
 
     options = DocumentOptions(translator.languages, retranslate)
-    return _translate(planned, translate, options, progress or Silent(), strict=strict)
+    opened = partial(_opened, read or in_this_process, options)
+    return _translate(planned, translate, opened, progress or Silent(), strict=strict)
 
 
 def translate_files(
@@ -198,54 +211,102 @@ def translate_files(
         return ((translation, ()) for translation in translate(texts))
 
     planned = plan(Path(path), Path(out), overwrite=overwrite)
-    return _translate(planned, translate_all, options or DocumentOptions(), progress or Silent())
+    opened = partial(_opened, in_this_process, options or DocumentOptions())
+    return _without_refused(_translate(planned, translate_all, opened, progress or Silent()))
 
 
 def _translate(
     planned: Plan,
-    translate: _TranslateAll,
-    options: DocumentOptions,
+    translate: TranslateAll,
+    opened: "_Opened",
     progress: Progress,
     *,
     strict: bool = False,
 ) -> TranslatedDocuments:
-    document = None
-    n_texts = 0
-    for job in planned.jobs:
-        document = _read(job, options)  # raises every error before the first translation
-        n_texts += len(document.texts) if document else 0
-    only = document if len(planned.jobs) == 1 else None  # all documents could fill the memory
-    del document
+    """Translate each file; one of several files that is refused does not stop the others."""
+    is_only = len(planned.jobs) == 1
+    n_texts, refused = (None, {}) if is_only else _counted(planned.jobs, opened, strict=strict)
     files = list[TranslatedFile]()
     staging = TemporaryDirectory() if strict else nullcontext("")
     with staging as folder, progress.track("translating", "texts", n_texts) as tracker:
-        staged = [Path(folder, str(number)) for number in range(len(planned.jobs))]
-        for job, path in zip(planned.jobs, staged, strict=True):
-            document = only or _read(job, options)
-            file, data = TranslatedFile(job.source, job.out, copied=True), None
-            if document:
-                file, data = _translated(job, document, translate, tracker)
+        staged = {job: Path(folder, str(number)) for number, job in enumerate(planned.jobs)}
+        for job in (each for each in planned.jobs if each not in refused):
+            try:
+                file, data = _done(job, opened, translate, tracker, is_only=is_only)
+            except DataError as error:
+                if strict or is_only:
+                    raise
+                refused[job] = str(error)
+                continue
             files.append(file)
             if not strict:
                 _write(job, data)
             elif data is not None:
-                path.write_bytes(data)
+                staged[job].write_bytes(data)
         if strict:
             _refuse_skipped(files)
-            for job, path in zip(planned.jobs, staged, strict=True):
+            for job, path in staged.items():
                 _write(job, path.read_bytes() if path.exists() else None)
-    return TranslatedDocuments(tuple(files), planned.left_out)
+    return TranslatedDocuments(tuple(files), planned.left_out, tuple(refused.values()))
 
 
-def _read(job: FileJob, options: DocumentOptions) -> Document | None:
+def _done(
+    job: FileJob, opened: "_Opened", translate: TranslateAll, tracker: Tracker, *, is_only: bool
+) -> tuple[TranslatedFile, bytes | None]:
+    """What is done with a file, and what is to be written; None: a copy."""
+    with opened(job) as document:
+        if not document:
+            return TranslatedFile(job.source, job.out, copied=True), None
+        if is_only:  # the texts of several files are counted before
+            tracker.advance(0, total=len(document.texts))
+        return translated(job, document, translate, tracker)
+
+
+_Opened = Callable[[FileJob], AbstractContextManager[Document | None]]
+
+
+def _counted(
+    jobs: Sequence[FileJob], opened: _Opened, *, strict: bool
+) -> tuple[int, dict[FileJob, str]]:
+    """Read all files before the first one is translated.
+
+    Returns:
+        The number of their texts, and the reasons why some cannot be translated, which are logged
+        at once.
+
+    Raises:
+        DataError: `strict` is true and a file cannot be translated.
+    """
+    n_texts, refused = 0, dict[FileJob, str]()
+    for job in jobs:
+        try:
+            with opened(job) as document:
+                n_texts += len(document.texts) if document else 0
+        except DataError as error:
+            if strict:
+                raise
+            _log.warning("%s", error)
+            refused[job] = str(error)
+    return n_texts, refused
+
+
+@contextmanager
+def in_this_process(path: Path, options: DocumentOptions) -> Iterator[Document]:
+    """Read a document in this process, without limits."""
+    yield read_document(path, options)
+
+
+@contextmanager
+def _opened(
+    read: OpenDocument, options: DocumentOptions, job: FileJob
+) -> Iterator[Document | None]:
     """Read a document; None for a file to copy, if it can be read."""
-    if not job.copied:
-        return read_document(job.source, options)
-    try:
-        job.source.open("rb").close()
-    except OSError as error:
-        raise DataError(f"{job.source} cannot be read: {error.strerror}") from error
-    return None
+    if job.copied:
+        open_file(job.source).close()
+        yield None
+    else:
+        with read(job.source, options) as document:
+            yield document
 
 
 def _write(job: FileJob, data: bytes | None) -> None:
@@ -260,10 +321,14 @@ def _write(job: FileJob, data: bytes | None) -> None:
         shutil.copymode(job.source, job.target)
 
 
-def _translated(
-    job: FileJob, document: Document, translate: _TranslateAll, tracker: Tracker
+def translated(
+    job: FileJob, document: Document, translate: TranslateAll, tracker: Tracker
 ) -> tuple[TranslatedFile, bytes]:
-    """What is done with a document, and its translation."""
+    """What is done with a document, and its translation, which is not yet written.
+
+    Raises:
+        DataError: A text cannot be translated, or the document cannot be written.
+    """
     texts, kept = document.texts, list[str]()
     translations: list[str] = []
     try:
@@ -291,6 +356,22 @@ def _with_line(difference: str, first: Sequence[int]) -> str:
     inside = _LINE.match(difference)
     line = first[0] + int(inside[1]) - 1 if inside else first[0]
     return f"line {line}: {difference[inside.end() if inside else 0 :]}"
+
+
+def _without_refused(done: TranslatedDocuments) -> TranslatedDocuments:
+    """Raise an error for files of a folder that were not translated.
+
+    Raises:
+        DataError: There are some.
+    """
+    if not done.refused:
+        return done
+    first, *others = done.refused
+    n_all = len(done.files) + len(done.refused)
+    more = (
+        f" (and {len(others):,} others of {n_all:,} files cannot be translated)" if others else ""
+    )
+    raise DataError(first + more)
 
 
 def _refuse_skipped(files: Iterable[TranslatedFile]) -> None:

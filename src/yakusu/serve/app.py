@@ -74,7 +74,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _maintain(service: Service) -> None:
-    """Load the language detection in advance; open replaced folders; remove old documents."""
+    """Load what requests need in advance; open replaced folders; remove old documents."""
+    await asyncio.to_thread(service.readers.start)
     await asyncio.to_thread(service.detect, ())
     seconds = service.config.reload_seconds
     while True:

@@ -12,6 +12,8 @@ from threading import Lock
 
 from yakusu.serve.errors import RefusedError
 
+_RETRY = 5  # seconds
+
 
 class Budget:
     """Counts the bytes that requests hold; it may be used by several threads.
@@ -29,22 +31,25 @@ class Budget:
         """Bytes that are reserved or measured."""
         return self._reserved + self._measured
 
+    def has(self, n_bytes: int) -> bool:
+        """Whether there are so many free bytes."""
+        return self.used + n_bytes <= self._most
+
     def reserve(self, n_bytes: int) -> None:
         """Count bytes before a request takes them; `release` them later.
 
         Raises:
             RefusedError: There is no room for them now (503), or there never is (413).
         """
-        limit = f"limits.memory = {self._most} bytes"
         if n_bytes > self._most:
             raise RefusedError(
                 413,
                 f"Request Entity Too Large: its {n_bytes} bytes exceed what all requests "
-                f"together may use ({limit})",
+                f"together may use ({self._limit})",
             )
         with self._lock:
-            if self.used + n_bytes > self._most:
-                raise no_memory(limit)
+            if not self.has(n_bytes):
+                raise self.refusal()
             self._reserved += n_bytes
 
     def release(self, n_bytes: int) -> None:
@@ -71,12 +76,15 @@ class Budget:
             self._measured = n_bytes
             return max(0, self.used - self._most)
 
+    def refusal(self) -> RefusedError:
+        """The error of a request for which there is no memory now."""
+        return RefusedError(
+            503,
+            "The server is busy: all requests together use as much memory as they may "
+            f"({self._limit}): try again later",
+            retry_after=_RETRY,
+        )
 
-def no_memory(limit: str) -> RefusedError:
-    """The refusal of a request for which there is no memory now."""
-    return RefusedError(
-        503,
-        f"The server is busy: all requests together use the memory that they may ({limit}): try "
-        "again later",
-        retry_after=5,
-    )
+    @property
+    def _limit(self) -> str:
+        return f"limits.memory = {self._most} bytes"

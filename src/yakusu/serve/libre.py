@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,20 +16,22 @@ from starlette.datastructures import UploadFile
 
 from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
-from yakusu.documents.registry import read_document
-from yakusu.errors import DataError
-from yakusu.pipeline.documents import translate_files
+from yakusu.documents.isolated.limits import DocumentLimitError
+from yakusu.documents.isolated.readers import StoppedError
+from yakusu.folder import write_file
+from yakusu.pipeline.document_plan import FileJob
+from yakusu.pipeline.documents import translated
+from yakusu.progress import Silent
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing
 from yakusu.serve.fields import Fields
 from yakusu.serve.files import ACCEPTED, safe_name
-from yakusu.serve.monitoring import Metrics
 from yakusu.serve.schemas import LIBRE
 from yakusu.serve.service import RequestLanguages, Service
 from yakusu.serve.texts import along, is_little, translate_html
+from yakusu.serve.work import AbandonedError
 
 router = APIRouter()
-_SAMPLE = 200  # texts of a document whose language is detected
 
 
 def service_of(request: Request) -> Service:
@@ -144,10 +146,8 @@ async def translate_file(request: Request) -> JSONResponse:
         name, find = safe_name(upload.filename), partial(service.languages, fields)
         known = None if fields.text("source") == "auto" else find([])
         key, folder = service.files.new()
+        work = partial(_translate_file, service, known or find, upload, folder / name)
         try:
-            content = await upload.read()
-            document = await asyncio.to_thread(_stored, content, folder / "original" / name)
-            work = partial(_translate_file, service.metrics, known or find, document, folder / name)
             await service.work.run(request, work, seconds=service.limits.file_seconds)
         except BaseException:
             service.files.discard(key)
@@ -157,37 +157,44 @@ async def translate_file(request: Request) -> JSONResponse:
     return JSONResponse({"translatedFileUrl": str(url)})
 
 
-def _stored(content: bytes, path: Path) -> Path:
-    path.parent.mkdir()
-    path.write_bytes(content)
-    return path
-
-
 def _translate_file(
-    metrics: Metrics,
+    service: Service,
     languages: RequestLanguages | Callable[[Sequence[str]], RequestLanguages],
-    source: Path,
+    upload: UploadFile,
     target: Path,
     cancelled: Event,
 ) -> None:
-    """Translate a document, whose texts identify its language if it is not known, and remove it."""
+    """Translate a document, whose first texts identify its language if it is not known."""
+    chosen: list[RequestLanguages] = []
+
+    def options(texts: Sequence[str]) -> DocumentOptions:
+        chosen[:] = [languages(texts) if callable(languages) else languages]
+        return DocumentOptions(chosen[0].codes)
+
+    def best(texts: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+        every = along(chosen[0].route, cancelled)(texts)
+        service.metrics.count_texts(chosen[0].codes, map(plain_text, texts))
+        return ((each[0], ()) for each in every)
+
+    job = FileJob(Path(target.name), target, target, copied=False)
+    how = options if callable(languages) else options(())
+    size = upload.size or 0
     try:
-        if callable(languages):
-            languages = languages(read_document(source).texts[:_SAMPLE])
-        codes, translate_all = languages.codes, along(languages.route, cancelled)
-
-        def best(texts: Sequence[str]) -> list[str]:
-            found = [each[0] for each in translate_all(texts)]
-            metrics.count_texts(codes, map(plain_text, texts))
-            return found
-
-        translate_files(best, source, target, DocumentOptions(codes))
-    except DataError as error:
-        raise DataError(str(error).replace(str(source), target.name)) from error
+        with (
+            service.readers.open(
+                target.name, upload.file, how, size=size, cancelled=cancelled
+            ) as document,
+            Silent().track("translating", "texts", None) as tracker,
+        ):
+            _, data = translated(job, document, best, tracker)
+        write_file(target, lambda file: file.write(data))
+    except StoppedError as error:
+        raise AbandonedError from error
+    except DocumentLimitError as error:
+        raise RefusedError(422, str(error)) from error
     finally:
-        shutil.rmtree(source.parent, ignore_errors=True)
-    if cancelled.is_set():  # nobody waits for it
-        shutil.rmtree(target.parent, ignore_errors=True)
+        if cancelled.is_set():  # nobody waits for it
+            shutil.rmtree(target.parent, ignore_errors=True)
 
 
 @router.get("/download_file/{key}/{name}", **LIBRE["download_file"])

@@ -10,12 +10,15 @@ from starlette.requests import Request
 
 from yakusu.data.identification import Detected, identifier
 from yakusu.data.languages import are_near, closest, listed_codes
+from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
+from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
+from yakusu.serve.budget import Budget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
-from yakusu.serve.config import ServeConfig
+from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.errors import RefusedError, invalid_request
 from yakusu.serve.fields import Fields, read_fields
 from yakusu.serve.files import Files
@@ -65,6 +68,8 @@ class Service:
             _check_writable(Path(config.suggestions))
         self.models = ReloadedModels(folders, engine, self.pool)
         self.work = RunningRequests(config.limits.waiting)
+        self.budget = Budget(config.limits.memory)
+        self.readers = _readers(config.limits, self.budget)
         self.files = Files(config.limits.kept)
         self.metrics = Metrics(lambda: self.work.n)
 
@@ -179,10 +184,24 @@ class Service:
                 _log.warning("text: %r", text)
 
     def close(self) -> None:
-        """End all threads, and remove the files."""
+        """End all threads and processes, and remove the files."""
         self.work.close()
+        self.readers.close()  # wakes the threads that wait for a document
         self.pool.close()
         self.files.close()
+
+
+def _readers(limits: Limits, budget: Budget) -> Readers:
+    """What reads documents; `RunningRequests.run` ends them after `limits.file_seconds`."""
+    each = DocumentLimits(
+        memory=limits.file_memory, cpu_seconds=limits.file_cpu_seconds, seconds=0.0
+    )
+    settings = LimitSettings(
+        f"limits.file_memory = {limits.file_memory} bytes",
+        f"limits.file_cpu_seconds = {limits.file_cpu_seconds}",
+        f"limits.file_seconds = {limits.file_seconds:g}",
+    )
+    return Readers(each, settings, budget)
 
 
 def _named(code: str) -> str:

@@ -1,0 +1,353 @@
+"""Reads documents in worker processes, and ends those that exceed a limit or are not needed."""
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Condition, Event, Lock, Thread
+from typing import Any, BinaryIO, Protocol
+
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.isolated.limits import (
+    DocumentLimitError,
+    DocumentLimits,
+    LimitName,
+    LimitSettings,
+)
+from yakusu.documents.isolated.memory import memory_of
+from yakusu.documents.isolated.template import Template
+from yakusu.documents.isolated.worker import NO_MEMORY
+from yakusu.documents.registry import open_file, unreadable
+from yakusu.errors import DataError, YakusuError
+
+_SECONDS = 0.1  # between two checks of the workers
+_LEAST, _FACTOR = 4_000_000, 16  # bytes that a worker is expected to take, and for each of its file
+Identify = Callable[[Sequence[str]], DocumentOptions]  # given the first texts
+
+
+class StoppedError(YakusuError):
+    """A document was not read to its end, because its result is not needed."""
+
+
+class Room(Protocol):
+    """Memory that documents share with others."""
+
+    def has(self, n_bytes: int) -> bool:
+        """Whether there are so many free bytes."""
+
+    def measure(self, n_bytes: int) -> int:
+        """Set what all documents use, and return how many bytes of it are too many, or 0."""
+
+    def refusal(self) -> YakusuError:
+        """The error of the document that uses most, if it is too much."""
+
+
+class _Worker:
+    """A worker process and its document.
+
+    Args:
+        template: What started it.
+        name: The name of the document.
+        cancelled: Set when the document is not needed.
+        expected: Bytes of memory that the document probably takes.
+
+    Attributes:
+        growth: Bytes of memory that the document takes, when they were last measured.
+        since: When it began to compute; None: it waits for translations.
+    """
+
+    def __init__(
+        self, template: Template, name: str, cancelled: Event | None, expected: int
+    ) -> None:
+        self._template, self.name, self.cancelled = template, name, cancelled
+        self.process, self.connection = template.start()
+        self._shared, self.expected, self.growth = template.memory, expected, 0
+        self.since: float | None = None
+        self.why: YakusuError | None = None
+        self._lock = Lock()
+        self._status: int | None = None
+
+    def measure(self) -> None:
+        """Measure the memory of the document in both processes."""
+        growth = max(0, memory_of(self.process) - self._shared)
+        self.growth = growth + self.connection.n_received
+
+    def end(self, why: YakusuError | None = None) -> int:
+        """End the process, for a reason, unless it has ended, and return its status."""
+        with self._lock:
+            if self._status is None:
+                self.why = why
+                self._status = self._template.end(self.process)
+            return self._status
+
+
+class Readers:
+    """Reads documents in processes with limits; any number of threads may use it.
+
+    Args:
+        limits: What each document may use.
+        settings: What messages say about the limits.
+        room: The memory that all documents may use; None: no limit.
+
+    Attributes:
+        refused: Number of documents that were refused, by the limit that they exceeded: a
+            `LimitName`, "room", or "crash".
+    """
+
+    def __init__(
+        self, limits: DocumentLimits, settings: LimitSettings, room: Room | None = None
+    ) -> None:
+        self._limits, self._settings, self._room = limits, settings, room
+        self._template: Template | None = None
+        self._workers: list[_Worker] = []
+        self._changed, self._is_closed = Condition(), False
+        self._watching: Thread | None = None
+        self.refused = Counter[str]()
+
+    def start(self) -> None:
+        """Start to load the libraries, so that the first document need not wait for them."""
+        with self._changed:
+            self._running_template()
+
+    @contextmanager
+    def open(
+        self,
+        name: str,
+        file: BinaryIO,
+        options: DocumentOptions | Identify,
+        *,
+        size: int = 0,
+        cancelled: Event | None = None,
+    ) -> Iterator[Document]:
+        """Read a document; its process ends with the context.
+
+        Args:
+            name: The name of the file, whose suffix is its format, for messages.
+            file: Its content.
+            options: How it is read; or a function that returns that, given the first texts.
+            size: Bytes of the file, which decide whether there is room for it now; 0: unknown.
+            cancelled: Ends the document within a second when it is set.
+
+        Raises:
+            DataError: It is not valid; also from `render`.
+            DocumentLimitError: It exceeds a limit; also from `render`.
+            StoppedError: It is not needed, or the readers were closed; also from `render`.
+            YakusuError: The refusal of the room; also from `render`.
+        """
+        worker = self._begin(name, size, cancelled)
+        try:
+            with self._computing(worker):
+                _send(worker, self._limits, file, options)
+            if not isinstance(options, DocumentOptions):
+                with self._computing(worker):
+                    texts = _answer(worker)["texts"]
+                found = options(texts)
+                with self._computing(worker):
+                    worker.connection.send_json(_as_json(found))
+            with self._computing(worker):
+                document = _IsolatedDocument(worker, self._computing)
+            yield document
+        finally:
+            self._finish(worker)
+
+    @contextmanager
+    def read(self, path: Path, options: DocumentOptions) -> Iterator[Document]:
+        """Read a file, as `open` does.
+
+        Raises:
+            DataError: As for `open`, or the file does not exist.
+        """
+        with open_file(path) as file, self.open(str(path), file, options) as document:
+            yield document
+
+    def close(self) -> None:
+        """End all workers at once; their documents raise `StoppedError`."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+            template, self._template = self._template, None
+        if template:
+            template.close()
+
+    # ---- workers ---------------------------------------------------------------------------
+
+    def _begin(self, name: str, size: int, cancelled: Event | None) -> _Worker:
+        """Wait until there is room, and start a worker."""
+        expected = _LEAST + _FACTOR * size
+        if self._limits.memory:
+            expected = min(expected, self._limits.memory)
+        with self._changed:
+            while not self._has_room(expected):
+                self._changed.wait(_SECONDS)
+                if self._is_closed or (cancelled and cancelled.is_set()):
+                    raise StoppedError(f"{name}: not read, because it is no longer needed")
+            try:
+                worker = _Worker(self._running_template(), name, cancelled, expected)
+            except EOFError:  # it was killed after the check
+                worker = _Worker(self._running_template(), name, cancelled, expected)
+            self._workers.append(worker)
+            if not self._watching:
+                self._watching = Thread(target=self._watch, name="documents", daemon=True)
+                self._watching.start()
+            self._changed.notify_all()
+        return worker
+
+    def _running_template(self) -> Template:
+        if self._is_closed:
+            raise StoppedError("documents are no longer read")
+        if not self._template or not self._template.is_running:
+            self._template = Template()
+        return self._template
+
+    def _has_room(self, expected: int) -> bool:
+        """Whether a document fits, if those that are open grow as expected."""
+        if not self._room or not self._workers:
+            return True
+        growing = sum(max(0, each.expected - each.growth) for each in self._workers)
+        return self._room.has(growing + expected)
+
+    def _finish(self, worker: _Worker) -> None:
+        worker.end()
+        worker.connection.close()
+        with self._changed:
+            self._workers.remove(worker)
+            self._measure()
+            self._changed.notify_all()
+
+    # ---- limits ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _computing(self, worker: _Worker) -> Iterator[None]:
+        """Count the time of a worker, and raise the reason for which it ends."""
+        worker.since = time.monotonic()
+        try:
+            yield
+        except EOFError as error:
+            status = worker.end()
+            raise self._reason(worker, status) from error
+        finally:
+            worker.since = None
+
+    def _reason(self, worker: _Worker, status: int) -> YakusuError:
+        """Why a worker has ended."""
+        if worker.why:
+            return worker.why
+        if self._is_closed:
+            return StoppedError(f"{worker.name}: not finished, because the process ends")
+        if status == NO_MEMORY:
+            return self._refusal(worker, "memory")
+        if status == -signal.SIGXCPU:
+            return self._refusal(worker, "cpu_seconds")
+        self.refused["crash"] += 1
+        if status == -signal.SIGKILL:
+            return DataError(
+                f"{worker.name}: the system ended the process that read it, probably because the "
+                "memory of the machine was used up: split it, or stop other programs"
+            )
+        return DataError(
+            f"{worker.name}: the process that read it failed (status {status}): report it with "
+            "the file"
+        )
+
+    def _refusal(self, worker: _Worker, limit: LimitName) -> DocumentLimitError:
+        self.refused[limit] += 1
+        return DocumentLimitError(f"{worker.name}: {self._settings.refusal(limit)}")
+
+    def _watch(self) -> None:
+        """End workers that exceed a limit or are not needed, until the readers are closed."""
+        while True:
+            with self._changed:
+                while not (self._workers or self._is_closed):
+                    self._changed.wait()
+                self._changed.wait(_SECONDS)
+                if self._is_closed:
+                    return
+                excess, workers = self._measure(), [*self._workers]
+            for worker in workers:
+                if why := self._excess_of(worker):
+                    worker.end(why)
+            if excess and workers and self._room:
+                largest = max(workers, key=lambda each: each.growth)
+                self.refused["room"] += 1
+                largest.end(self._room.refusal())
+
+    def _measure(self) -> int:
+        """Measure all workers, and return how many bytes they use too many."""
+        for worker in self._workers:
+            worker.measure()
+        used = sum(worker.growth for worker in self._workers)
+        return self._room.measure(used) if self._room else 0
+
+    def _excess_of(self, worker: _Worker) -> YakusuError | None:
+        """Why a worker must end, if it must."""
+        if worker.cancelled and worker.cancelled.is_set():
+            return StoppedError(f"{worker.name}: not finished, because it is no longer needed")
+        if 0 < self._limits.memory < worker.growth - worker.connection.n_received:
+            return self._refusal(worker, "memory")
+        if worker.since and 0 < self._limits.seconds < time.monotonic() - worker.since:
+            return self._refusal(worker, "seconds")
+        return None
+
+
+class _IsolatedDocument:
+    """A document in a worker process; see `Document`."""
+
+    def __init__(self, worker: _Worker, computing: Callable[[_Worker], Any]) -> None:
+        self._worker, self._computing = worker, computing
+        described = _answer(worker)
+        self.reports_blank: bool = described["reports_blank"]
+        self.lines: Sequence[int] = described["lines"]
+        self.skipped: Sequence[str] = described["skipped"]
+        self.texts: Sequence[str] = worker.connection.receive_texts()
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations, one for each text."""
+        with self._computing(self._worker):
+            self._worker.connection.send_texts(translations)
+            self.skipped = _answer(self._worker)["skipped"]
+            return self._worker.connection.receive_file()
+
+
+def _send(
+    worker: _Worker,
+    limits: DocumentLimits,
+    file: BinaryIO,
+    options: DocumentOptions | Identify,
+) -> None:
+    """Send a document to its worker."""
+    known = options if isinstance(options, DocumentOptions) else DocumentOptions()
+    order = {
+        "name": worker.name,
+        "memory": limits.memory,
+        "cpu_seconds": limits.cpu_seconds,
+        "options": _as_json(known),
+        "identify": known is not options,
+    }
+    worker.connection.send_json(order)
+    try:
+        worker.connection.send_file(file)
+    except OSError as error:
+        raise unreadable(Path(worker.name), error) from error
+
+
+def _as_json(options: DocumentOptions) -> dict[str, Any]:
+    return {"languages": options.languages, "retranslate": options.retranslate}
+
+
+def _answer(worker: _Worker) -> dict[str, Any]:
+    """The next answer of a worker.
+
+    Raises:
+        DataError: It cannot read or write the document.
+        ModuleNotFoundError: A library is not installed.
+    """
+    answer: dict[str, Any] = worker.connection.receive_json()
+    if "missing" in answer:
+        raise ModuleNotFoundError(answer["error"], name=answer["missing"])
+    if "problem" in answer:
+        raise DataError(f"{worker.name}: {answer['problem']}")
+    if "error" in answer:
+        raise DataError(answer["error"])
+    return answer

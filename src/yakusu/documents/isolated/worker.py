@@ -1,0 +1,190 @@
+"""The worker processes: a template that starts them, and what each does with its document."""
+
+import ctypes
+import gc
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.isolated.connection import Connection
+from yakusu.documents.registry import SUFFIXES, parse_document
+from yakusu.errors import DataError
+
+START, END = b"s", b"e"  # orders to the template, each with a number of _NUMBER bytes
+_NUMBER = 8
+NO_MEMORY = 3  # exit status of a worker that exceeds its limit
+SAMPLE = 200  # texts that are sent if they decide the options
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the parent decides
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_GARBAGE_THRESHOLD = 100_000  # as in the command line
+
+
+# ---- the template ----------------------------------------------------------------------------
+
+
+def template(descriptor: int) -> None:
+    """Start and end workers, as ordered over a socket, until it is closed.
+
+        START 0   with a socket for the worker -> its process id
+        END id    -> how it ended, as `os.waitstatus_to_exitcode`
+
+    A worker that ended stays a zombie until END, so its id is not that of another process.
+    """
+    for each in _IGNORED:
+        signal.signal(each, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _load()
+    control, workers = socket.socket(fileno=descriptor), set[int]()
+    try:
+        while True:
+            order, descriptors, _, _ = socket.recv_fds(control, 1 + _NUMBER, 1)
+            if not order:
+                return
+            if order[:1] == START:
+                found = _start(control, descriptors[0])
+                workers.add(found)
+            else:
+                found = _end(int.from_bytes(order[1:]))
+                workers.discard(int.from_bytes(order[1:]))
+            control.sendall(found.to_bytes(_NUMBER, signed=True))
+    except OSError:  # the parent has ended
+        pass
+    finally:
+        for process in workers:
+            os.kill(process, signal.SIGKILL)
+
+
+def order_of(kind: bytes, number: int = 0) -> bytes:
+    """The bytes of an order to the template."""
+    return kind + number.to_bytes(_NUMBER)
+
+
+def answer_of(data: bytes) -> int:
+    """The answer of the template.
+
+    Raises:
+        EOFError: It has ended.
+    """
+    if len(data) < _NUMBER:
+        raise EOFError
+    return int.from_bytes(data, signed=True)
+
+
+def _load() -> None:
+    """Load what workers need."""
+    for name in sorted({*SUFFIXES.values()}):
+        import_module(f"yakusu.documents.{name}")
+    gc.set_threshold(_GARBAGE_THRESHOLD)
+    gc.collect()
+    gc.freeze()  # the pages of these objects stay shared
+
+
+def _start(control: socket.socket, descriptor: int) -> int:
+    """Start a worker, and return its id."""
+    parent = os.getpid()
+    if process := os.fork():
+        os.close(descriptor)
+        return process
+    try:
+        control.close()
+        _end_with(parent)
+        _work(Connection(socket.socket(fileno=descriptor)))
+    except MemoryError:
+        os._exit(NO_MEMORY)
+    finally:
+        os._exit(1)
+
+
+def _end(process: int) -> int:
+    """End a worker, if it has not ended, and return how it ended."""
+    os.kill(process, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _end_with(parent: int) -> None:
+    """Let the system end this process when the template is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+# ---- a worker --------------------------------------------------------------------------------
+
+
+def _work(connection: Connection) -> NoReturn:
+    """Read a document, and write it with each list of translations that arrives."""
+    try:
+        _translate(connection)
+    except EOFError:  # nobody needs it
+        pass
+    except DataError as error:
+        connection.send_json({"error": str(error)})
+    except RecursionError:
+        problem = "it is nested too deeply: simplify it"
+        connection.send_json({"problem": problem})
+    except ModuleNotFoundError as error:
+        connection.send_json({"missing": error.name, "error": str(error)})
+    except Exception as error:
+        connection.send_json({"problem": _described(error)})
+    os._exit(0)
+
+
+def _translate(connection: Connection) -> None:
+    order = connection.receive_json()
+    _limit(order["memory"], order["cpu_seconds"])
+    path, data = Path(order["name"]), connection.receive_file()
+    options = _options(order["options"])
+    document = parse_document(path, data, options)
+    if order["identify"]:
+        connection.send_json({"texts": list(document.texts[:SAMPLE])})
+        found = _options(connection.receive_json())
+        document = document if found == options else parse_document(path, data, found)
+    del data
+    described = {"lines": [*document.lines], "reports_blank": document.reports_blank}
+    connection.send_json({**described, "skipped": [*document.skipped]})
+    connection.send_texts(document.texts)
+    while True:
+        _write(connection, document, connection.receive_texts())
+
+
+def _write(connection: Connection, document: Document, translations: list[str]) -> None:
+    written = document.render(translations)
+    connection.send_json({"skipped": [*document.skipped]})
+    connection.send_bytes(written)
+
+
+def _options(values: dict[str, Any]) -> DocumentOptions:
+    source, target = values["languages"]
+    return DocumentOptions((source, target), values["retranslate"])
+
+
+def _limit(memory: int, cpu_seconds: int) -> None:
+    """Limit the memory and the processor time from now on; 0: no limit."""
+    if memory and sys.platform == "linux":  # elsewhere, the parent measures it
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        _set_limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
+    if cpu_seconds:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _set_limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + cpu_seconds)
+
+
+def _set_limit(which: int, wanted: int) -> None:
+    """Lower a limit of the system."""
+    soft, hard = resource.getrlimit(which)
+    bounds = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
+    resource.setrlimit(which, (min([wanted, *bounds]), hard))
+
+
+def _described(error: Exception) -> str:
+    """An error that no reader expects, without texts of the document."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"its reader failed ({type(error).__name__} in {where}): report it with the file"
