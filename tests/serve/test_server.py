@@ -49,7 +49,7 @@ def has_work(url: str) -> bool:
 
 
 def test_a_signal_ends_the_service_after_its_requests(folders: dict[str, Path]) -> None:
-    texts = [f"Zug {n} kommt heute." for n in range(600)]
+    texts = [f"Zug {n} kommt heute." for n in range(300)]
     with process(folders["de-en"]) as (running, url), ThreadPoolExecutor(1) as threads:
         answer = threads.submit(post, f"{url}translate", q=texts, source="de", target="en")
         while not (has_work(url) or answer.done()):
@@ -58,7 +58,7 @@ def test_a_signal_ends_the_service_after_its_requests(folders: dict[str, Path]) 
         time.sleep(0.25)
         with pytest.raises(URLError, match="refused"):
             urlopen(f"{url}health", timeout=5)
-        assert len(answer.result()["translatedText"]) == 600
+        assert len(answer.result()["translatedText"]) == 300
         assert running.wait(20) in (0, -signal.SIGTERM)
         assert running.stderr and "Traceback" not in running.stderr.read()
 
@@ -90,7 +90,7 @@ def test_the_service_ends_in_time_in_every_state(
         ThreadPoolExecutor(1) as threads,
     ):
         running, url = found
-        texts = [f"Zug {n} kommt heute. " * 8 for n in range(600)]
+        texts = [f"Zug {n} kommt heute. " * 8 for n in range(300)]
         answer = threads.submit(post, f"{url}translate", q=texts, source="de", target="en")
         time.sleep(0.4)
         assert not answer.done() and len([*tmp_path.iterdir()]) == 1
