@@ -44,14 +44,20 @@ def serve(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     logging.getLogger("yakusu.serve").setLevel(logging.INFO)
-    if not config.log_text:  # warnings of the translator show the beginnings of sentences
-        logging.getLogger("yakusu.translator").setLevel(logging.ERROR)
+    if not config.log_text:  # warnings show the beginnings of sentences
+        for name in ("yakusu.translator", "yakusu.documents", "yakusu.pipeline"):
+            logging.getLogger(name).setLevel(logging.ERROR)
     sock = _listening(config.host, config.port)
     service = Service(config, folders)
     server = uvicorn.Server(uvicorn_config(config, create_app(service)))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
-    run_until_signal(server, sock, seconds=config.shutdown_seconds, closing=[service.files.close])
+    run_until_signal(
+        server,
+        sock,
+        seconds=config.shutdown_seconds,
+        closing=[service.readers.close, service.files.close],
+    )
 
 
 def _listening(host: str, port: int) -> socket.socket:
