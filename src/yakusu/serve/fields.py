@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from io import BytesIO
 from tempfile import TemporaryFile
@@ -163,16 +163,9 @@ class Bodies:
         self, request: Request, options: dict[bytes, bytes], most: int
     ) -> AsyncIterator[list[tuple[str, str | UploadFile]]]:
         """The fields and the file of a form; the file is open inside the context."""
-        body = await self._stored(request)
-        parse = partial(multipart, body, options, self._limits, most, self._folder)
-        form = await self._run(parse)
-        body.close()
-        try:
-            yield form
-        finally:
-            for _, value in form:
-                if isinstance(value, UploadFile):
-                    value.file.close()
+        with await self._stored(request) as body, ExitStack() as files:
+            more = {"most": most, "folder": self._folder, "files": files}
+            yield await self._run(partial(multipart, body, options, self._limits, **more))
 
     async def _stored(self, request: Request) -> BinaryIO:
         """The body of a request as a file, in memory if it is small."""
@@ -186,8 +179,11 @@ class Bodies:
                         body.write(piece)
                     else:
                         await self._run(partial(body.write, piece))
-        except TimeoutError as error:
-            raise self._too_slow() from error
+        except BaseException as error:
+            body.close()
+            if isinstance(error, TimeoutError):
+                raise self._too_slow() from error
+            raise
         return body
 
     def _too_slow(self) -> RefusedError:
@@ -203,7 +199,7 @@ class Bodies:
 
 def _moved(body: BytesIO, folder: str) -> BinaryIO:
     """A file without a name with these bytes."""
-    found = cast(BinaryIO, TemporaryFile(dir=folder))
+    found = cast(BinaryIO, TemporaryFile(dir=folder))  # noqa: SIM115
     found.write(body.getvalue())
     return found
 

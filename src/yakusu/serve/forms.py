@@ -1,10 +1,11 @@
 """Forms: application/x-www-form-urlencoded and multipart/form-data.
 
-Reading one takes time in proportion to its size, most of it in functions that search or compute with
-many bytes at once, whatever it contains.
+Reading one takes time in proportion to its size, whatever it contains, and most of it in functions
+that search or compute with many bytes at once.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from encodings.aliases import aliases
 from io import BytesIO
 from tempfile import TemporaryFile
@@ -15,7 +16,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError, invalid_request, over_limit
+from yakusu.serve.errors import invalid_request, over_limit
 
 IN_MEMORY = 1_000_000  # bytes of an upload; a larger one is in a file without a name
 _WINDOW = 1_000_000  # bytes that are searched together
@@ -81,7 +82,13 @@ def _decoded(text: bytes, charset: str) -> str:
 
 
 def multipart(
-    body: BinaryIO, options: dict[bytes, bytes], limits: Limits, most: int, folder: str
+    body: BinaryIO,
+    options: dict[bytes, bytes],
+    limits: Limits,
+    *,
+    most: int,
+    folder: str,
+    files: ExitStack,
 ) -> list[tuple[str, str | UploadFile]]:
     """The fields of a form with files.
 
@@ -91,6 +98,7 @@ def multipart(
         limits: The limits.
         most: Maximum number of fields.
         folder: Where large files are stored, without a name.
+        files: Closes the files.
 
     Raises:
         RefusedError: The form is not valid, or too large.
@@ -112,7 +120,7 @@ def multipart(
             raise invalid_request("there is more than one file: send one")
         else:
             has_file = True
-            file = _copy(body, start, end, folder)
+            file = files.enter_context(_copy(body, start, end, folder))
             found.append((name, UploadFile(file, size=end - start, filename=filename)))
     return found
 
@@ -172,7 +180,7 @@ def _names(head: bytes, charset: str) -> tuple[str, str | None]:
 def _copy(body: BinaryIO, start: int, end: int, folder: str) -> BinaryIO:
     """A part of a file; in memory if it is small."""
     is_small = end - start <= IN_MEMORY
-    found = BytesIO() if is_small else cast(BinaryIO, TemporaryFile(dir=folder))
+    found = BytesIO() if is_small else cast(BinaryIO, TemporaryFile(dir=folder))  # noqa: SIM115
     body.seek(start)
     for at in range(start, end, _WINDOW):
         found.write(body.read(min(_WINDOW, end - at)))

@@ -59,7 +59,7 @@ def protocol(
             super().connection_made(self._watched)
             own: Any = transport.get_extra_info("socket")
             own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-            self.conn = _Connection(h11.SERVER, _HEAD_BYTES)
+            self.conn = LimitedConnection(h11.SERVER, _HEAD_BYTES)
             try:
                 self._count()
             except RefusedError as error:
@@ -182,12 +182,31 @@ def _n_unacknowledged(transport: asyncio.Transport) -> int:
         return 0
 
 
-class _Connection(h11.Connection):
+class LimitedConnection(h11.Connection):
     """A connection that refuses many headers, a long path and many small chunks."""
 
     def __init__(self, our_role: type[h11.SERVER], max_incomplete_event_size: int) -> None:
         super().__init__(our_role, max_incomplete_event_size)
+        self._n_lines, self._tail = 0, b""  # of the head that is received; its last bytes
         self._n_chunks = self._n_bytes = 0
+
+    def receive_data(self, data: bytes) -> None:
+        """Add bytes that were received."""
+        super().receive_data(data)
+        if self.their_state is h11.IDLE:
+            self._count_lines(data)
+
+    def start_next_cycle(self) -> None:
+        """Begin to read the next request."""
+        super().start_next_cycle()
+        self._n_lines, self._tail = 0, b""
+        self._count_lines(self.trailing_data[0])
+
+    def _count_lines(self, data: bytes) -> None:
+        text = self._tail + data
+        head = _BLANK_LINE.split(text, 1)[0]
+        self._n_lines += head.count(b"\n") - self._tail.count(b"\n")
+        self._tail = text[-2:]
 
     def next_event(self) -> Any:
         """The next event.
@@ -195,10 +214,8 @@ class _Connection(h11.Connection):
         Raises:
             RemoteProtocolError: The client has sent what is malformed or refused.
         """
-        if self.their_state is h11.IDLE:
-            head = _BLANK_LINE.split(self.trailing_data[0], 1)[0]
-            if head.count(b"\n") > _HEADER_LINES:
-                raise h11.RemoteProtocolError(f"more than {_HEADER_LINES} headers")
+        if self.their_state is h11.IDLE and self._n_lines > _HEADER_LINES:
+            raise h11.RemoteProtocolError(f"more than {_HEADER_LINES} headers")
         event = super().next_event()
         if isinstance(event, h11.Request):
             self._n_chunks = self._n_bytes = 0

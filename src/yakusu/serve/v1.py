@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import did_you_mean
@@ -29,7 +29,7 @@ from yakusu.translator.writing.objects import Object, objects
 from yakusu.view import attention_maps
 
 router = APIRouter(prefix="/v1")
-Phrases = tuple[str, ...]
+Phrases = Annotated[tuple[str, ...], FailFast()]  # one error, not one for each
 _WINDOW = 8  # lines of a stream that are translated together
 _LONGEST = 100  # characters of an unknown parameter that are compared and shown
 
@@ -62,7 +62,7 @@ class TranslateBody(_Body):
     include: Annotated[Phrases, Field(description="Phrases that the translation must have")] = ()
     exclude: Annotated[Phrases, Field(description="Phrases that it must not have")] = ()
     glossary: Annotated[
-        tuple[tuple[str, str], ...], Field(description="Terms and their translations")
+        tuple[tuple[str, str], ...], FailFast(), Field(description="Terms and their translations")
     ] = ()
     protect: Annotated[Phrases, Field(description="Further texts to copy")] = ()
     details: Annotated[bool, Field(description="Return tokens and the word alignment")] = False
@@ -229,7 +229,9 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
         RefusedError: The request is not valid or not allowed.
     """
     service = service_of(request)
-    body = await service.bodies.parsed(request, lambda given: _parsed(given, kind, service.limits))
+    body = await service.bodies.parsed(
+        request, lambda given: parsed_body(given, kind, service.limits)
+    )
     service.count(request, body.api_key)
     service.check_texts([body.text], more=body.texts)
     found = service.route(body.source, body.target, [body.text], model=body.model)
@@ -238,7 +240,7 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
     return service, body, found
 
 
-def _parsed(given: bytes, kind: type[Body], limits: Limits) -> Body:
+def parsed_body(given: bytes, kind: type[Body], limits: Limits) -> Body:
     """A body, whose lists and keys are counted before they are checked one by one.
 
     Raises:
