@@ -63,8 +63,7 @@ def test_a_signal_ends_the_service_after_its_requests(folders: dict[str, Path]) 
         assert running.stderr and "Traceback" not in running.stderr.read()
 
 
-# What never ends: functions of the threads that decode, of requests and of the event loop's executor;
-# the event loop itself.
+# What never ends: the threads that decode and those of requests; the event loop.
 STUCK = {
     "threads": """
 from yakusu.engine.session import Session

@@ -164,8 +164,10 @@ class Bodies:
     ) -> AsyncIterator[list[tuple[str, str | UploadFile]]]:
         """The fields and the file of a form; the file is open inside the context."""
         with await self._stored(request) as body, ExitStack() as files:
-            more = {"most": most, "folder": self._folder, "files": files}
-            yield await self._run(partial(multipart, body, options, self._limits, **more))
+            limits, folder = self._limits, self._folder
+            yield await self._run(
+                lambda: multipart(body, options, limits, most=most, folder=folder, files=files)
+            )
 
     async def _stored(self, request: Request) -> BinaryIO:
         """The body of a request as a file, in memory if it is small."""
