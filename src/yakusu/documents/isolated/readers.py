@@ -23,7 +23,7 @@ from yakusu.documents.registry import open_file, unreadable
 from yakusu.errors import DataError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
-_LEAST, _FACTOR = 4_000_000, 16  # bytes that a worker is expected to take, and for each of its file
+_LEAST, _FACTOR = 4_000_000, 25  # bytes that a worker is expected to take, and for each of its file
 Identify = Callable[[Sequence[str]], DocumentOptions]  # given the first texts
 
 
@@ -197,8 +197,10 @@ class Readers:
     def _running_template(self) -> Template:
         if self._is_closed:
             raise StoppedError("documents are no longer read")
-        if not self._template or not self._template.is_running:
-            self._template = Template()
+        if self._template and not self._template.is_running:
+            self._template.close()
+            self._template = None
+        self._template = self._template or Template()
         return self._template
 
     def _has_room(self, expected: int) -> bool:

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +23,17 @@ _NUMBER = 8
 NO_MEMORY = 3  # exit status of a worker that exceeds its limit
 SAMPLE = 200  # texts that are sent if they decide the options
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the parent decides
+_UNIT = b'<trans-unit id="1"><source>a <x id="1"/></source></trans-unit>'
+_SAMPLES = {  # documents that load libraries and compile patterns when they are read and written
+    ".html": b"<html><h1>A</h1><p>a <b>b</b> &amp; <a href='c'>c</a></p><pre>d</pre></html>",
+    ".json": b'{"a": "b <b>c</b> {d}"}',
+    ".md": b"# A *b*\n\n- c `d` [e](f)\n\n> <b>g</b>\n",
+    ".po": b'msgid ""\nmsgstr "Language: de\\n"\n\n#: a.c\nmsgid "a %s"\nmsgstr ""\n',
+    ".srt": b"1\n00:01 --> 00:02\na <i>b</i>\n",
+    ".txt": b"a\n",
+    ".xlf": b'<xliff version="1.2"><file><body>' + _UNIT + b"</body></file></xliff>",
+}
+_REPEATED = 3  # after which the interpreter has adapted the code that they run
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _GARBAGE_THRESHOLD = 100_000  # as in the command line
 
@@ -81,6 +93,10 @@ def _load() -> None:
     """Load what workers need."""
     for name in sorted({*SUFFIXES.values()}):
         import_module(f"yakusu.documents.{name}")
+    for suffix, data in _REPEATED * [*_SAMPLES.items()]:
+        with suppress(ModuleNotFoundError):
+            document = parse_document(Path(f"a{suffix}"), data, DocumentOptions(("en", "de")))
+            document.render(document.texts)
     gc.set_threshold(_GARBAGE_THRESHOLD)
     gc.collect()
     gc.freeze()  # the pages of these objects stay shared
@@ -123,6 +139,8 @@ def _work(connection: Connection) -> NoReturn:
     """Read a document, and write it with each list of translations that arrives."""
     try:
         _translate(connection)
+    except MemoryError:
+        raise
     except EOFError:  # nobody needs it
         pass
     except DataError as error:
