@@ -86,7 +86,7 @@ def test_the_place_of_a_client_that_leaves_is_freed_within_a_second(
             wait_until(lambda: service.service.work.n == 0)
             assert time.monotonic() - left < 1
             assert not service.service.readers._workers
-            assert not [*service.service.files._folder.iterdir()]
+            assert [path.name for path in service.service.files.folder.iterdir()] == ["lock"]
 
 
 def test_the_place_of_a_document_that_takes_too_long_is_freed(start: StartClient) -> None:
@@ -94,7 +94,10 @@ def test_the_place_of_a_document_that_takes_too_long_is_freed(start: StartClient
     client.app.state.service.readers.start()  # type: ignore[attr-defined]
     answer = sent(client, "cpu")
     assert answer.status_code == 503
-    assert "took longer than 0.3 s (limits.seconds; for documents" in answer.json()["error"]
+    assert (
+        "took longer than 0.3 s: shorten the text (limits.file_seconds = 0.3)"
+        in answer.json()["error"]
+    )
     left = time.monotonic()
     wait_until(lambda: client.app.state.service.work.n == 0)  # type: ignore[attr-defined]
     assert time.monotonic() - left < 1
