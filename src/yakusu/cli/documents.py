@@ -201,10 +201,11 @@ def _list_refused(source: str, done: "TranslatedDocuments") -> None:
     Raises:
         DataError: There are some.
     """
+    for reason in done.refused:
+        _log.warning("not translated: %s", reason)
     if done.refused:
-        files = counted(len(done.refused) + len(done.files), "file")
-        listed = "".join(f"\n  {reason}" for reason in done.refused)
-        raise DataError(f"{source}: {len(done.refused):,} of {files} not translated:{listed}")
+        n_all = counted(len(done.refused) + len(done.files), "file")
+        raise DataError(f"{source}: {len(done.refused):,} of {n_all} not translated: see above")
 
 
 def _show(file: "TranslatedFile") -> None:

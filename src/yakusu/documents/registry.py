@@ -93,7 +93,7 @@ def is_supported(path: Path) -> bool:
             with path.open("rb") as file:
                 return _sniffed(file.read(HEAD)) is not None
         except OSError as error:
-            raise unreadable(path, error) from error
+            raise unreadable_file(path, error) from error
     return suffix in SUFFIXES
 
 
@@ -133,7 +133,7 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
         try:
             data = file.read()
         except OSError as error:
-            raise unreadable(path, error) from error
+            raise unreadable_file(path, error) from error
     return parse_document(path, data, options or DocumentOptions())
 
 
@@ -150,10 +150,10 @@ def open_file(path: Path) -> BinaryIO:
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path") from error
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_file(path, error) from error
 
 
-def unreadable(path: Path, error: OSError) -> DataError:
+def unreadable_file(path: Path, error: OSError) -> DataError:
     """The error of a file that cannot be read."""
     return DataError(f"{path} cannot be read: {error.strerror}")
 

@@ -33,7 +33,7 @@ _SHOWN = 60  # characters of a text in a message
 _LINE = re.compile(r"line (\d+): ")  # of a text with several
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
 # The same, each with the reasons why parts of the text are kept.
-TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
+_TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
 # Reads a document; its `render` may be called inside the context.
 OpenDocument = Callable[[Path, DocumentOptions], AbstractContextManager[Document]]
 
@@ -217,7 +217,7 @@ def translate_files(
 
 def _translate(
     planned: Plan,
-    translate: TranslateAll,
+    translate: _TranslateAll,
     opened: "_Opened",
     progress: Progress,
     *,
@@ -251,7 +251,7 @@ def _translate(
 
 
 def _done(
-    job: FileJob, opened: "_Opened", translate: TranslateAll, tracker: Tracker, *, is_only: bool
+    job: FileJob, opened: "_Opened", translate: _TranslateAll, tracker: Tracker, *, is_only: bool
 ) -> tuple[TranslatedFile, bytes | None]:
     """What is done with a file, and what is to be written; None: a copy."""
     with opened(job) as document:
@@ -259,7 +259,7 @@ def _done(
             return TranslatedFile(job.source, job.out, copied=True), None
         if is_only:  # the texts of several files are counted before
             tracker.advance(0, total=len(document.texts))
-        return translated(job, document, translate, tracker)
+        return translate_opened(job, document, translate, tracker)
 
 
 _Opened = Callable[[FileJob], AbstractContextManager[Document | None]]
@@ -321,8 +321,8 @@ def _write(job: FileJob, data: bytes | None) -> None:
         shutil.copymode(job.source, job.target)
 
 
-def translated(
-    job: FileJob, document: Document, translate: TranslateAll, tracker: Tracker
+def translate_opened(
+    job: FileJob, document: Document, translate: _TranslateAll, tracker: Tracker
 ) -> tuple[TranslatedFile, bytes]:
     """What is done with a document, and its translation, which is not yet written.
 

@@ -15,7 +15,7 @@ from yakusu.serve.errors import RefusedError
 _RETRY = 5  # seconds
 
 
-class Budget:
+class MemoryBudget:
     """Counts the bytes that requests hold; it may be used by several threads.
 
     Args:

@@ -20,7 +20,7 @@ from yakusu.documents.isolated.limits import DocumentLimitError
 from yakusu.documents.isolated.readers import StoppedError
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
-from yakusu.pipeline.documents import translated
+from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing, over_limit
@@ -186,7 +186,7 @@ def _translate_file(
             ) as document,
             Silent().track("translating", "texts", None) as tracker,
         ):
-            _, data = translated(job, document, best, tracker)
+            _, data = translate_opened(job, document, best, tracker)
         write_file(target, lambda file: file.write(data))
     except StoppedError as error:
         raise AbandonedError from error

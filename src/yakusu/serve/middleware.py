@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from yakusu.serve.access import ByAddress
-from yakusu.serve.budget import Budget
+from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, over_limit, refusal
 from yakusu.serve.forms import IN_MEMORY
@@ -53,7 +53,7 @@ class LimitBody:
     ambiguous are refused, too.
     """
 
-    def __init__(self, app: ASGIApp, *, limits: Limits, budget: Budget) -> None:
+    def __init__(self, app: ASGIApp, *, limits: Limits, budget: MemoryBudget) -> None:
         self._app, self._limits, self._budget = app, limits, budget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -16,7 +16,7 @@ from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
-from yakusu.serve.budget import Budget
+from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
 from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
@@ -68,7 +68,7 @@ class Service:
             _check_writable(Path(config.suggestions))
         self.models = ReloadedModels(folders, engine, self.pool)
         self.work = RunningRequests(config.limits)
-        self.budget = Budget(config.limits.memory)
+        self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)
         self.files = Files(config.limits.kept)
         self.bodies = Bodies(config.limits, str(self.files.folder))
@@ -193,7 +193,7 @@ class Service:
         self.files.close()
 
 
-def _readers(limits: Limits, budget: Budget) -> Readers:
+def _readers(limits: Limits, budget: MemoryBudget) -> Readers:
     """What reads documents; `RunningRequests.run` ends them after `limits.file_seconds`."""
     each = DocumentLimits(
         memory=limits.file_memory, cpu_seconds=limits.file_cpu_seconds, seconds=0.0

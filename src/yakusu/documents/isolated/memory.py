@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def memory_of(process: int) -> int:
+def process_memory(process: int) -> int:
     """Bytes of memory that a process has taken, without files; 0: it has ended.
 
     Pages that a worker shares with the template count, too. On macOS, files that are mapped into

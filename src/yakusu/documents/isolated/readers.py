@@ -16,10 +16,10 @@ from yakusu.documents.isolated.limits import (
     LimitName,
     LimitSettings,
 )
-from yakusu.documents.isolated.memory import memory_of
+from yakusu.documents.isolated.memory import process_memory
 from yakusu.documents.isolated.template import Template
 from yakusu.documents.isolated.worker import NO_MEMORY
-from yakusu.documents.registry import open_file, unreadable
+from yakusu.documents.registry import open_file, unreadable_file
 from yakusu.errors import DataError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
@@ -71,7 +71,7 @@ class _Worker:
 
     def measure(self) -> None:
         """Measure the memory of the document in both processes."""
-        growth = max(0, memory_of(self.process) - self._shared)
+        growth = max(0, process_memory(self.process) - self._shared)
         self.growth = growth + self.connection.n_received
 
     def end(self, why: YakusuError | None = None) -> int:
@@ -331,7 +331,7 @@ def _send(
     try:
         worker.connection.send_file(file)
     except OSError as error:
-        raise unreadable(Path(worker.name), error) from error
+        raise unreadable_file(Path(worker.name), error) from error
 
 
 def _as_json(options: DocumentOptions) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Lock
 
 from yakusu.documents.isolated.connection import Connection
-from yakusu.documents.isolated.memory import memory_of
+from yakusu.documents.isolated.memory import process_memory
 from yakusu.documents.isolated.worker import END, START, answer_of, order_of
 from yakusu.errors import RunError
 
@@ -52,7 +52,7 @@ class Template:
     @property
     def memory(self) -> int:
         """The memory that a new worker shares with it, in bytes."""
-        return memory_of(self._process.pid)
+        return process_memory(self._process.pid)
 
     def start(self) -> tuple[int, Connection]:
         """Start a worker.
