@@ -142,7 +142,7 @@ def _bodies(size: int, pair: dict[str, str]) -> Iterator[Attack]:
         return begin + unit * ((size - len(begin) - len(end)) // len(unit)) + end
 
     begin = json.dumps(pair).encode()[:-1] + b","
-    keys = b",".join(b'"%d":1' % n for n in range(min(size // 12, 110_000)))
+    keys = b",".join(b'"%d":1' % n for n in range(size // 12))
     bodies = {
         "form: percent signs": ("/translate", _FORM, repeated(b"q=", b"%")),
         "form: fields": ("/translate", _FORM, repeated(b"", b"q&")),

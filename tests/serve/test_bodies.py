@@ -1,6 +1,7 @@
 """Bodies of requests: what they cost, where they are stored, and that they are read as before."""
 
 import http.client
+import json
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from tests.serve.conftest import Client, Running, StartClient
 from tests.serve.test_limits import PAIR
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError
+from yakusu.serve.fields import parse_json
 from yakusu.serve.files import Files
 from yakusu.serve.forms import check_charset, multipart, pairs
 
@@ -31,9 +33,9 @@ CRAFTED = {  # bodies that cost most, by the content type
     "percent signs": ("/translate", FORM, b"q=" + b"%" * TWO_MB),
     "escapes": ("/translate", FORM, b"q=" + b"%C3%A9" * (TWO_MB // 6)),
     "lists": ("/translate", JSON, b"[" + b"[]," * (TWO_MB // 3) + b"[]]"),
-    "keys": ("/translate", JSON, b'{%s"q":1}' % b"".join(b'"%d":1,' % i for i in range(119_000))),
-    "terms": ("/v1/translate", JSON, b'{"text":"a","glossary":[%s1]}' % (b"1," * 100_000)),
-    "unknown": ("/v1/score", JSON, b'{%s"q":1}' % b"".join(b'"%d":1,' % i for i in range(119_000))),
+    "keys": ("/translate", JSON, b'{%s"q":1}' % b"".join(b'"%d":1,' % i for i in range(4900))),
+    "terms": ("/v1/translate", JSON, b'{"text":"a","glossary":[%s1]}' % (b"1," * 9000)),
+    "unknown": ("/v1/score", JSON, b'{%s"q":1}' % b"".join(b'"%d":1,' % i for i in range(4900))),
 }
 
 
@@ -67,6 +69,34 @@ def test_large_bodies_do_not_stop_the_event_loop(socket_service: Running) -> Non
     watching.join()
     assert set(statuses) <= {400, 413, 422}
     assert sorted(delays)[len(delays) * 9 // 10] < 0.25  # of a machine with other work
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(alphabet='\\\\"[]{},:aé', max_size=9),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(st.text(alphabet='\\\\"[{,:', max_size=3), inner, max_size=4)
+        ),
+        max_leaves=12,
+    ),
+    st.booleans(),
+)
+def test_the_values_of_json_are_counted_without_those_in_texts(value: Any, spaced: bool) -> None:
+    def n_of(each: Any) -> int:
+        if isinstance(each, list):
+            return 1 + sum(map(n_of, each))
+        if isinstance(each, dict):
+            return 1 + sum(1 + n_of(inner) for inner in each.values())
+        return 1
+
+    body = json.dumps(value, indent=1 if spaced else None, ensure_ascii=False).encode()
+    n_empty = body.count(b"[]") + body.count(b"{}")  # each counts as two
+    most = Limits(values=n_of(value) + n_empty, depth=99)
+    assert parse_json(body, most) == value
+    if n_of(value) > 1:
+        with pytest.raises(RefusedError, match="or more values"):
+            parse_json(body, Limits(values=n_of(value) - 1, depth=99))
 
 
 # ---- forms ---------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ class Limits(Config):
         texts: Maximum number of texts in a list.
         lines: Maximum number of lines in a text, or in all texts of a list.
         depth: Maximum depth of nested JSON.
-        values: Maximum number of brackets, braces and commas in JSON, those of texts included.
+        values: Maximum number of values in JSON, keys included.
         alternatives: Maximum number of alternatives.
         terms: Maximum number of terms and phrases in a request.
         traced: Maximum number of characters of a text whose search is traced.
@@ -67,7 +67,7 @@ class Limits(Config):
     texts: int = Field(1_000, ge=1)
     lines: int = Field(5_000, ge=1)
     depth: int = Field(10, ge=1)
-    values: int = Field(120_000, ge=1)
+    values: int = Field(10_000, ge=1)
     alternatives: int = Field(10, ge=0)
     terms: int = Field(1_000, ge=0)
     traced: int = Field(2_000, ge=0)

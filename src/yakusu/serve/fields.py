@@ -212,8 +212,8 @@ def parse_json(body: bytes, limits: Limits) -> Any:
     Raises:
         RefusedError: It is not valid, is nested too deeply, or has too many values.
     """
-    if (n := sum(map(body.count, (b"[", b"{", b",")))) > limits.values:
-        message = f"Request Entity Too Large: JSON with {n} brackets, braces and commas"
+    if (n := _n_values(body, limits.values)) > limits.values:
+        message = f"Request Entity Too Large: JSON with {n} or more values"
         raise over_limit("values", limits.values, 413, message)
     try:
         text = body.decode("utf-8-sig")
@@ -229,6 +229,15 @@ def parse_json(body: bytes, limits: Limits) -> Any:
         message = f"Invalid JSON format: it has more than {limits.depth} levels"
         raise over_limit("depth", limits.depth, 422, message)
     return value
+
+
+def _n_values(body: bytes, most: int) -> int:
+    """The number of values of JSON, keys included, or a larger one; quickly, even beyond `most`."""
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # without escaped quotation marks
+    if (n_texts := plain.count(b'"') // 2) > most:
+        return n_texts
+    outside = b"".join(plain.split(b'"')[::2])  # of texts
+    return 1 + sum(map(outside.count, (b"[", b"{", b",", b":")))
 
 
 def _depth(value: Any) -> int:
