@@ -264,7 +264,7 @@ def test_invalid_json_is_refused(shared: Client, body: bytes) -> None:
 
 
 def test_deep_json_is_refused(shared: Client) -> None:
-    for body in (b"[" * 11 + b"]" * 11, b"[" * 100_000):
+    for body in (b"[" * 11 + b"]" * 11, b"[" * 9000):
         headers = {"Content-Type": "application/json"}
         answer = shared.post("/translate", content=body, headers=headers)
         assert answer.status_code == 422
