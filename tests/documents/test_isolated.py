@@ -18,12 +18,12 @@ import pytest
 
 from tests.documents import hostile
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.isolated import template
+from yakusu.documents.isolated import template, worker
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.isolated.limits import DocumentLimitError, DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers, Room, StoppedError
 from yakusu.documents.registry import read_document
-from yakusu.errors import DataError, YakusuError
+from yakusu.errors import DataError, RunError, YakusuError
 
 SETTINGS = LimitSettings("memory = 50 MB", "cpu = 1", "seconds = 0.3")
 UNIT = '<trans-unit id="1"><source>one <x id="1"/> two</source></trans-unit>'
@@ -214,7 +214,7 @@ def test_a_document_that_takes_too_much_memory_is_refused(start: StartReaders, w
         "the limit"
     )
     assert reading(readers, "") == b"done"
-    assert readers.refused == {"memory": 1}
+    assert readers.ended == {"memory": 1}
 
 
 def test_the_memory_is_measured_where_the_system_does_not_limit_it(
@@ -269,6 +269,20 @@ def test_a_library_that_is_missing_is_named(start: StartReaders) -> None:
     assert error.value.name == "no_such_library"
 
 
+def test_a_worker_that_the_system_cannot_start_is_an_error(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", refuse)
+    with socket.socket() as control:
+        assert worker._start(control, socket.socket().detach()) == 0
+    monkeypatch.setattr(template.Template, "_ask", lambda *arguments: 0)
+    with pytest.raises(RunError, match="the system cannot start a process"):
+        reading(readers, "")
+
+
 # ---- documents that are not needed ---------------------------------------------------------------
 
 
@@ -315,7 +329,7 @@ PARENT = """
 import io, sys, threading
 from tests.documents import hostile
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.isolated import template
+from yakusu.documents.isolated import template, worker
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
@@ -375,8 +389,8 @@ def test_the_largest_document_is_refused_when_there_is_no_room(start: StartReade
         within_seconds(5, lambda: len(readers._workers) == 1)
         assert str(refusal(readers, "memory 100")) == "no room"
         assert not small.done()
-        assert readers.refused == {"room": 1}
-        readers._workers[0].end(StoppedError(""))
+        assert readers.ended == {"room": 1}
+        readers._workers[0].end("cancelled")
         assert isinstance(small.exception(5), StoppedError)
 
 
@@ -387,7 +401,7 @@ def opened(readers: Readers, size: int) -> Iterator[None]:
 
 
 def test_a_large_document_waits_for_room_and_a_small_one_passes_it(start: StartReaders) -> None:
-    readers, cancelled, large = start(SmallRoom(100_000_000)), Event(), 4_000_000
+    readers, cancelled, large = start(SmallRoom(100_000_000)), Event(), 3_000_000
 
     def read(cancelled: Event | None = None) -> None:
         data, options = io.BytesIO(b""), DocumentOptions()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Event, Lock, Thread
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.isolated.limits import (
@@ -24,6 +24,9 @@ from yakusu.errors import DataError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
 _LEAST, _FACTOR = 4_000_000, 25  # bytes that a worker is expected to take, and for each of its file
+# What ended a document: a limit, that of the room, a fault, or nobody needs it.
+Ended = LimitName | Literal["room", "crash", "cancelled"]
+_BY_STATUS: dict[int, Ended] = {NO_MEMORY: "memory", -signal.SIGXCPU: "cpu_seconds"}
 Identify = Callable[[Sequence[str]], DocumentOptions]  # given the first texts
 
 
@@ -65,7 +68,7 @@ class _Worker:
         self.process, self.connection = template.start()
         self._shared, self.expected, self.growth = template.memory, expected, 0
         self.since: float | None = None
-        self.why: YakusuError | None = None
+        self.why: Ended | None = None
         self._lock = Lock()
         self._status: int | None = None
 
@@ -74,7 +77,7 @@ class _Worker:
         growth = max(0, process_memory(self.process) - self._shared)
         self.growth = growth + self.connection.n_received
 
-    def end(self, why: YakusuError | None = None) -> int:
+    def end(self, why: Ended | None = None) -> int:
         """End the process, for a reason, unless it has ended, and return its status."""
         with self._lock:
             if self._status is None:
@@ -92,8 +95,7 @@ class Readers:
         room: The memory that all documents may use; None: no limit.
 
     Attributes:
-        refused: Number of documents that were refused, by the limit that they exceeded: a
-            `LimitName`, "room", or "crash".
+        ended: Number of documents that were not finished, by what ended them.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class Readers:
         self._workers: list[_Worker] = []
         self._changed, self._is_closed = Condition(), False
         self._watching: Thread | None = None
-        self.refused = Counter[str]()
+        self.ended = Counter[Ended]()
 
     def start(self) -> None:
         """Start to load the libraries, so that the first document need not wait for them."""
@@ -233,16 +235,15 @@ class Readers:
             worker.since = None
 
     def _reason(self, worker: _Worker, status: int) -> YakusuError:
-        """Why a worker has ended."""
-        if worker.why:
-            return worker.why
-        if self._is_closed:
-            return StoppedError(f"{worker.name}: not finished, because the process ends")
-        if status == NO_MEMORY:
-            return self._refusal(worker, "memory")
-        if status == -signal.SIGXCPU:
-            return self._refusal(worker, "cpu_seconds")
-        self.refused["crash"] += 1
+        """The error of a worker that has ended."""
+        why = worker.why or ("cancelled" if self._is_closed else _BY_STATUS.get(status, "crash"))
+        self.ended[why] += 1
+        if why == "cancelled":
+            return StoppedError(f"{worker.name}: not finished, because it is no longer needed")
+        if why == "room" and self._room:
+            return self._room.refusal()
+        if why in ("memory", "cpu_seconds", "seconds"):
+            return DocumentLimitError(f"{worker.name}: {self._settings.refusal(why)}")
         if status == -signal.SIGKILL:
             return DataError(
                 f"{worker.name}: the system ended the process that read it, probably because the "
@@ -252,10 +253,6 @@ class Readers:
             f"{worker.name}: the process that read it failed (status {status}): report it with "
             "the file"
         )
-
-    def _refusal(self, worker: _Worker, limit: LimitName) -> DocumentLimitError:
-        self.refused[limit] += 1
-        return DocumentLimitError(f"{worker.name}: {self._settings.refusal(limit)}")
 
     def _watch(self) -> None:
         """End workers that exceed a limit or are not needed, until the readers are closed."""
@@ -270,10 +267,8 @@ class Readers:
             for worker in workers:
                 if why := self._excess_of(worker):
                     worker.end(why)
-            if excess and workers and self._room:
-                largest = max(workers, key=lambda each: each.growth)
-                self.refused["room"] += 1
-                largest.end(self._room.refusal())
+            if excess and workers:
+                max(workers, key=lambda each: each.growth).end("room")
 
     def _measure(self) -> int:
         """Measure all workers, and return how many bytes they use too many."""
@@ -282,14 +277,14 @@ class Readers:
         used = sum(worker.growth for worker in self._workers)
         return self._room.measure(used) if self._room else 0
 
-    def _excess_of(self, worker: _Worker) -> YakusuError | None:
+    def _excess_of(self, worker: _Worker) -> Ended | None:
         """Why a worker must end, if it must."""
         if worker.cancelled and worker.cancelled.is_set():
-            return StoppedError(f"{worker.name}: not finished, because it is no longer needed")
+            return "cancelled"
         if 0 < self._limits.memory < worker.growth - worker.connection.n_received:
-            return self._refusal(worker, "memory")
+            return "memory"
         if worker.since and 0 < self._limits.seconds < time.monotonic() - worker.since:
-            return self._refusal(worker, "seconds")
+            return "seconds"
         return None
 
 

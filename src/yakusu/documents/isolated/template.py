@@ -62,12 +62,19 @@ class Template:
 
         Raises:
             EOFError: The template has ended.
-            RunError: It cannot load the libraries.
+            RunError: It cannot load the libraries, or the system cannot start a process.
         """
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                return self._ask(order_of(START), theirs), Connection(ours)
+                process = self._ask(order_of(START), theirs)
+            if process:
+                return process, Connection(ours)
+            ours.close()
+            raise RunError(
+                "the system cannot start a process that reads a document: end other programs, or "
+                "raise the number of processes that are allowed (ulimit -u)"
+            )
         except EOFError:
             ours.close()
             with suppress(subprocess.TimeoutExpired):

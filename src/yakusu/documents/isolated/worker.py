@@ -44,13 +44,14 @@ _GARBAGE_THRESHOLD = 100_000  # as in the command line
 def template(descriptor: int) -> None:
     """Start and end workers, as ordered over a socket, until it is closed.
 
-        START 0   with a socket for the worker -> its process id
+        START 0   with a socket for the worker -> its process id; 0: the system has no room for it
         END id    -> how it ended, as `os.waitstatus_to_exitcode`
 
     A worker that ended stays a zombie until END, so its id is not that of another process.
     """
     for each in _IGNORED:
         signal.signal(each, signal.SIG_IGN)
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _load()
     control, workers = socket.socket(fileno=descriptor), set[int]()
@@ -61,7 +62,7 @@ def template(descriptor: int) -> None:
                 return
             if order[:1] == START:
                 found = _start(control, descriptors[0])
-                workers.add(found)
+                workers |= {found} - {0}
             else:
                 found = _end(int.from_bytes(order[1:]))
                 workers.discard(int.from_bytes(order[1:]))
@@ -103,9 +104,14 @@ def _load() -> None:
 
 
 def _start(control: socket.socket, descriptor: int) -> int:
-    """Start a worker, and return its id."""
+    """Start a worker, and return its id; 0: it cannot be started."""
     parent = os.getpid()
-    if process := os.fork():
+    try:
+        process = os.fork()
+    except OSError:  # too many processes, or too little memory
+        os.close(descriptor)
+        return 0
+    if process:
         os.close(descriptor)
         return process
     try:
