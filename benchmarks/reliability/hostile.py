@@ -40,8 +40,7 @@ class Attack(NamedTuple):
                 return 0
             with suppress(OSError):
                 if not self.reads:
-                    connection.settimeout(seconds)
-                    connection.recv(1, socket.MSG_PEEK)
+                    time.sleep(seconds)
                     return 0
                 begin = connection.recv(100)
                 while connection.recv(65536):
