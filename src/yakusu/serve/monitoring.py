@@ -1,6 +1,7 @@
 """Counts for Prometheus."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily
@@ -18,7 +19,7 @@ class Metrics:
     """
 
     def __init__(
-        self, n_waiting: Callable[[], int], n_killed: Callable[[], Mapping[str, int]]
+        self, n_waiting: Callable[[], int], n_killed: Callable[[], Mapping[Any, int]]
     ) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Killed(n_killed))
@@ -90,7 +91,7 @@ class Metrics:
 class _Killed(Collector):
     """Counts that are kept elsewhere."""
 
-    def __init__(self, n_killed: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(self, n_killed: Callable[[], Mapping[Any, int]]) -> None:
         self._n_killed = n_killed
 
     def collect(self) -> Iterator[CounterMetricFamily]:

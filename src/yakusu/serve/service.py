@@ -72,7 +72,7 @@ class Service:
         self.readers = _readers(config.limits, self.budget)
         self.files = Files(config.limits.kept)
         self.bodies = Bodies(config.limits, str(self.files.folder))
-        self.metrics = Metrics(lambda: self.work.n, lambda: {**self.readers.refused})
+        self.metrics = Metrics(lambda: self.work.n, lambda: self.readers.ended.copy())
 
     @property
     def catalog(self) -> Catalog:
