@@ -42,6 +42,9 @@ def test_each_limit_of_a_document_has_a_message_of_its_own(start: StartClient) -
         "a.vtt: reading or writing it takes more memory than limits.file_memory = 50000000 bytes: "
         "split it, or raise the limit",
     )
+    metrics = client.get("/metrics").text
+    for reason in ("memory", "cpu_seconds"):
+        assert f'yakusu_killed_workers_total{{reason="{reason}"}} 1.0' in metrics
     assert sent(client, "deep").json()["error"].startswith("Invalid request: a.vtt: it is nested")
     assert sent(client, "").status_code == 200
 
