@@ -117,7 +117,7 @@ def _remove_stale(root: Path) -> None:
                 continue
             with FileLock(folder / _LOCK, mode=0o600, timeout=0):
                 shutil.rmtree(folder, ignore_errors=True)
-            _log.info("removed the documents of a process that was killed: %s", folder.name)
+            _log.debug("removed the documents of a process that was killed: %s", folder.name)
 
 
 def safe_name(given: str | None) -> str:
