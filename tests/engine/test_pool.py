@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from tests.engine.test_decoder import Failing
+from tests.engine.test_decoder import Failing, FailingGoal
 from tests.engine.test_search import RULES, make_model, native, sentence
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.pool import Pool
@@ -93,6 +93,33 @@ def test_an_error_ends_the_call_that_it_belongs_to(decoders: list[NativeDecoder]
     given = queries(Random(4), 20)
     alone = NativeDecoder(decoder.models).search(given, CONFIGS[0], RULES, batch=4)
     assert decoder.search(given, CONFIGS[0], RULES, batch=4) == alone
+
+
+@pytest.mark.parametrize("method", ["allowed", "follow", "proposals", "progress"])
+def test_an_error_in_a_constraint_does_not_end_other_calls(method: str) -> None:
+    pool = Pool(1, batch=64)  # one session for all sentences
+    decoder = NativeDecoder(native(make_model(Random(1))).models, pool)
+    given = queries(Random(4), 20)
+    alone = NativeDecoder(decoder.models).search(given, CONFIGS[1], RULES, batch=4)
+
+    def call(step: int) -> BaseException | None:
+        failing = Restrictions(RULES, [FailingGoal(method, step)])
+        given_up = [*queries(Random(step), 3), Query(sentence(Random(step)), (), failing)]
+        try:
+            decoder.search(given_up, CONFIGS[1], RULES, batch=4)
+        except BaseException as error:
+            return error
+        return None
+
+    with ThreadPoolExecutor(12) as callers:
+        failed = [callers.submit(call, step % 4) for step in range(40)]
+        found = [
+            callers.submit(decoder.search, given, CONFIGS[1], RULES, batch=4) for _ in range(20)
+        ]
+        assert all(each.result() == alone for each in found)
+        assert all(isinstance(each.result(), KeyboardInterrupt) for each in failed)
+    pool.close()
+    assert not pool._queue._n_unfinished
 
 
 class Interrupted:

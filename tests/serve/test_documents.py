@@ -42,6 +42,9 @@ def test_each_limit_of_a_document_has_a_message_of_its_own(start: StartClient) -
         "a.vtt: reading or writing it takes more memory than limits.file_memory = 50000000 bytes: "
         "split it, or raise the limit",
     )
+    metrics = client.get("/metrics").text
+    for reason in ("memory", "cpu_seconds"):
+        assert f'yakusu_killed_workers_total{{reason="{reason}"}} 1.0' in metrics
     assert sent(client, "deep").json()["error"].startswith("Invalid request: a.vtt: it is nested")
     assert sent(client, "").status_code == 200
 
@@ -86,7 +89,7 @@ def test_the_place_of_a_client_that_leaves_is_freed_within_a_second(
             wait_until(lambda: service.service.work.n == 0)
             assert time.monotonic() - left < 1
             assert not service.service.readers._workers
-            assert not [*service.service.files._folder.iterdir()]
+            assert [path.name for path in service.service.files.folder.iterdir()] == ["lock"]
 
 
 def test_the_place_of_a_document_that_takes_too_long_is_freed(start: StartClient) -> None:
@@ -94,7 +97,10 @@ def test_the_place_of_a_document_that_takes_too_long_is_freed(start: StartClient
     client.app.state.service.readers.start()  # type: ignore[attr-defined]
     answer = sent(client, "cpu")
     assert answer.status_code == 503
-    assert "took longer than 0.3 s (limits.seconds; for documents" in answer.json()["error"]
+    assert (
+        "took longer than 0.3 s: shorten the text (limits.file_seconds = 0.3)"
+        in answer.json()["error"]
+    )
     left = time.monotonic()
     wait_until(lambda: client.app.state.service.work.n == 0)  # type: ignore[attr-defined]
     assert time.monotonic() - left < 1

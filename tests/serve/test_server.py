@@ -1,25 +1,32 @@
 """`yakusu serve` as a process: address, signals, errors, no torch."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import pytest
 
 
 @contextmanager
-def process(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process of `yakusu serve ARGUMENTS --port 0`, and its address."""
-    command = [sys.executable, "-m", "yakusu", "serve", *map(str, arguments), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+def process(
+    *arguments: object, program: str = "", **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of `yakusu serve ARGUMENTS --port 0`, after a program, and its address."""
+    code = f"{program}\nfrom yakusu.cli import main; main()"
+    command = [sys.executable, "-c", code, "serve", *map(str, arguments), "--port", "0"]
+    env = {**os.environ, **environment}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as running:
         assert running.stderr
         try:
             found = re.match(r"serving on (http://127\.0\.0\.1:\d+.*/) ", running.stderr.readline())
@@ -42,15 +49,58 @@ def has_work(url: str) -> bool:
 
 
 def test_a_signal_ends_the_service_after_its_requests(folders: dict[str, Path]) -> None:
-    texts = [f"Zug {n} kommt heute." for n in range(600)]
+    texts = [f"Zug {n} kommt heute." for n in range(300)]
     with process(folders["de-en"]) as (running, url), ThreadPoolExecutor(1) as threads:
         answer = threads.submit(post, f"{url}translate", q=texts, source="de", target="en")
         while not (has_work(url) or answer.done()):
             pass
         running.send_signal(signal.SIGTERM)
-        assert len(answer.result()["translatedText"]) == 600
+        time.sleep(0.25)
+        with pytest.raises(URLError, match="refused"):
+            urlopen(f"{url}health", timeout=5)
+        assert len(answer.result()["translatedText"]) == 300
         assert running.wait(20) in (0, -signal.SIGTERM)
         assert running.stderr and "Traceback" not in running.stderr.read()
+
+
+# What never ends: the threads that decode and those of requests; the event loop.
+STUCK = {
+    "threads": """
+from yakusu.engine.session import Session
+from yakusu.serve.service import Service
+Session.search = Service.detect = wait
+""",
+    "loop": """
+from yakusu.serve.service import Service
+Service.check_texts = wait
+""",
+}
+WAIT = "import ctypes\ndef wait(*_, **__): ctypes.CDLL(None).sleep(60)\n"
+
+
+@pytest.mark.parametrize(("state", "n_signals"), [("threads", 1), ("loop", 1), ("loop", 2)])
+def test_the_service_ends_in_time_in_every_state(
+    folders: dict[str, Path], tmp_path: Path, state: str, n_signals: int
+) -> None:
+    program = WAIT + STUCK[state]
+    settings = ["--set", f"shutdown_seconds={0.5 if n_signals == 1 else 50}"]
+    with (
+        process(folders["de-en"], *settings, program=program, TMPDIR=str(tmp_path)) as found,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        running, url = found
+        texts = [f"Zug {n} kommt heute. " * 8 for n in range(300)]
+        answer = threads.submit(post, f"{url}translate", q=texts, source="de", target="en")
+        time.sleep(0.4)
+        assert not answer.done() and len([*tmp_path.iterdir()]) == 1
+        start = time.monotonic()
+        for _ in range(n_signals):
+            running.send_signal(signal.SIGTERM)
+            time.sleep(0.05)
+        assert running.wait(20) == -signal.SIGTERM
+        assert time.monotonic() - start < (1.5 if n_signals == 1 else 0.6)
+        assert not [*tmp_path.iterdir()]
+        assert answer.exception()
 
 
 def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:

@@ -1,6 +1,7 @@
 """Many requests of many clients at once: no errors, flat memory, the bytes of the command line.
 
-The environment variable YAKUSU_SOAK sets another number of requests.
+The environment variable YAKUSU_SOAK sets another number of requests; from 2,000 on, the hostile
+ones have their full size.
 """
 
 import http.client
@@ -11,14 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reliability.hostile import attacks
 from tests.cases import THOROUGH
 from tests.serve.conftest import Running
+from tests.serve.test_limits import wait_until
 from tests.translators import untrained
 from yakusu.data.lines.config import TextConfig
 from yakusu.search.config import SearchConfig
 
 N = int(os.environ.get("YAKUSU_SOAK", "480" if THOROUGH else "160"))
-N_CLIENTS = 16
+N_CLIENTS, N_HOSTILE = 16, 4
+SIZE, PATIENCE = (1_900_000, 10.0) if N >= 2000 else (2000, 0.5)  # of hostile requests
 WORDS = "Der Zug kommt heute nicht, aber {place} ist <b>frei</b> und 12 Uhr.".split()  # noqa: SIM905
 SEARCHES = {n: SearchConfig(beam=max(2, n + 1), n_best=n + 1, max_extra=3) for n in range(4)}
 
@@ -92,3 +96,33 @@ def test_memory_is_flat_after_the_first_requests(socket_service: Running) -> Non
     for seed in range(5, 10):
         round_of(100 * seed)
     assert resident() - before < 20_000_000
+
+
+def test_hostile_requests_change_no_answer_and_leave_nothing(socket_service: Running) -> None:
+    every = attacks(SIZE, "de", "en")
+    n_honest = N_CLIENTS - N_HOSTILE
+    n_rounds = max(1, N // (2 * N_CLIENTS * len(every)))
+
+    def honest(number: int) -> list[int]:
+        given = requests(1000 + number, max(2, N // 4 // N_CLIENTS))
+        answers = ask(socket_service.port, given)
+        return [i for i, found in enumerate(answers) if found != (200, expected(*given[i]))]
+
+    def hostile(number: int) -> set[int]:
+        mine = every[number::N_HOSTILE] * n_rounds
+        return {attack.run(socket_service.port, PATIENCE) for attack in mine}
+
+    def both() -> None:
+        with ThreadPoolExecutor(N_CLIENTS) as clients:
+            statuses = [clients.submit(hostile, number) for number in range(N_HOSTILE)]
+            assert not [i for wrong in clients.map(honest, range(n_honest)) for i in wrong]
+            assert 500 not in {status for each in statuses for status in each.result()}
+
+    both()
+    service = socket_service.service
+    wait_until(lambda: not (service.work.n or service.budget.used))
+    assert not service.readers._workers
+    before = resident()
+    both()
+    wait_until(lambda: not (service.work.n or service.budget.used))
+    assert resident() - before < 50_000_000

@@ -125,7 +125,6 @@ def test_a_pivot_is_marked_and_has_its_limits(shared: Client) -> None:
             {"text": "a", "nbest": 1},
             "unknown parameter 'nbest': did you mean 'n_best'",
         ),
-        ("translate", {"text": "a", "n_best": 12}, "n_best must be <= 11"),
         ("translate", {"text": "a", "n_best": 0}, "n_best: Input should be greater than"),
         ("translate", {"text": "a", "glossary": [["a"]]}, "glossary.0.1: Field required"),
         ("translate", {"text": "a", "glossary": [["", "b"]]}, "the term '' has no source term"),
@@ -146,7 +145,13 @@ def test_invalid_requests_are_refused_in_one_sentence(
     assert answer.json()["error"].startswith(f"Invalid request: {message}")
 
 
-def test_too_many_terms_are_refused(start: StartClient) -> None:
+def test_too_many_terms_and_translations_are_refused(start: StartClient, shared: Client) -> None:
     client = start("de-en", limits={"terms": 2})
     answer = asked(client, "translate", text="a", include=["a"], protect=["b", "c"])
-    assert answer.json()["error"].endswith("request has 3 terms and phrases: the limit is 2")
+    assert answer.status_code == 422
+    assert answer.json()["error"].endswith("the limit is 2 (limits.terms = 2)")
+    many = asked(shared, "translate", text="a", n_best=12)
+    assert (many.status_code, many.json()["error"]) == (
+        422,
+        "Invalid request: n_best must be <= 11 (limits.alternatives = 10)",
+    )

@@ -36,18 +36,22 @@ class Guided:
 class Guides:
     """The guided sentences of a session, by key.
 
-    An exception in a function that the library calls cannot pass through the library. The first
-    one is kept in `error`, and the session raises it.
+    An exception in a function that the library calls cannot pass through the library. The first one
+    of each sentence is kept, and its functions are not called again; the other sentences continue.
 
     Args:
         n_tokens: V, padded as in the library.
         samples: Whether tokens are drawn.
+
+    Attributes:
+        sentences: The guided sentences by key.
+        errors: The exceptions by key.
     """
 
     def __init__(self, *, n_tokens: int, samples: bool) -> None:
         self.sentences: dict[int, Guided] = {}
+        self.errors: dict[int, BaseException] = {}
         self._n_tokens = n_tokens
-        self.error: BaseException | None = None
         self.functions = Guide(
             Guide.restrict_type(self._kept(self._restrict)),
             Guide.order_type(self._kept(self._order)),
@@ -56,12 +60,12 @@ class Guides:
         )
 
     def _kept(self, function: Callable[..., None]) -> Callable[..., None]:
-        def called(*args: int) -> None:
+        def called(key: int, *args: int) -> None:
             try:
-                if self.error is None:
-                    function(*args)
+                if key not in self.errors:
+                    function(key, *args)
             except BaseException as error:  # KeyboardInterrupt, too
-                self.error = error
+                self.errors[key] = error
 
         return called
 

@@ -177,10 +177,14 @@ class _Group:
         self.decoding[key] = item
 
     def advance(self, queue: _Queue) -> None:
-        """Decode for a moment. After an error, the session is not used again."""
+        """Decode for a moment. An error in the constraints of a sentence is its own; after any
+        other one, the session is not used again.
+        """
         try:
             for key, best in self.session.advance(_SECONDS):
                 queue.finish(self.decoding.pop(key), best)
+            for key, error in self.session.take_errors().items():
+                queue.fail(self.decoding.pop(key), error)
         except BaseException as error:
             for item in self.decoding.values():
                 queue.fail(item, error)

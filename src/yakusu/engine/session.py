@@ -161,7 +161,8 @@ class Session:
     def advance(self, seconds: float = 0.02) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Decode for some seconds (at least one step); yield keys and results of what is finished.
 
-        The results of a scored sentence are in its record.
+        The results of a scored sentence are in its record. A sentence whose constraints raise an
+        error has no result: see `take_errors`.
         """
         for key, waiting in list(self._queries.items()):
             if waiting.cancelled and waiting.cancelled.is_set():
@@ -169,13 +170,14 @@ class Session:
                 self._forget(key)
                 yield key, [NOTHING]
         status = self._library.yk_advance(self._handle, seconds)
-        if error := self._guides.error:
-            self._guides.error = None
-            raise error
         if status < 0:
             raise _no_memory()
+        for key in self._guides.errors:
+            self._library.yk_cancel(self._handle, key)  # unless it has just finished
         at = c_int64()
         while search := self._library.yk_next(self._handle, byref(at)):
+            if at.value in self._guides.errors:
+                continue
             query = self._forget(at.value)
             if query and query.cancelled and query.cancelled.is_set():
                 yield at.value, [NOTHING]
@@ -186,6 +188,17 @@ class Session:
             best = result.found[: result.n_found]
             found = [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
             yield at.value, found or [NOTHING]
+
+    def take_errors(self) -> dict[int, BaseException]:
+        """Remove the sentences whose constraints have raised an error; return the errors by key.
+
+        To be called after the results of `advance` have been read.
+        """
+        errors = self._guides.errors
+        self._guides.errors = {}
+        for key in errors:
+            self._forget(key)
+        return errors
 
     def _forget(self, key: int) -> Query | None:
         """Remove the data of a sentence; return its query if it was searched, not scored."""

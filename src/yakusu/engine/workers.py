@@ -138,6 +138,8 @@ class _ThreadedWork(Generic[T]):
                 if not session.n_unfinished:
                     break
                 found.update(session.advance())
+                for error in session.take_errors().values():
+                    raise error
         except BaseException:
             self._stop.set()
             raise

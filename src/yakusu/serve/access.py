@@ -11,7 +11,7 @@ import hmac
 import ipaddress
 import time
 import tomllib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from yakusu.config import Config
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
 from yakusu.serve.config import ServeConfig
-from yakusu.serve.errors import RefusedError
+from yakusu.serve.errors import RefusedError, over_limit
 
 _MOST_CLIENTS = 10_000  # whose recent requests are counted
 
@@ -96,8 +96,10 @@ class Access:
         """
         known = self._known(key) if key and self._keys else None
         limit = self._per_minute if known is None else known.per_minute
-        if limit:
-            self._take(f"key {known.key}" if known else f"address {_subnet(address)}", limit)
+        if known and limit:
+            self._take(f"key {known.key}", limit, "per_minute of the key")
+        elif limit:
+            self._take(f"address {_subnet(address)}", limit, "limits.per_minute")
         if known is None and key and self._keys:
             raise RefusedError(403, "Invalid API key")
         if known is None and self._required:
@@ -108,7 +110,7 @@ class Access:
         found = [each for each in self._keys if hmac.compare_digest(each.key.encode(), given)]
         return found[0] if found else None
 
-    def _take(self, client: str, limit: int) -> None:
+    def _take(self, client: str, limit: int, setting: str) -> None:
         now, rate = self._clock(), limit / 60
         left, since = self._left.pop(client, (float(limit), now))
         left = min(limit, left + (now - since) * rate)
@@ -119,8 +121,56 @@ class Access:
         if not allowed:
             wait = int((1 - left) / rate) + 1
             raise RefusedError(
-                429, f"Slowdown: {limit} per 1 minute: try again in {wait} s", retry_after=wait
+                429,
+                f"Slowdown: {limit} per 1 minute: try again in {wait} s ({setting} = {limit})",
+                retry_after=wait,
+                reason="limits.per_minute",
             )
+
+
+class ByAddress:
+    """Counts what is open for each address, connections or requests.
+
+    IPv6 addresses count as for `Access`. Those of trusted proxies are not limited.
+
+    Args:
+        what: "connections" or "requests".
+        config: The settings.
+    """
+
+    def __init__(self, what: str, config: ServeConfig) -> None:
+        self._what, self._most = what, config.limits.most_per_address
+        self._trusted = [ipaddress.ip_network(each) for each in config.trusted_proxies]
+        self._open: Counter[str] = Counter()
+
+    def enter(self, address: str) -> None:
+        """Count one more; `leave` ends it.
+
+        Raises:
+            RefusedError: There are too many (429).
+        """
+        client = _subnet(address)
+        if self._most and self._open[client] >= self._most and not self._trusts(address):
+            raise over_limit(
+                *("per_address", self._most, 429),
+                f"Too many {self._what} from your address: try again later",
+                retry_after=1,
+            )
+        self._open[client] += 1
+
+    def leave(self, address: str) -> None:
+        """Count one less."""
+        client = _subnet(address)
+        self._open[client] -= 1
+        if not self._open[client]:
+            del self._open[client]
+
+    def _trusts(self, address: str) -> bool:
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._trusted)
 
 
 def _subnet(address: str) -> str:

@@ -9,11 +9,14 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
 
+from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError
 from yakusu.serve import libre, v1
-from yakusu.serve.errors import RefusedError
-from yakusu.serve.middleware import Head, LimitBody, Observe, Prefix
+from yakusu.serve.access import ByAddress
+from yakusu.serve.errors import RefusedError, refusal
+from yakusu.serve.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
 from yakusu.serve.page import page_router
 from yakusu.serve.service import Service
 from yakusu.serve.work import AbandonedError
@@ -42,7 +45,7 @@ def create_app(service: Service) -> FastAPI:
     app.add_api_route("/metrics", _metrics, response_class=PlainTextResponse)
     for error, handler in _HANDLERS.items():
         app.add_exception_handler(error, handler)
-    app.add_middleware(LimitBody, limits=service.limits)
+    app.add_middleware(LimitBody, limits=service.limits, budget=service.budget)
     if config.allow_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -50,8 +53,10 @@ def create_app(service: Service) -> FastAPI:
             allow_methods=["GET", "HEAD", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
+    clients = ByAddress("requests", config)
+    app.add_middleware(LimitAddresses, clients=clients, metrics=service.metrics)
     app.add_middleware(Head)
-    app.add_middleware(Observe, metrics=service.metrics)
+    app.add_middleware(Observe, metrics=service.metrics, log_text=config.log_text)
     if config.root_path:
         app.add_middleware(Prefix, prefix=config.root_path)
     return app
@@ -72,7 +77,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def _maintain(service: Service) -> None:
     """Load what requests need in advance; open replaced folders; remove old documents."""
-    await asyncio.to_thread(service.readers.start)
+    with suppress(StoppedError):  # the service ends
+        await asyncio.to_thread(service.readers.start)
     await asyncio.to_thread(service.detect, ())
     seconds = service.config.reload_seconds
     while True:
@@ -100,7 +106,8 @@ def _error(status: int, message: str, headers: dict[str, str] | None = None) -> 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
-    return _error(error.status, str(error), error.headers)
+    libre.service_of(request).metrics.count_refusal(error.reason)
+    return refusal(error)
 
 
 async def _data_error(request: Request, error: Exception) -> Response:
@@ -121,4 +128,5 @@ _HANDLERS = {
     DataError: _data_error,
     HTTPException: _http_error,
     AbandonedError: _cancelled,
+    ClientDisconnect: _cancelled,
 }

@@ -46,6 +46,7 @@ class MemoryBudget:
                 413,
                 f"Request Entity Too Large: its {n_bytes} bytes exceed what all requests "
                 f"together may use ({self._limit})",
+                reason="limits.memory",
             )
         with self._lock:
             if not self.has(n_bytes):
@@ -83,6 +84,7 @@ class MemoryBudget:
             "The server is busy: all requests together use as much memory as they may "
             f"({self._limit}): try again later",
             retry_after=_RETRY,
+            reason="limits.memory",
         )
 
     @property

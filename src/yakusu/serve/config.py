@@ -40,6 +40,7 @@ class Limits(Config):
         texts: Maximum number of texts in a list.
         lines: Maximum number of lines in a text, or in all texts of a list.
         depth: Maximum depth of nested JSON.
+        values: Maximum number of values in JSON, keys included.
         alternatives: Maximum number of alternatives.
         terms: Maximum number of terms and phrases in a request.
         traced: Maximum number of characters of a text whose search is traced.
@@ -52,7 +53,10 @@ class Limits(Config):
         memory: Maximum memory that all requests together hold, in bytes, with that of their
             documents and without that of the models.
         body_seconds: Maximum seconds for the headers to arrive, and as many again for the body.
+        write_seconds: Maximum seconds in which a client reads nothing of what is sent to it.
         connections: Maximum number of open connections.
+        per_address: Maximum number of open connections from an address, or of requests from an
+            address behind a trusted proxy; None: half of `connections`; 0: unlimited.
         per_minute: Requests per minute from an address, without a key; 0: unlimited.
     """
 
@@ -64,6 +68,7 @@ class Limits(Config):
     texts: int = Field(1_000, ge=1)
     lines: int = Field(5_000, ge=1)
     depth: int = Field(10, ge=1)
+    values: int = Field(10_000, ge=1)
     alternatives: int = Field(10, ge=0)
     terms: int = Field(1_000, ge=0)
     traced: int = Field(2_000, ge=0)
@@ -74,8 +79,15 @@ class Limits(Config):
     file_cpu_seconds: int = Field(60, ge=1)
     memory: int = Field(1_000_000_000, ge=1)
     body_seconds: float = Field(20.0, gt=0)
+    write_seconds: float = Field(20.0, gt=0)
     connections: int = Field(500, ge=1)
+    per_address: int | None = Field(None, ge=0)
     per_minute: int = Field(0, ge=0)
+
+    @property
+    def most_per_address(self) -> int:
+        """`per_address`, or half of `connections`; 0: unlimited."""
+        return -(-self.connections // 2) if self.per_address is None else self.per_address
 
 
 class ServeConfig(Config):
@@ -94,6 +106,7 @@ class ServeConfig(Config):
             are refused.
         trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is used.
         allow_origins: Origins whose pages may call the service (CORS), or "*".
+        shutdown_seconds: Seconds for which requests may finish after SIGTERM or SIGINT.
         reload_seconds: Seconds between two checks of the model folders; 0: they are read once.
         log_text: Write the texts of requests to the log.
         limits: What requests may use.
@@ -109,6 +122,7 @@ class ServeConfig(Config):
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = Field((), strict=False)
     allow_origins: tuple[str, ...] = Field((), strict=False)
+    shutdown_seconds: float = Field(20.0, ge=0)
     reload_seconds: float = Field(2.0, ge=0)
     log_text: bool = False
     limits: Limits = Limits()

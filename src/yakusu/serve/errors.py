@@ -1,5 +1,7 @@
 """Requests that are refused, with the status codes and the messages of LibreTranslate."""
 
+from starlette.responses import JSONResponse
+
 from yakusu.errors import YakusuError
 
 
@@ -10,16 +12,25 @@ class RefusedError(YakusuError):
         status: HTTP status code.
         message: What is wrong, for the client.
         retry_after: Seconds after which the request may succeed; None: it will not.
+        reason: What it is counted as in the metrics: the setting of a limit; "": the status.
     """
 
-    def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, *, retry_after: int | None = None, reason: str = ""
+    ) -> None:
         super().__init__(message)
         self.status, self.retry_after = status, retry_after
+        self.reason = reason or str(status)
 
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the response."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+
+def refusal(error: RefusedError) -> JSONResponse:
+    """The response to a request that is refused."""
+    return JSONResponse({"error": str(error)}, error.status, error.headers)
 
 
 def invalid_request(problem: str) -> RefusedError:
@@ -30,3 +41,23 @@ def invalid_request(problem: str) -> RefusedError:
 def missing(name: str) -> RefusedError:
     """A required parameter is not given."""
     return invalid_request(f"missing {name} parameter")
+
+
+def over_limit(
+    name: str, value: float, status: int, message: str, *, retry_after: int | None = None
+) -> RefusedError:
+    """A request exceeds a limit: "... (limits.characters = 100000)".
+
+    Args:
+        name: The setting, one of `Limits`.
+        value: Its value.
+        status: 413, 422, 429 or 503.
+        message: What exceeds it.
+        retry_after: Seconds after which the request may succeed; None: it will not.
+    """
+    return RefusedError(
+        status,
+        f"{message} (limits.{name} = {str(value).removesuffix('.0')})",
+        retry_after=retry_after,
+        reason=f"limits.{name}",
+    )

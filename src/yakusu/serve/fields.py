@@ -3,20 +3,26 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from typing import Any
-from urllib.parse import parse_qsl
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
+from io import BytesIO
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, TypeVar, cast
 
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError, invalid_request
+from yakusu.serve.errors import RefusedError, invalid_request, over_limit
+from yakusu.serve.forms import IN_MEMORY, check_charset, multipart, pairs
 
-_FILES, _FORM = "multipart/form-data", "application/x-www-form-urlencoded"
-_BYTES = "latin-1"  # a character for each byte
+_FILES, _FORM = b"multipart/form-data", b"application/x-www-form-urlencoded"
+_LONGEST_TYPE = 1000  # characters of Content-Type
+_LITTLE = 16_384  # bytes that are parsed on the event loop
+T = TypeVar("T")
 
 
 class Fields:
@@ -73,6 +79,10 @@ class Fields:
     def number(self, name: str, *, most: int) -> int:
         """The value of a parameter that is a number of at least 0; 0 if it is not given.
 
+        Args:
+            name: The parameter, and the setting of its limit.
+            most: The limit.
+
         Raises:
             RefusedError: It is not a number, or larger than allowed.
         """
@@ -84,85 +94,127 @@ class Fields:
         if number is None:
             raise invalid_request(f"{name} parameter is not a number")
         if number > most:
-            raise invalid_request(f"{name} parameter must be <= {most}")
+            message = f"Invalid request: {name} parameter must be <= {most}"
+            raise over_limit(name, most, 422, message)
         return max(0, number)
 
 
-@asynccontextmanager
-async def read_fields(request: Request, limits: Limits) -> AsyncIterator[Fields]:
-    """Read the parameters of a request; uploaded files are open inside the context.
+class Bodies:
+    """Reads the bodies of requests, large ones outside the event loop.
 
-    Raises:
-        RefusedError: The body is not valid, is too large, or arrives too slowly.
+    Args:
+        limits: The limits; `LimitBody` limits the size.
+        folder: Where large uploads are stored, without a name.
     """
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
-    most = limits.texts + 10
-    query = _pairs(request.scope["query_string"], "utf-8", most)
-    if kind == _FILES.encode():
-        async with _form(request, limits, most) as form:
-            yield Fields([*query, *form.multi_items()])
-        return
-    body = await read_body(request, limits)
-    if kind == b"application/json":
-        values = parse_json(body, limits)
-        if not isinstance(values, dict):
-            raise RefusedError(400, "Invalid JSON format")
-        yield Fields([*values.items()], is_json=True)
-        return
-    charset = options.get(b"charset", b"utf-8").decode("latin-1")
-    pairs = _pairs(body, charset, most) if kind == _FORM.encode() else []
-    yield Fields([*query, *pairs], body=body)
+
+    def __init__(self, limits: Limits, folder: str) -> None:
+        self._limits, self._folder = limits, folder
+        # One thread: Python does not let the event loop run while it parses JSON.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bodies")
+
+    @asynccontextmanager
+    async def fields(self, request: Request) -> AsyncIterator[Fields]:
+        """Read the parameters of a request; uploaded files are open inside the context.
+
+        Raises:
+            RefusedError: The body is not valid, is too large, or arrives too slowly.
+        """
+        limits, most = self._limits, self._limits.texts + 10
+        query = pairs(request.scope["query_string"], "utf-8", most)
+        header = request.headers.get("content-type", "")
+        if len(header) > _LONGEST_TYPE:
+            raise invalid_request(f"Content-Type has more than {_LONGEST_TYPE} characters")
+        kind, options = parse_options_header(header)
+        if kind == _FILES:
+            async with self._form(request, options, most) as form:
+                yield Fields([*query, *form])
+        elif kind == b"application/json":
+            values = await self.parsed(request, lambda body: parse_json(body, limits))
+            if not isinstance(values, dict):
+                raise RefusedError(400, "Invalid JSON format")
+            yield Fields([*values.items()], is_json=True)
+        elif kind == _FORM:
+            charset = check_charset(options.get(b"charset", b"utf-8").decode("latin-1"))
+            found = await self.parsed(request, lambda body: pairs(body, charset, most))
+            yield Fields([*query, *found], body=await self._body(request))
+        else:
+            yield Fields(query, body=await self._body(request))
+
+    async def parsed(self, request: Request, parse: Callable[[bytes], T]) -> T:
+        """What a function returns for the body of a request.
+
+        Raises:
+            RefusedError: It arrives too slowly, or the function raises this.
+        """
+        body = await self._body(request)
+        if len(body) <= _LITTLE:
+            return parse(body)
+        return await self._run(partial(parse, body))
+
+    async def _body(self, request: Request) -> bytes:
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                return await request.body()
+        except TimeoutError as error:
+            raise self._too_slow() from error
+
+    @asynccontextmanager
+    async def _form(
+        self, request: Request, options: dict[bytes, bytes], most: int
+    ) -> AsyncIterator[list[tuple[str, str | UploadFile]]]:
+        """The fields and the file of a form; the file is open inside the context."""
+        with await self._stored(request) as body, ExitStack() as files:
+            limits, folder = self._limits, self._folder
+            yield await self._run(
+                lambda: multipart(body, options, limits, most=most, folder=folder, files=files)
+            )
+
+    async def _stored(self, request: Request) -> BinaryIO:
+        """The body of a request as a file, in memory if it is small."""
+        body: BinaryIO = BytesIO()
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                async for piece in request.stream():
+                    if isinstance(body, BytesIO) and body.tell() + len(piece) > IN_MEMORY:
+                        body = await self._run(partial(_moved, body, self._folder))
+                    if isinstance(body, BytesIO):
+                        body.write(piece)
+                    else:
+                        await self._run(partial(body.write, piece))
+        except BaseException as error:
+            body.close()
+            if isinstance(error, TimeoutError):
+                raise self._too_slow() from error
+            raise
+        return body
+
+    def _too_slow(self) -> RefusedError:
+        seconds = self._limits.body_seconds
+        return over_limit(
+            *("body_seconds", seconds, 408),
+            f"The request was not complete after {seconds:g} s",
+        )
+
+    async def _run(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
 
-@asynccontextmanager
-async def _form(request: Request, limits: Limits, most: int) -> AsyncIterator[FormData]:
-    """The fields and the file of a form; the file is open inside the context."""
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            form = await request.form(max_files=1, max_fields=most, max_part_size=limits.body)
-    except TimeoutError as error:
-        raise _too_slow(limits) from error
-    try:
-        yield form
-    finally:
-        await form.close()
-
-
-def _pairs(encoded: bytes, charset: str, most: int) -> list[tuple[str, str]]:
-    """The fields of a form or of a query string; what is not escaped may have any characters.
-
-    Raises:
-        RefusedError: They are not in the charset, or there are too many.
-    """
-    if encoded.count(b"&") >= most:
-        raise invalid_request(f"there are more than {most} parameters")
-    try:
-        found = parse_qsl(encoded.decode(_BYTES), keep_blank_values=True, encoding=_BYTES)
-        texts = [text.encode(_BYTES).decode(charset) for pair in found for text in pair]
-        return [*zip(texts[::2], texts[1::2], strict=True)]
-    except (UnicodeDecodeError, LookupError) as error:
-        raise invalid_request(f"the parameters are not {charset}: send UTF-8") from error
-
-
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """Read the body of a request; `LimitBody` limits its size.
-
-    Raises:
-        RefusedError: It arrives too slowly.
-    """
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            return await request.body()
-    except TimeoutError as error:
-        raise _too_slow(limits) from error
+def _moved(body: BytesIO, folder: str) -> BinaryIO:
+    """A file without a name with these bytes."""
+    found = cast(BinaryIO, TemporaryFile(dir=folder))  # noqa: SIM115
+    found.write(body.getvalue())
+    return found
 
 
 def parse_json(body: bytes, limits: Limits) -> Any:
     """Parse JSON.
 
     Raises:
-        RefusedError: It is not valid, or nested too deeply.
+        RefusedError: It is not valid, is nested too deeply, or has too many values.
     """
+    if (n := _n_values(body, limits.values)) > limits.values:
+        message = f"Request Entity Too Large: JSON with {n} or more values"
+        raise over_limit("values", limits.values, 413, message)
     try:
         text = body.decode("utf-8-sig")
         value = json.loads(text)
@@ -174,8 +226,18 @@ def parse_json(body: bytes, limits: Limits) -> Any:
     except ValueError as error:  # not UTF-8, not JSON, or not text
         raise RefusedError(400, "Invalid JSON format") from error
     if too_deep:
-        raise RefusedError(400, f"Invalid JSON format: it has more than {limits.depth} levels")
+        message = f"Invalid JSON format: it has more than {limits.depth} levels"
+        raise over_limit("depth", limits.depth, 422, message)
     return value
+
+
+def _n_values(body: bytes, most: int) -> int:
+    """The number of values of JSON, keys included, or a larger one; quickly, even beyond `most`."""
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # without escaped quotation marks
+    if (n_texts := plain.count(b'"') // 2) > most:
+        return n_texts
+    outside = b"".join(plain.split(b'"')[::2])  # of texts
+    return 1 + sum(map(outside.count, (b"[", b"{", b",", b":")))
 
 
 def _depth(value: Any) -> int:
@@ -187,7 +249,3 @@ def _depth(value: Any) -> int:
             inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
         ]
     return depth
-
-
-def _too_slow(limits: Limits) -> RefusedError:
-    return RefusedError(408, f"The request was not complete after {limits.body_seconds:g} s")

@@ -23,9 +23,10 @@ from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
 from yakusu.serve.catalog import language_name
-from yakusu.serve.errors import RefusedError, invalid_request, missing
+from yakusu.serve.errors import RefusedError, invalid_request, missing, over_limit
 from yakusu.serve.fields import Fields
 from yakusu.serve.files import ACCEPTED, safe_name
+from yakusu.serve.origins import STORES
 from yakusu.serve.schemas import LIBRE
 from yakusu.serve.service import RequestLanguages, Service
 from yakusu.serve.texts import along, is_little, translate_html
@@ -68,7 +69,6 @@ async def translate(request: Request) -> JSONResponse:
     every = await service.work.run(
         request,
         translate_all,
-        seconds=service.limits.seconds,
         is_short=is_little(texts, alternatives + 1),
     )
     service.metrics.count_texts(found.codes, texts)
@@ -148,7 +148,7 @@ async def translate_file(request: Request) -> JSONResponse:
         key, folder = service.files.new()
         work = partial(_translate_file, service, known or find, upload, folder / name)
         try:
-            await service.work.run(request, work, seconds=service.limits.file_seconds)
+            await service.work.run(request, work, limit="file_seconds")
         except BaseException:
             service.files.discard(key)
             raise
@@ -207,7 +207,7 @@ async def download_file(request: Request, key: str, name: str) -> FileResponse:
 # ---- others -------------------------------------------------------------------------------------
 
 
-@router.post("/suggest", **LIBRE["suggest"])
+@router.post("/suggest", dependencies=STORES, **LIBRE["suggest"])
 async def suggest(request: Request) -> JSONResponse:
     """Store a better translation that a user suggests."""
     service = service_of(request)
@@ -225,7 +225,7 @@ async def suggest(request: Request) -> JSONResponse:
 def _append(path: Path, line: str, most: int) -> None:
     with path.open("a", encoding="utf-8") as file:
         if file.tell() + len(line.encode()) > most:
-            raise RefusedError(503, "The file of suggestions is full")
+            raise over_limit("suggestions", most, 503, "The file of suggestions is full")
         file.write(line + "\n")  # one write, so that lines of several requests do not mix
 
 

@@ -1,16 +1,22 @@
 """Middleware for every request: limits of its size, HEAD, proxies, security headers, a log line."""
 
+import asyncio
 import logging
 import time
+from traceback import format_exc, format_tb
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from yakusu.serve.access import ByAddress
+from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError
+from yakusu.serve.errors import RefusedError, over_limit, refusal
+from yakusu.serve.forms import IN_MEMORY
 from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
+_COPIES = 2  # of a body: its bytes, and its texts
 _PROTOCOL = b"x-forwarded-proto"
 _HEADERS = (  # unless a response has its own
     (
@@ -34,17 +40,21 @@ _AMBIGUOUS = JSONResponse(
 )
 
 
+_STOPPED = JSONResponse(
+    {"error": "The server is shutting down: try again later"}, 503, {"Retry-After": "5"}
+)
 _FAILED = JSONResponse({"error": "The server failed: its log has the reason"}, 500)
 
 
 class LimitBody:
     """Refuses requests that are too large, before and while they arrive.
 
-    Requests whose length is ambiguous are refused, too.
+    What they hold in memory is part of the budget of all requests. Requests whose length is
+    ambiguous are refused, too.
     """
 
-    def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
-        self._app, self._limits = app, limits
+    def __init__(self, app: ASGIApp, *, limits: Limits, budget: MemoryBudget) -> None:
+        self._app, self._limits, self._budget = app, limits, budget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application with a limited body."""
@@ -52,27 +62,56 @@ class LimitBody:
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         has_file = scope["path"].endswith("/translate_file")
-        most, size = self._limits.file if has_file else self._limits.body, 0
+        name, size, held = "file" if has_file else "body", 0, 0
+        most = getattr(self._limits, name)
         announced = headers.get(b"content-length")
         too_large = announced is not None and int(announced) > most
         if announced is not None and b"transfer-encoding" in headers:
             return await _AMBIGUOUS(scope, receive, send)
 
         async def limited() -> Message:
-            nonlocal size
+            nonlocal size, held
             if too_large:
-                raise self._too_large(most)
+                raise self._too_large(name, most)
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
-                raise self._too_large(most)
+                raise self._too_large(name, most)
+            more = (min(size, IN_MEMORY) if has_file else _COPIES * size) - held
+            self._budget.reserve(more)
+            held += more
             return message
 
-        await self._app(scope, limited, send)
+        try:
+            await self._app(scope, limited, send)
+        finally:
+            self._budget.release(held)
 
     @staticmethod
-    def _too_large(most: int) -> RefusedError:
-        return RefusedError(413, f"Request Entity Too Large: send at most {most} bytes")
+    def _too_large(name: str, most: int) -> RefusedError:
+        return over_limit(name, most, 413, f"Request Entity Too Large: send at most {most} bytes")
+
+
+class LimitAddresses:
+    """Limits the requests that are open for an address, as trusted proxies give it."""
+
+    def __init__(self, app: ASGIApp, *, clients: ByAddress, metrics: Metrics) -> None:
+        self._app, self._clients, self._metrics = app, clients, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application if there are not too many requests."""
+        if scope["type"] != "http" or not scope["client"]:
+            return await self._app(scope, receive, send)
+        address = scope["client"][0]
+        try:
+            self._clients.enter(address)
+        except RefusedError as error:
+            self._metrics.count_refusal(error.reason)
+            return await refusal(error)(scope, receive, send)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._clients.leave(address)
 
 
 class Head:
@@ -133,11 +172,17 @@ class Prefix:
 class Observe:
     """Adds security headers, counts requests and writes a line to the log for each.
 
-    The log has no texts: neither bodies nor query strings.
+    The log has no texts: neither bodies nor query strings, nor messages of unexpected errors, which
+    may quote them.
+
+    Args:
+        app: The application.
+        metrics: Counts the requests.
+        log_text: Whether the log has texts nevertheless.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, log_text: bool) -> None:
+        self._app, self._metrics, self._log_text = app, metrics, log_text
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application."""
@@ -156,16 +201,26 @@ class Observe:
 
         try:
             await self._app(scope, receive, with_headers)
-        except Exception:
-            _log.exception("%s %s failed", scope["method"], _path(scope))
-            if status:
-                raise  # the response has begun
-            await _FAILED(scope, receive, with_headers)
+        except asyncio.CancelledError:  # after `shutdown_seconds`
+            if not status:
+                await _STOPPED(scope, receive, with_headers)
+        except Exception as error:
+            trace = format_exc() if self._log_text else _without_messages(error)
+            _log.error("%s %s failed\n%s", scope["method"], _path(scope), trace)
+            if not status:  # otherwise, uvicorn closes the connection
+                await _FAILED(scope, receive, with_headers)
         finally:
             seconds = time.perf_counter() - start
             path = _path(scope)
             self._metrics.count(path, status, seconds)
             _log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
+
+
+def _without_messages(error: BaseException) -> str:
+    """The types of an error and its causes, and the lines of code where they were raised."""
+    cause = error.__cause__ or error.__context__
+    before = f"{_without_messages(cause)}\n" if cause else ""
+    return f"{before}{''.join(format_tb(error.__traceback__))}{type(error).__name__}"
 
 
 def _path(scope: Scope) -> str:

@@ -1,8 +1,11 @@
 """Counts for Prometheus."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -12,10 +15,14 @@ class Metrics:
 
     Args:
         n_waiting: Returns the number of requests that are being translated or waiting.
+        n_killed: Returns the numbers of documents whose processes were ended, by the reason.
     """
 
-    def __init__(self, n_waiting: Callable[[], int]) -> None:
+    def __init__(
+        self, n_waiting: Callable[[], int], n_killed: Callable[[], Mapping[Any, int]]
+    ) -> None:
         self._registry = CollectorRegistry()
+        self._registry.register(_Killed(n_killed))
         self._requests = Counter(
             "yakusu_requests",
             "Requests by path and status code",
@@ -33,6 +40,12 @@ class Metrics:
             "yakusu_characters",
             "Characters of the source texts of complete translations by language pair",
             ["source", "target"],
+            registry=self._registry,
+        )
+        self._refusals = Counter(
+            "yakusu_refusals",
+            "Requests and connections that were refused, by the limit or the status code",
+            ["reason"],
             registry=self._registry,
         )
         waiting = Gauge(
@@ -62,6 +75,32 @@ class Metrics:
         """
         self._characters.labels(*pair).inc(sum(map(len, texts)))
 
+    def count_refusal(self, reason: str) -> None:
+        """Count a request or a connection that was refused.
+
+        Args:
+            reason: The setting of the limit, such as "limits.characters", or the status code.
+        """
+        self._refusals.labels(reason).inc()
+
     def text(self) -> bytes:
         """The counts in Prometheus' text format."""
         return generate_latest(self._registry)
+
+
+class _Killed(Collector):
+    """Counts that are kept elsewhere."""
+
+    def __init__(self, n_killed: Callable[[], Mapping[Any, int]]) -> None:
+        self._n_killed = n_killed
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """See `Collector`."""
+        found = CounterMetricFamily(
+            "yakusu_killed_workers",
+            "Processes of documents that were ended before they had finished, by the reason",
+            labels=["reason"],
+        )
+        for reason, n in self._n_killed().items():
+            found.add_metric([reason], n)
+        yield found

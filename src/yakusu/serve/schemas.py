@@ -65,6 +65,7 @@ ERRORS = {
     403: "The API key is missing or not valid, or the function is disabled",
     408: "The request did not arrive in time",
     413: "The request is too large",
+    422: "A value exceeds a limit",
     429: "Too many requests",
     503: "The server is busy",
 }

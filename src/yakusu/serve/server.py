@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from yakusu.errors import RunError
+from yakusu.serve.access import ByAddress
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.middleware import FirstProtocol
+from yakusu.serve.monitoring import Metrics
 from yakusu.serve.protocol import protocol
 from yakusu.serve.service import Service
+from yakusu.serve.shutdown import run_until_signal
 
 _BACKLOG = 256  # connections that wait to be accepted
-_HEADER_BYTES = 256 * 1024  # of the request line and the headers: clients send texts in the query
 _SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
 
 
@@ -26,6 +29,8 @@ def serve(
     config: ServeConfig, folders: Sequence[Path], started: Callable[[str], None] = lambda _: None
 ) -> None:
     """Run the service until it is stopped by SIGTERM or SIGINT; then finish the open requests.
+
+    The process ends then, in `shutdown_seconds` and one more second at the latest.
 
     Args:
         config: The settings.
@@ -39,13 +44,20 @@ def serve(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     logging.getLogger("yakusu.serve").setLevel(logging.INFO)
-    if not config.log_text:  # warnings of the translator show the beginnings of sentences
-        logging.getLogger("yakusu.translator").setLevel(logging.ERROR)
+    if not config.log_text:  # warnings show the beginnings of sentences
+        for name in ("yakusu.translator", "yakusu.documents", "yakusu.pipeline"):
+            logging.getLogger(name).setLevel(logging.ERROR)
     sock = _listening(config.host, config.port)
-    server = uvicorn.Server(uvicorn_config(config, create_app(Service(config, folders))))
+    service = Service(config, folders)
+    server = uvicorn.Server(uvicorn_config(config, create_app(service)))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
-    server.run(sockets=[sock])
+    run_until_signal(
+        server,
+        sock,
+        seconds=config.shutdown_seconds,
+        closing=[service.readers.close, service.files.close],
+    )
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -67,21 +79,25 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
-    """The settings of uvicorn."""
-    limits = config.limits
+def uvicorn_config(config: ServeConfig, app: FastAPI) -> uvicorn.Config:
+    """The settings of uvicorn for an application of `create_app`."""
+    served: Any = app
     if config.trusted_proxies:
-        trusting: Any = ProxyHeadersMiddleware(app, [*config.trusted_proxies])
-        app = FirstProtocol(trusting)
+        trusting: Any = ProxyHeadersMiddleware(served, [*config.trusted_proxies])
+        served = FirstProtocol(trusting)
+    metrics: Metrics = app.state.service.metrics
     return uvicorn.Config(
-        app,
+        served,
         host=config.host,
         port=config.port,
-        http=protocol(limits),
-        h11_max_incomplete_event_size=_HEADER_BYTES,
+        http=protocol(
+            config.limits,
+            ByAddress("connections", config),
+            lambda error: metrics.count_refusal(error.reason),
+        ),
         ws="none",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=int(max(limits.seconds, limits.file_seconds)) + 1,
+        timeout_graceful_shutdown=config.shutdown_seconds,  # type: ignore[arg-type]  # any number
         proxy_headers=False,  # see above
         server_header=False,
         access_log=False,

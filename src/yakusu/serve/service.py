@@ -19,8 +19,8 @@ from yakusu.serve.access import Access
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
 from yakusu.serve.config import Limits, ServeConfig
-from yakusu.serve.errors import RefusedError, invalid_request
-from yakusu.serve.fields import Fields, read_fields
+from yakusu.serve.errors import RefusedError, invalid_request, over_limit
+from yakusu.serve.fields import Bodies, Fields
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.monitoring import Metrics
@@ -67,11 +67,12 @@ class Service:
         if config.suggestions:
             _check_writable(Path(config.suggestions))
         self.models = ReloadedModels(folders, engine, self.pool)
-        self.work = RunningRequests(config.limits.waiting)
+        self.work = RunningRequests(config.limits)
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)
         self.files = Files(config.limits.kept)
-        self.metrics = Metrics(lambda: self.work.n)
+        self.bodies = Bodies(config.limits, str(self.files.folder))
+        self.metrics = Metrics(lambda: self.work.n, lambda: self.readers.ended.copy())
 
     @property
     def catalog(self) -> Catalog:
@@ -80,12 +81,12 @@ class Service:
 
     @asynccontextmanager
     async def fields(self, request: Request) -> AsyncIterator[Fields]:
-        """Read the parameters of a request, as `read_fields` does, and count the request.
+        """Read the parameters of a request, as `Bodies.fields` does, and count the request.
 
         Raises:
             RefusedError: They are not valid, the key is not known, or there were too many requests.
         """
-        async with read_fields(request, self.limits) as fields:
+        async with self.bodies.fields(request) as fields:
             self.count(request, fields.text("api_key"))
             yield fields
 
@@ -176,9 +177,10 @@ class Service:
         )
         for size, limit, what in counted:
             if size > limit:
-                raise invalid_request(
-                    f"request ({size} {what}) exceeds text limit ({limit} {what})"
+                message = (
+                    f"Invalid request: request ({size} {what}) exceeds text limit ({limit} {what})"
                 )
+                raise over_limit(what, limit, 413, message)
         if self.config.log_text:
             for text in texts:
                 _log.warning("text: %r", text)

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import did_you_mean
@@ -16,8 +16,9 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
 from yakusu.serve.catalog import Route
-from yakusu.serve.errors import invalid_request
-from yakusu.serve.fields import parse_json, read_body
+from yakusu.serve.config import Limits
+from yakusu.serve.errors import invalid_request, over_limit
+from yakusu.serve.fields import parse_json
 from yakusu.serve.libre import service_of
 from yakusu.serve.schemas import object_route
 from yakusu.serve.service import RequestLanguages, Service
@@ -28,7 +29,7 @@ from yakusu.translator.writing.objects import Object, objects
 from yakusu.view import attention_maps
 
 router = APIRouter(prefix="/v1")
-Phrases = tuple[str, ...]
+Phrases = Annotated[tuple[str, ...], FailFast()]  # one error, not one for each
 _WINDOW = 8  # lines of a stream that are translated together
 _LONGEST = 100  # characters of an unknown parameter that are compared and shown
 
@@ -61,7 +62,7 @@ class TranslateBody(_Body):
     include: Annotated[Phrases, Field(description="Phrases that the translation must have")] = ()
     exclude: Annotated[Phrases, Field(description="Phrases that it must not have")] = ()
     glossary: Annotated[
-        tuple[tuple[str, str], ...], Field(description="Terms and their translations")
+        tuple[tuple[str, str], ...], FailFast(), Field(description="Terms and their translations")
     ] = ()
     protect: Annotated[Phrases, Field(description="Further texts to copy")] = ()
     details: Annotated[bool, Field(description="Return tokens and the word alignment")] = False
@@ -134,9 +135,7 @@ async def translate(request: Request) -> JSONResponse:
 
     has_more = body.details or body.trace or any(body.texts)
     is_short = not has_more and is_little([body.text], body.n_best)
-    answer = await service.work.run(
-        request, work, seconds=service.limits.seconds, is_short=is_short
-    )
+    answer = await service.work.run(request, work, is_short=is_short)
     service.metrics.count_texts(found.codes, [body.text])
     return answer
 
@@ -164,7 +163,7 @@ async def stream_lines(request: Request) -> StreamingResponse:
             yield {"line": number, **objects(best)}
         service.metrics.count_texts(found.codes, [body.text])
 
-    made = service.work.stream(lines, seconds=service.limits.seconds)
+    made = service.work.stream(lines)
     return StreamingResponse(_events(_languages(found), made), media_type="text/event-stream")
 
 
@@ -204,7 +203,7 @@ async def score(request: Request) -> JSONResponse:
         values = {"score": scored.score, "log_prob": scored.log_prob, "tokens": tokens}
         return _answer(found, values)
 
-    return await service.work.run(request, work, seconds=service.limits.seconds)
+    return await service.work.run(request, work)
 
 
 @router.post("/attention", **object_route(AttentionBody))
@@ -217,7 +216,7 @@ async def attention(request: Request) -> JSONResponse:
         maps = attention_maps(translator, body.text, body.translation or None)
         return _answer(found, dict(maps.as_json()))
 
-    return await service.work.run(request, work, seconds=service.limits.seconds)
+    return await service.work.run(request, work)
 
 
 # ---- requests ------------------------------------------------------------------------------------
@@ -230,11 +229,9 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
         RefusedError: The request is not valid or not allowed.
     """
     service = service_of(request)
-    values = parse_json(await read_body(request, service.limits), service.limits)
-    try:
-        body = kind.model_validate(values)
-    except ValidationError as error:
-        raise invalid_request(_problem(error.errors()[0], kind)) from error
+    body = await service.bodies.parsed(
+        request, lambda given: parsed_body(given, kind, service.limits)
+    )
     service.count(request, body.api_key)
     service.check_texts([body.text], more=body.texts)
     found = service.route(body.source, body.target, [body.text], model=body.model)
@@ -243,11 +240,33 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
     return service, body, found
 
 
-def _problem(fault: ErrorDetails, kind: type[_Body]) -> str:
+def parsed_body(given: bytes, kind: type[Body], limits: Limits) -> Body:
+    """A body, whose lists and keys are counted before they are checked one by one.
+
+    Raises:
+        RefusedError: It is not valid, or exceeds a limit.
+    """
+    values = parse_json(given, limits)
+    if isinstance(values, dict):
+        if unknown := values.keys() - kind.model_fields.keys():
+            raise invalid_request(_unknown(min(unknown), kind))
+        lists = [len(value) for value in values.values() if isinstance(value, list)]
+        _check_terms(sum(lists), limits)
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        (fault, *_) = error.errors(include_url=False, include_context=False, include_input=False)
+        raise invalid_request(_problem(fault)) from error
+
+
+def _unknown(key: str, kind: type[_Body]) -> str:
+    key = key[:_LONGEST]
+    return f"unknown parameter '{key}': {did_you_mean(key, [*kind.model_fields])}"
+
+
+def _problem(fault: ErrorDetails) -> str:
     """What is wrong with a body."""
     key = ".".join(map(str, fault["loc"]))[:_LONGEST]
-    if fault["type"] == "extra_forbidden":
-        return f"unknown parameter '{key}': {did_you_mean(key, [*kind.model_fields])}"
     return f"{key}: {fault['msg']}" if key else fault["msg"]
 
 
@@ -280,19 +299,28 @@ def _check_settings(route: Route, body: TranslateBody, service: Service) -> None
         RefusedError: They exceed a limit, or the models do not have them.
     """
     limits = service.limits
-    if body.n_best > limits.alternatives + 1:
-        raise invalid_request(f"n_best must be <= {limits.alternatives + 1}")
-    phrases = [*body.include, *body.exclude, *body.protect, *body.glossary]
-    if len(phrases) > limits.terms:
-        raise invalid_request(
-            f"request has {len(phrases)} terms and phrases: the limit is {limits.terms}"
-        )
+    if body.n_best > (most := limits.alternatives + 1):
+        message = f"Invalid request: n_best must be <= {most}"
+        raise over_limit("alternatives", limits.alternatives, 422, message)
     if body.trace and len(body.text) > limits.traced:
-        raise invalid_request(
-            f"text ({len(body.text)} characters) exceeds the limit for trace ({limits.traced})"
+        message = (
+            f"Invalid request: text ({len(body.text)} characters) exceeds the limit for trace "
+            f"({limits.traced})"
         )
+        raise over_limit("traced", limits.traced, 422, message)
     if len(route) > 1 and (body.glossary or body.protect):
         raise invalid_request("glossary and protect work only for pairs with a model of their own")
+
+
+def _check_terms(n: int, limits: Limits) -> None:
+    """Check the number of terms and phrases of a request.
+
+    Raises:
+        RefusedError: There are too many.
+    """
+    if n > limits.terms:
+        message = f"Invalid request: request has {n} terms and phrases: the limit is {limits.terms}"
+        raise over_limit("terms", limits.terms, 422, message)
 
 
 def _configured(route: Route, body: TranslateBody) -> Translator:

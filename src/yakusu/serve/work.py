@@ -6,14 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from starlette.requests import Request
 
-from yakusu.serve.errors import RefusedError
+from yakusu.serve.config import Limits
+from yakusu.serve.errors import RefusedError, over_limit
 from yakusu.serve.greenlets import on_loop
 
 T = TypeVar("T")
+TimeLimit = Literal["seconds", "file_seconds"]  # settings
 _PATIENCE = 0.05  # seconds until a request notices that its client has closed the connection
 
 
@@ -25,25 +27,30 @@ class RunningRequests:
     """Translations that are running, in threads or on the event loop.
 
     Args:
-        most: Maximum number of requests that are being translated or waiting.
+        limits: The limits.
 
     Attributes:
         n: Their number now.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self.n = most, 0
-        self._threads = ThreadPoolExecutor(most, thread_name_prefix="request")
+    def __init__(self, limits: Limits) -> None:
+        self._limits, self.n = limits, 0
+        self._threads = ThreadPoolExecutor(limits.waiting, thread_name_prefix="request")
 
     async def run(
-        self, request: Request, do: Callable[[Event], T], *, seconds: float, is_short: bool = False
+        self,
+        request: Request,
+        do: Callable[[Event], T],
+        *,
+        limit: TimeLimit = "seconds",
+        is_short: bool = False,
     ) -> T:
         """Run a function, and wait for it.
 
         Args:
             request: The request, whose body has been read.
             do: Gets an event that is set when the result is no longer needed.
-            seconds: Maximum time.
+            limit: The setting of the maximum time.
             is_short: Whether it takes little time, apart from waiting for the engine: it runs on
                 the event loop, otherwise in a thread.
 
@@ -55,17 +62,17 @@ class RunningRequests:
         work = partial(do, cancelled)
         client = _Client(request)
         try:
-            async with asyncio.timeout(seconds) as limit:
-                with client.watched(limit):
+            async with asyncio.timeout(getattr(self._limits, limit)) as timeout:
+                with client.watched(timeout):
                     if is_short:
                         return await self._on_loop(work)
                     return await asyncio.shield(self._in_thread(work))
         except TimeoutError as error:
-            raise AbandonedError if client.is_gone else _too_long(seconds) from error
+            raise AbandonedError if client.is_gone else self._too_long(limit) from error
         finally:
             cancelled.set()
 
-    def stream(self, do: Callable[[Event], Iterator[T]], *, seconds: float) -> AsyncIterator[T]:
+    def stream(self, do: Callable[[Event], Iterator[T]]) -> AsyncIterator[T]:
         """Run a generator in a thread, and yield what it yields.
 
         Raises:
@@ -82,7 +89,7 @@ class RunningRequests:
 
         cancelled = Event()
         result = self._in_thread(partial(work, cancelled))
-        end = loop.time() + seconds
+        end = loop.time() + self._limits.seconds
         loop.call_at(end, cancelled.set)
 
         async def items() -> AsyncIterator[T]:
@@ -95,7 +102,7 @@ class RunningRequests:
                     yield item[0]
                 await result
             except (TimeoutError, AbandonedError) as error:
-                raise _too_long(seconds) from error
+                raise self._too_long("seconds") from error
             finally:
                 cancelled.set()
 
@@ -116,13 +123,9 @@ class RunningRequests:
         return result
 
     def _begin(self) -> None:
-        if self.n >= self._most:
-            raise RefusedError(
-                503,
-                "The server is busy: try again later (as many requests are in progress or waiting "
-                f"as may: limits.waiting = {self._most})",
-                retry_after=1,
-            )
+        if self.n >= (most := self._limits.waiting):
+            message = "The server is busy: try again later"
+            raise over_limit("waiting", most, 503, message, retry_after=1)
         self.n += 1
 
     def _finish(self, result: asyncio.Future[Any]) -> None:
@@ -130,17 +133,14 @@ class RunningRequests:
         if not result.cancelled():
             result.exception()  # otherwise, asyncio logs errors that nobody waits for
 
+    def _too_long(self, limit: TimeLimit) -> RefusedError:
+        seconds: float = getattr(self._limits, limit)
+        message = f"The translation took longer than {seconds:g} s: shorten the text"
+        return over_limit(limit, seconds, 503, message)
+
     def close(self) -> None:
         """End the threads, as soon as they have nothing to do."""
         self._threads.shutdown(wait=False)
-
-
-def _too_long(seconds: float) -> RefusedError:
-    return RefusedError(
-        503,
-        f"The translation took longer than {seconds:g} s (limits.seconds; for documents, "
-        "limits.file_seconds): shorten the text",
-    )
 
 
 class _Client:

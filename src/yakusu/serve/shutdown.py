@@ -1,0 +1,95 @@
+"""Runs the server until a signal, and ends the process in a bounded time after it.
+
+    signal                    no new connections; open requests go on
+    + shutdown_seconds        they are cancelled, and the processes of documents are killed
+    + _GRACE                  files are removed and the process exits, whatever its threads do
+    a second signal           the same at once
+
+The server runs in a thread of its own, so that the main thread, which Python's signal handlers
+need, is always free.
+"""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from types import FrameType
+
+import uvicorn
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_GRACE, _CLOSING = 0.6, 0.3  # seconds
+Close = Callable[[], None]
+
+
+def run_until_signal(
+    server: uvicorn.Server, sock: socket.socket, *, seconds: float, closing: Sequence[Close]
+) -> None:
+    """Run a server until SIGTERM or SIGINT; then end the process.
+
+    Args:
+        server: The server.
+        sock: The socket that accepts connections.
+        seconds: Maximum time for open requests after the signal.
+        closing: Functions that end processes and remove files, for when the server does not.
+
+    Raises:
+        BaseException: What the server has raised.
+    """
+    ended, failures = Event(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            server.run(sockets=[sock])
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            ended.set()
+
+    thread = Thread(target=run, name="server", daemon=True)
+    with _signals(ended, closing) as received:
+        thread.start()
+        ended.wait()
+        if received:
+            server.should_exit = True
+            thread.join(seconds + _GRACE)
+            _exit(received[0], closing if thread.is_alive() else ())
+    for failure in failures:
+        raise failure
+
+
+@contextmanager
+def _signals(received_one: Event, closing: Sequence[Close]) -> Iterator[list[int]]:
+    """Set an event at the first signal, exit at the second; yields the signals so far."""
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
+            _exit(number, closing)
+        received_one.set()
+
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, closing: Sequence[Close]) -> None:
+    """End the process as the signal does, without waiting for threads."""
+    threads = [Thread(target=close, daemon=True) for close in closing]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_CLOSING / len(threads))
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    if number == signal.SIGTERM:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+    os._exit(128 + number)  # the first process of a container ignores its own signals

@@ -1,0 +1,297 @@
+"""Bodies of requests: what they cost, where they are stored, and that they are read as before."""
+
+import http.client
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from io import BytesIO
+from pathlib import Path
+from tempfile import gettempdir
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import UploadFile
+
+from tests.serve.conftest import Client, Running, StartClient
+from tests.serve.test_limits import PAIR
+from yakusu.serve.config import Limits
+from yakusu.serve.errors import RefusedError
+from yakusu.serve.fields import parse_json
+from yakusu.serve.files import Files
+from yakusu.serve.forms import check_charset, multipart, pairs
+
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+TWO_MB = 1_999_000
+CRAFTED = {  # bodies that cost most, by the content type
+    "percent signs": ("/translate", FORM, b"q=" + b"%" * TWO_MB),
+    "escapes": ("/translate", FORM, b"q=" + b"%C3%A9" * (TWO_MB // 6)),
+    "lists": ("/translate", JSON, b"[" + b"[]," * (TWO_MB // 3) + b"[]]"),
+    "keys": ("/translate", JSON, b'{%s"q":1}' % b"".join(b'"%d":1,' % i for i in range(4900))),
+    "terms": ("/v1/translate", JSON, b'{"text":"a","glossary":[%s1]}' % (b"1," * 9000)),
+    "unknown": ("/v1/score", JSON, b'{%s"q":1}' % b"".join(b'"%d":1,' % i for i in range(4900))),
+}
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def test_large_bodies_do_not_stop_the_event_loop(socket_service: Running) -> None:
+    delays, done = list[float](), Event()
+
+    def watch() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", socket_service.port, timeout=20)
+        while not done.is_set():
+            start = time.perf_counter()
+            connection.request("GET", "/health")
+            assert connection.getresponse().read() == b'{"status":"ok"}'
+            delays.append(time.perf_counter() - start)
+            time.sleep(0.005)
+        connection.close()
+
+    watching = Thread(target=watch)
+    watching.start()
+    with ThreadPoolExecutor(4) as threads:
+
+        def send(name: str) -> int:
+            path, kind, body = CRAFTED[name]
+            url = f"{socket_service.url}{path}"
+            return httpx.post(url, content=body, headers={"Content-Type": kind}).status_code
+
+        statuses = [*threads.map(send, CRAFTED)]
+    done.set()
+    watching.join()
+    assert set(statuses) <= {400, 413, 422}
+    assert sorted(delays)[len(delays) * 9 // 10] < 0.25  # of a machine with other work
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(alphabet='\\\\"[]{},:aé', max_size=9),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(st.text(alphabet='\\\\"[{,:', max_size=3), inner, max_size=4)
+        ),
+        max_leaves=12,
+    ),
+    st.booleans(),
+)
+def test_the_values_of_json_are_counted_without_those_in_texts(value: Any, spaced: bool) -> None:
+    def n_of(each: Any) -> int:
+        if isinstance(each, list):
+            return 1 + sum(map(n_of, each))
+        if isinstance(each, dict):
+            return 1 + sum(1 + n_of(inner) for inner in each.values())
+        return 1
+
+    body = json.dumps(value, indent=1 if spaced else None, ensure_ascii=False).encode()
+    n_empty = body.count(b"[]") + body.count(b"{}")  # each counts as two
+    most = Limits(values=n_of(value) + n_empty, depth=99)
+    assert parse_json(body, most) == value
+    if n_of(value) > 1:
+        with pytest.raises(RefusedError, match="or more values"):
+            parse_json(body, Limits(values=n_of(value) - 1, depth=99))
+
+
+# ---- forms ---------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
+def test_encoded_fields_are_read(fields: list[tuple[str, str]]) -> None:
+    assert pairs(urlencode(fields).encode(), "utf-8", 10) == fields
+
+
+@given(st.text(alphabet="%0aFfGz=+;&é", max_size=40))
+def test_what_is_not_escaped_is_read_as_by_the_standard_library(text: str) -> None:
+    expected = parse_qsl(
+        text.encode().decode("latin-1"), keep_blank_values=True, encoding="latin-1"
+    )
+    assert pairs(text.encode(), "latin-1", 99) == expected
+
+
+@pytest.mark.parametrize("name", ["utf-8", "UTF8", "Shift_JIS", "iso-8859-1", "latin1", "euc-kr"])
+def test_known_charsets_are_accepted(name: str) -> None:
+    assert check_charset(name) == name
+
+
+@pytest.mark.parametrize("name", ["punycode", "idna", "unicode_escape", "zip", "x" * 99, ""])
+def test_other_charsets_are_refused(shared: Client, name: str) -> None:
+    for kind in (FORM, "multipart/form-data; boundary=x"):
+        headers = {"Content-Type": f"{kind}; charset={name}"}
+        answer = shared.post("/translate", content=b"q=a", headers=headers)
+        assert answer.status_code == 400 and "error" in answer.json()
+
+
+def form(
+    *parts: tuple[str, bytes], boundary: bytes = b"x", end: bytes = b"--\r\n"
+) -> list[tuple[str, Any]]:
+    """What is read of a form with these heads and contents."""
+    body = b"".join(
+        b"--%s\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n"
+        % (boundary, head.encode(), text)
+        for head, text in parts
+    )
+    file, options = BytesIO(body + b"--" + boundary + end), {b"boundary": boundary}
+    with ExitStack() as files:
+        found = multipart(file, options, Limits(), most=9, folder=gettempdir(), files=files)
+        return [
+            (name, (value.filename, value.file.read()) if isinstance(value, UploadFile) else value)
+            for name, value in found
+        ]
+
+
+@given(st.binary(max_size=300) | st.just(b"\r\n--x") | st.just(b"\r\n" * 3000))
+def test_files_keep_their_bytes(content: bytes) -> None:
+    boundary = b"0123456789" * 7
+    named = ('name="file"; filename="ü.txt"', content), ('name="q"', "é".encode())
+    if boundary not in content:
+        assert form(*named, boundary=boundary) == [("file", ("ü.txt", content)), ("q", "é")]
+
+
+@pytest.mark.parametrize("size", [0, 1, 4093, 4094, 4095, 4096, 4097, 12285, 999_999, 2_500_000])
+def test_a_boundary_is_found_wherever_it_is(size: int) -> None:
+    content = os.urandom(size).replace(b"--", b"..")
+    assert form(('name="file"; filename="a"', content)) == [("file", ("a", content))]
+
+
+def test_forms_that_are_not_valid_are_refused() -> None:
+    file = ('name="file"; filename="a"', b"")
+    for parts, more in (
+        ([('name="q"', b"")], {"end": b""}),
+        ([("", b"")], {}),
+        ([file, file], {}),
+        ([('name="q"', b"")] * 10, {}),
+        ([(f'name="{"a" * 3000}"', b"")], {}),
+        ([], {"boundary": b""}),
+        ([], {"boundary": b"x" * 71}),
+        ([('name="q"', b"\xff")], {}),
+        ([('name="q"', b"a" * 2_000_001)], {}),
+    ):
+        with pytest.raises(RefusedError):
+            form(*parts, **more)
+
+
+def test_a_long_content_type_is_refused(shared: Client) -> None:
+    headers = {"Content-Type": f'multipart/form-data; a="{";" * 2000}'}
+    answer = shared.post("/translate", content=b"", headers=headers)
+    assert answer.status_code == 400 and "Content-Type" in answer.json()["error"]
+
+
+# ---- memory and files ----------------------------------------------------------------------------
+
+
+def test_requests_share_a_memory_budget(start: StartClient) -> None:
+    client = start("de-en", limits={"memory": 100_000})
+    service = client.app.state.service  # type: ignore[attr-defined]
+    assert client.post("/translate", json={**PAIR, "q": "Zug"}).is_success
+    service.budget.reserve(90_000)
+    answer = client.post("/translate", json={**PAIR, "q": "Zug", "x": "x" * 8000})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "limits.memory = 100000" in answer.json()["error"]
+    service.budget.release(90_000)
+    assert client.post("/translate", json={**PAIR, "q": "Zug", "x": "x" * 8000}).is_success
+    assert service.budget.used == 0
+    refused = 'yakusu_refusals_total{reason="limits.memory"} 1.0'
+    assert refused in client.get("/metrics").text
+
+
+def test_temporary_files_are_private_and_large_uploads_have_no_name(
+    start: StartClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = os.umask(0)
+    try:
+        client = start("de-en")
+        large, found = b"Zug.\n" * 250_000, list[list[Path]]()
+
+        def refuse(*_: Any) -> None:
+            found.append([*tmp_path.rglob("*.*")])  # while the upload is stored
+            raise RefusedError(400, "stop")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("yakusu.serve.service.Service.languages", refuse)
+            client.post("/translate_file", files={"file": ("a.txt", large)}, data=PAIR)
+        assert found == [[]]
+        answer = client.post("/translate_file", files={"file": ("a.txt", b"Zug")}, data=PAIR)
+        assert client.get(answer.json()["translatedFileUrl"]).is_success
+    finally:
+        os.umask(before)
+    (root,) = tmp_path.iterdir()
+    for path in (root, *root.rglob("*")):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def stored(root: Path) -> list[str]:
+    """What the folders of services hold."""
+    return sorted(path.name for path in root.glob("yakusu-serve-*"))
+
+
+def test_the_folders_of_killed_processes_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    running = Files(1)
+    dead, other = tmp_path / "yakusu-serve-dead", tmp_path / "yakusu-serve-other"
+    for folder in (dead, other):
+        (folder / "abc").mkdir(parents=True)
+        (folder / "abc" / "a.txt").write_text("a document")
+    (dead / "lock").touch()
+    (tmp_path / "yakusu-serve-link").symlink_to(running.folder)
+    new = Files(1)
+    assert stored(tmp_path) == sorted(
+        [new.folder.name, running.folder.name, "yakusu-serve-link", "yakusu-serve-other"]
+    )
+    running.close()
+    new.close()
+    assert stored(tmp_path) == ["yakusu-serve-link", "yakusu-serve-other"]
+
+
+# ---- origins -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "allowed"),
+    [
+        (None, "testserver", True),
+        ("http://testserver", "testserver", True),
+        ("http://testserver:80", "testserver", True),
+        ("HTTP://TestServer", "testserver", True),
+        ("https://testserver", "testserver", True),  # through a proxy
+        ("http://localhost:5000", "localhost:5000", True),
+        ("http://[::1]:5000", "[::1]:5000", True),
+        ("https://example.org", "testserver", True),
+        ("https://example.org:443", "testserver", True),
+        ("http://example.org", "testserver", False),
+        ("https://example.org.evil.example", "testserver", False),
+        ("https://example.org@evil.example", "testserver", False),
+        ("http://testserver:8080", "testserver", False),
+        ("http://localhost:5001", "localhost:5000", False),
+        ("null", "testserver", False),
+        ("", "testserver", False),
+        ("http://", "", False),
+        ("x", "", False),
+    ],
+)
+def test_only_pages_of_known_origins_store_something(
+    start: StartClient, tmp_path: Path, origin: str | None, host: str, allowed: bool
+) -> None:
+    path = tmp_path / "suggestions"
+    client = start("de-en", suggestions=str(path), allow_origins=["https://example.org"])
+    headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
+    data = {**PAIR, "q": "a", "s": "b"}
+    answer = client.post("/suggest", data=data, headers=headers)
+    assert answer.status_code == (200 if allowed else 403), answer.text
+    assert bool(path.read_text()) == allowed
+    assert client.post("/translate", data=data, headers=headers).is_success
+
+
+def test_an_asterisk_allows_all_origins(start: StartClient, tmp_path: Path) -> None:
+    client = start("de-en", suggestions=str(tmp_path / "a"), allow_origins=["*"])
+    data, headers = {**PAIR, "q": "a", "s": "b"}, {"Origin": "https://evil.example"}
+    assert client.post("/suggest", data=data, headers=headers).is_success
