@@ -133,7 +133,7 @@ def bill(found: Iterable[Component]) -> dict[str, Any]:
     version = re.search(r'^__version__ = "(.+)"$', source, re.MULTILINE)
     assert version
     own = f"pkg:pypi/yakusu@{version[1]}"
-    direct = {canonicalize_name(Requirement(each).name) for each in project["dependencies"]}
+    direct = {*_nodes(project["dependencies"])} & of_name.keys()
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -233,7 +233,7 @@ def load_recipe(
     for override in overrides:
         apply_override(values, override)
     try:
-        recipe = _with_languages(Recipe.model_validate(_expand(values)))
+        recipe = _with_languages(Recipe.model_validate(_in_strings(_expanded, values)))
     except ValidationError as error:
         fault = error.errors()[0]
         keys = fault_keys(fault, values)
@@ -248,6 +248,7 @@ def load_recipe(
     return recipe
 
 
+_VARIABLE = re.compile(r"\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")  # of the environment
 _KEYS = {  # name in `RecipeFiles` -> keys of the recipe
     "run": ["run"],
     "parent": ["parent.model"],
@@ -308,7 +309,8 @@ def _refuse_sizes(overrides: Sequence[str]) -> None:
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
     """Write a recipe with the values of all keys."""
-    write_text(path, tomli_w.dumps(recipe.model_dump(exclude_none=True)))
+    values = recipe.model_dump(exclude_none=True)
+    write_text(path, tomli_w.dumps(_in_strings(_escaped, values)))
 
 
 def differences(one: Recipe, other: Recipe) -> list[str]:
@@ -372,18 +374,30 @@ def _selected(direction: Direction) -> dict[str, Corpus]:
     return {"train": train, "dev": with_languages(direction.dev, languages)}
 
 
-def _expand(value: Any) -> Any:
-    """Replace environment variables in strings."""
+def _in_strings(change: Callable[[str], str], value: Any) -> Any:
+    """Change all strings in a value."""
     if isinstance(value, dict):
-        return {key: _expand(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_expand(item) for item in value]
-    if not isinstance(value, str) or "$" not in value:
-        return value
-    expanded = os.path.expandvars(value)
-    if missing := re.search(r"\$\{?(\w+)", expanded):
-        raise RecipeError(f"'{value}' needs the environment variable {missing[1]}: set it first")
-    return expanded
+        return {key: _in_strings(change, item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_strings(change, item) for item in value]
+    return change(value) if isinstance(value, str) else value
+
+
+def _expanded(text: str) -> str:
+    """Replace environment variables in a string; "$$" is "$"."""
+
+    def value_of(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if name and name not in os.environ:
+            raise RecipeError(f"'{text}' needs the environment variable {name}: set it first")
+        return os.environ[name] if name else "$"
+
+    return _VARIABLE.sub(value_of, text)
+
+
+def _escaped(text: str) -> str:
+    """A string that `_expanded` changes to the given one."""
+    return _VARIABLE.sub(lambda match: match[0].replace("$", "$$"), text)
 
 
 def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]) -> str:

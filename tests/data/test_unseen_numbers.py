@@ -36,8 +36,8 @@ def test_a_number_whose_characters_are_known_is_no_span() -> None:
     "marked",
     [
         "It is ‹25℃› or ‹7‰›, in room ‹№17›.",
-        "The price is ‹$5›, ‹7€› or ‹$›1,299.50.",
-        "It weighs 41.2‹㎏› or ‹1⁄2› kg.",
+        "The price is ‹$5›, ‹7€› or ‹$1,299.50›.",
+        "It weighs ‹41.2㎏› or ‹1⁄2› kg.",
         "‹Fenster™› by ‹Acme®›, ‹©› 2020",
         "Hello‹😀›, 5‹😀›",
         "猫‹™›",

@@ -50,7 +50,7 @@ _PROPERTY = re.compile(
 def attacks(pattern: Text, flags: int) -> list[Attack]:
     """The texts that may take long to search for an expression; none if it has no repetitions."""
     source = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
-    tree = _parsed(source, flags)
+    tree = _parsed(source.removeprefix("(?r)"), flags)  # backwards
     samples = _Samples(tree)
     found: dict[tuple[str, str, str], int] = {}
     for prefix, body, after in _repetitions(tree, "", samples, ""):

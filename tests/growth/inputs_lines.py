@@ -13,7 +13,7 @@ import numpy as np
 from tests.cases import THOROUGH
 from tests.growth.crafted import Crafted
 from tests.translators import untrained
-from yakusu.arrays import Floats, open_safetensors
+from yakusu.arrays import ArraysOnDisk, Floats
 from yakusu.data.augmentation import Way
 from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.corpus import Corpus, read_pairs
@@ -264,7 +264,7 @@ def _read_tensors(data: bytes) -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.safetensors")
         path.write_bytes(data)
-        return list(open_safetensors(path, "np").keys())
+        return list(ArraysOnDisk(path))
 
 
 def _read_config(text: str) -> object:

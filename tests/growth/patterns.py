@@ -11,6 +11,7 @@ from typing import Any
 import regex
 
 from tests.growth.attacks import Attack
+from yakusu.data.lines.private_use import MARKS, RESERVED
 
 
 def _repeated(unit: str, before: str = "", after: str = "") -> Attack:
@@ -121,6 +122,7 @@ MADE: dict[str, Callable[[], list[Any]]] = {
         regex.compile(r"(?:\s*>){100}")
     ],
     "data/lines/sentences.py: pattern": _of_divisions,
+    "data/lines/spans.py: __init__: pattern": lambda: [regex.compile(MARKS), RESERVED],
     "data/lines/spans.py: _compiled: pattern": list,  # of a user, with a limit of time
     "data/numbers/atoms.py: __init__: f'{_BEFORE_HALF}(?:{half})'": _of_halves,
     "data/numbers/atoms.py: __init__: f'(?<!\\\\p{{L}})(?:{half})\\\\s(?:of )?(?:a )?$'": (

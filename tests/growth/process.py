@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 from tests.growth.crafted import Crafted
 from tests.growth.measuring import Effort, Growth, cpu_times, limit_memory, peak_memory
 
+_SMALL = 64  # bytes
 _ROOT = Path(__file__).parents[2]
 
 
@@ -65,6 +67,8 @@ def _serve() -> None:
     os.dup2(2, 1)  # readers may print
     for line in sys.stdin:
         name, effort = json.loads(line)
+        with suppress(Exception):  # here, so that forks need not compile regular expressions
+            inputs[name].read(inputs[name].make(_SMALL))
         growth = _measured(inputs[name], Effort(**effort))
         print(json.dumps(asdict(growth)), file=answers, flush=True)
 

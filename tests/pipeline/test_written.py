@@ -16,6 +16,7 @@ from tests.cases import examples
 from yakusu.cli.show import as_json, as_text
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.formats import read_file
+from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.po import PoReader
 from yakusu.data.files.text import InvalidLines, PairFile, decode_lines
 from yakusu.documents import subtitles
@@ -91,7 +92,7 @@ def pairs_in(data: bytes, name: str) -> list[tuple[str, str]]:
         path = Path(folder) / name
         path.write_bytes(data)
         remark = list[str]().append
-        return list(read_file(PairFile(str(path), (1, 2), InvalidLines(), remark)))
+        return list(read_file(PairFile(str(path), (1, 2), InvalidLines(), LongLines(), remark)))
 
 
 PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'

@@ -266,6 +266,8 @@ def _without_differences(found: "Iterable[list[Translation]]") -> "list[list[Tra
         for number, best in enumerate(every, start=1)
         for difference in best[0].differences
     ]
+    for difference in differences[1:_LISTED]:
+        _log.warning(difference)
     if differences:
         more = f", and {len(differences) - 1:,} more differ" if differences[1:] else ""
         raise DataError(f"{differences[0]}{more}: nothing is printed, because of --strict")

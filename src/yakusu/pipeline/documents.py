@@ -3,10 +3,12 @@
 import logging
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,6 +33,7 @@ from yakusu.translator import Translator
 _log = logging.getLogger(__name__)
 LONGEST_TEXT = 100_000  # characters; a longer text of a document is left unchanged
 _SHOWN = 60  # characters of a text in a message
+_LISTED = 10  # texts that --strict names
 _LINE = re.compile(r"line (\d+): ")  # of a text with several
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
 # The same, each with the reasons why parts of the text are kept.
@@ -51,6 +54,7 @@ class TranslatedFile:
         copied: The format is unknown, so the file was copied.
         skipped: A sentence for each text that was left unchanged, with the reason and, for a
             message, its line.
+        kept: Those of `skipped` that have no translation that can be used.
     """
 
     source: Path
@@ -59,6 +63,7 @@ class TranslatedFile:
     unchanged: int = 0
     copied: bool = False
     skipped: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ def translate_document(
         text: How text is read; None: the defaults.
         retranslate: Translate messages that already have a translation, too (PO, XLIFF).
         overwrite: Replace files that exist.
-        strict: Write nothing if a text would be left unchanged, or a sentence kept.
+        strict: Write nothing if a text or a sentence has no translation that can be used.
         engine: What runs the model, as in `translate`.
         progress: Progress reporter.
 
@@ -130,8 +135,9 @@ def translate_document(
 
     Raises:
         DataError: A file does not exist, exists but must not be replaced, is not valid, or has an
-            unknown format, or `strict` is true and a text would be left unchanged. The message
-            names the file. The valid files of a folder are written, unless `strict` is true.
+            unknown format, or `strict` is true and a text has no translation that can be used.
+            The message names the file. The valid files of a folder are written, unless `strict` is
+            true.
         ModelError: The model folder is incomplete or corrupt, or the model is a parser.
 
     Example:
@@ -331,7 +337,7 @@ def translate_opened(
     Raises:
         DataError: A text cannot be translated, or the document cannot be written.
     """
-    texts, kept = document.texts, list[str]()
+    texts, kept, known = document.texts, list[str](), Counter(document.skipped)
     translations: list[str] = []
     try:
         shorter = _unless_long(document, job.source, translate, kept)
@@ -348,8 +354,13 @@ def translate_opened(
     data = document.render(translations)
     pairs = [pair for pair in zip(texts, translations, strict=True) if has_letter(pair[0])]
     unchanged = sum(text == translation for text, translation in pairs)
-    skipped = (*blank, *kept, *document.skipped)
-    return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped), data
+    unusable = (*blank, *kept, *(Counter(document.skipped) - known).elements())
+    file = TranslatedFile(
+        *(job.source, job.out, len(pairs), unchanged),
+        skipped=(*unusable, *known.elements()),
+        kept=unusable,
+    )
+    return file, data
 
 
 def _unless_long(
@@ -361,7 +372,7 @@ def _unless_long(
     translations = iter(translate(short) if short else ())
     for number, text in enumerate(document.texts):
         if whole_file or len(text) <= LONGEST_TEXT:
-            yield next(translations)
+            yield from islice(translations, 1)
             continue
         reason = (
             f"a text of {len(text):,} characters, which begins with {text[:_SHOWN]!r}, is longer "
@@ -369,6 +380,7 @@ def _unless_long(
         )
         kept.append(_with_line(reason, document.lines[number:][:1]))
         yield "" if document.reports_blank else text, ()
+    yield from translations  # too many, which is an error of the caller
 
 
 def _with_line(difference: str, first: Sequence[int]) -> str:
@@ -397,8 +409,10 @@ def _without_refused(done: TranslatedDocuments) -> TranslatedDocuments:
 
 
 def _refuse_skipped(files: Iterable[TranslatedFile]) -> None:
-    """Refuse to write documents in which something would be left unchanged."""
-    reasons = [f"{file.source}: {reason}" for file in files for reason in file.skipped]
+    """Refuse to write documents in which a text has no translation that can be used."""
+    reasons = [f"{file.source}: {reason}" for file in files for reason in file.kept]
+    for reason in reasons[1:_LISTED]:
+        _log.warning("%s", reason)
     if reasons:
         more = f", and {len(reasons) - 1:,} more would be left unchanged" if reasons[1:] else ""
         raise DataError(f"{reasons[0]}{more}: nothing is written, because of --strict")

@@ -8,11 +8,11 @@ or "closing"; every other span is "whole".
 """
 
 import re
+import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
-from time import process_time
 from typing import Literal
 
 import regex
@@ -139,7 +139,7 @@ class SpanFinder:
     def _find(self, text: str) -> list[Span]:
         searches = [_Search(pattern, text) for pattern in self._first]
         if self._protected:
-            deadline = process_time() + self._seconds
+            deadline = time.process_time() + self._seconds
             searches += [
                 _Search(pattern, text, deadline if len(text) > quick else None)
                 for pattern, quick in self._protected
@@ -172,7 +172,7 @@ class _Search:
 
     def next(self, place: int) -> "regex.Match[str] | None":
         """The next match at or after a place that is not empty."""
-        left = None if self._deadline is None else max(0.001, self._deadline - process_time())
+        left = None if self._deadline is None else max(0.001, self._deadline - time.process_time())
         try:
             found = self._pattern.finditer(self._text, place, timeout=left)
             return next((match for match in found if match[0]), None)

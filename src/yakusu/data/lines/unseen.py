@@ -20,8 +20,8 @@ _AMOUNT = rf"[\p{{Sc}}№](?:{_NUMBER}|\d++){_SIGN}?|\d++{_SIGN}"
 _MARK = r"[™℠®]\ufe0f?"  # of a name: Acme™
 # Signs that join letters and digits: AT&T, C++, 12/7, 33.6°C, file(s); not those of sentences
 _JOINT = (
-    r"[[\p{S}\p{Po}]--[\p{Sc}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}.,;:!?…¿¡\"'’]"
-    r"--[\u3000-\u303f\uff00-\uffef]]"
+    r"(?:[[\p{S}\p{Po}]--[\p{Sc}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}.,;:!?…¿¡\"'’<>]"
+    r"--[\u3000-\u303f\uff00-\uffef]]|<(?![\p{L}/])|(?<![\p{L}/\"'])>)"
 )
 _ITEM = rf"(?:{_NUMBER}|{_LETTER}++)"
 _ALONE = rf"\d|(?<!{_LETTER})(?:{_LETTER}|\p{{Lu}}++)(?!{_LETTER})"  # a digit, a letter, an acronym

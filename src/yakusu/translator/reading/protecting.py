@@ -46,9 +46,8 @@ def numbers_in(text: str, missing: Sequence[Span]) -> tuple[list[Span], bool]:
                 are_all = False
                 continue
             start, end = _word_around(text, start, end, last)
-        for each in missing:  # with its sign
-            if last <= each.start <= start and end <= each.end:
-                start, end = each.start, each.end
+        if start > last and any(each.start == start - 1 for each in missing):
+            start -= 1  # its sign
         parts.append(Span(start, end, text[start:end]))
         last = end
     roman = (span for span in missing if _ROMAN.fullmatch(span.text))
