@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.cases import THOROUGH, some
+from tests.cases import THOROUGH
 from tests.growth.budgets import budget_of
 from tests.growth.measuring import EFFORT, STEEPEST, Growth, slope
 from tests.growth.process import Measurer, crafted_inputs

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 
 from yakusu.documents.isolated.readers import StoppedError
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RunError
 from yakusu.serve import libre, v1
 from yakusu.serve.access import ByAddress
 from yakusu.serve.errors import RefusedError, refusal
@@ -70,15 +70,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.gather(task, return_exceptions=True)
         await asyncio.to_thread(service.close)
 
 
 async def _maintain(service: Service) -> None:
     """Load what requests need in advance; open replaced folders; remove old documents."""
-    with suppress(StoppedError):  # the service ends
+    try:
         await asyncio.to_thread(service.readers.start)
+    except StoppedError:  # the service ends
+        pass
+    except (OSError, RunError) as error:
+        _log.warning("documents cannot be read now: %s", error)
     await asyncio.to_thread(service.detect, ())
     seconds = service.config.reload_seconds
     while True:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
 from yakusu.documents.isolated.limits import DocumentLimitError
 from yakusu.documents.isolated.readers import StoppedError
+from yakusu.errors import RunError
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
@@ -33,6 +35,7 @@ from yakusu.serve.texts import along, is_little, translate_html
 from yakusu.serve.work import AbandonedError
 
 router = APIRouter()
+_log = logging.getLogger(__name__)
 
 
 def service_of(request: Request) -> Service:
@@ -135,7 +138,7 @@ async def detect(request: Request) -> JSONResponse:
 # ---- documents -----------------------------------------------------------------------------------
 
 
-@router.post("/translate_file", **LIBRE["translate_file"])
+@router.post("/translate_file", dependencies=STORES, **LIBRE["translate_file"])
 async def translate_file(request: Request) -> JSONResponse:
     """Translate a document; the response has the address of its translation."""
     service = service_of(request)
@@ -191,7 +194,11 @@ def _translate_file(
     except StoppedError as error:
         raise AbandonedError from error
     except DocumentLimitError as error:
-        raise RefusedError(422, str(error)) from error
+        raise RefusedError(422, str(error), reason="document") from error
+    except (OSError, RunError) as error:  # no process can be started, or no file written
+        _log.warning("a document cannot be translated: %s", error)
+        message = "No document can be translated now: try again later"
+        raise RefusedError(503, message, retry_after=10, reason="processes") from error
     finally:
         if cancelled.is_set():  # nobody waits for it
             shutil.rmtree(target.parent, ignore_errors=True)

@@ -61,7 +61,8 @@ class LimitBody:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
-        has_file = scope["path"].endswith("/translate_file")
+        is_form = headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data")
+        has_file = is_form and scope["path"].endswith("/translate_file")
         name, size, held = "file" if has_file else "body", 0, 0
         most = getattr(self._limits, name)
         announced = headers.get(b"content-length")
@@ -78,8 +79,9 @@ class LimitBody:
             if size > most:
                 raise self._too_large(name, most)
             more = (min(size, IN_MEMORY) if has_file else _COPIES * size) - held
-            self._budget.reserve(more)
-            held += more
+            if more:
+                self._budget.reserve(more)
+                held += more
             return message
 
         try:

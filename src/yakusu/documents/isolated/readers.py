@@ -283,7 +283,8 @@ class Readers:
             return "cancelled"
         if 0 < self._limits.memory < worker.growth - worker.connection.n_received:
             return "memory"
-        if worker.since and 0 < self._limits.seconds < time.monotonic() - worker.since:
+        since = worker.since  # another thread may end the computation
+        if since and 0 < self._limits.seconds < time.monotonic() - since:
             return "seconds"
         return None
 

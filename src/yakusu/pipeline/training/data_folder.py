@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from yakusu.data.pairs import DataFacts, rebuild_command
 from yakusu.errors import DataError, RunError
-from yakusu.folder import Manifest, json_text, verify_folder, write_text
+from yakusu.folder import Manifest, json_text, read_regular, verify_folder, write_text
 from yakusu.pipeline.receipts.inputs import check_unchanged, inputs_of
 from yakusu.recipe import Recipe
 
@@ -54,13 +54,13 @@ class PreparedRecord(BaseModel):
             OSError: It cannot be read.
             ValidationError: It is not valid.
         """
-        return cls.model_validate_json(path.read_bytes())
+        return cls.model_validate_json(read_regular(path))
 
     @classmethod
     def of_folder(cls, folder: Path) -> "PreparedRecord | None":
         """Return the record of a data folder; None: it has no valid manifest."""
         try:
-            manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
+            manifest = Manifest.model_validate_json(read_regular(folder / "manifest.json"))
         except (OSError, ValidationError):
             return None
         try:
