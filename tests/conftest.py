@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 settings.register_profile("yakusu", max_examples=examples(100), deadline=None)
 settings.load_profile("yakusu")
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, in child processes too
 
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]
