@@ -38,107 +38,117 @@ _CHECKS = 4  # of the progress of a response in `write_seconds`
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
-def protocol(
-    limits: Limits, clients: ByAddress, refused: Callable[[RefusedError], None]
-) -> type[asyncio.Protocol]:
+class LimitedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with limits.
 
     Args:
         limits: The limits.
         clients: Counts the connections of each address.
         refused: Is called with the reason when a connection is refused.
+        uvicorn: What uvicorn gives each connection.
     """
 
-    class Protocol(H11Protocol):
-        _timer: asyncio.TimerHandle | None = None
-        _counted: str | None = None  # the address that the connection counts for
-        _unread = b""  # has been received, but not parsed
+    def __init__(
+        self,
+        *,
+        limits: Limits,
+        clients: ByAddress,
+        refused: Callable[[RefusedError], None],
+        **uvicorn: Any,
+    ) -> None:
+        super().__init__(**uvicorn)
+        self._limits, self._clients, self._refused = limits, clients, refused
+        self._timer: asyncio.TimerHandle | None = None
+        self._counted: str | None = None  # the address that the connection counts for
+        self._unread = b""  # has been received, but not parsed
 
-        def connection_made(self, transport: Any) -> None:
-            self._watched = _WatchedTransport(transport, self.loop, limits.write_seconds)
-            super().connection_made(self._watched)
-            own: Any = transport.get_extra_info("socket")
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-            self.conn = LimitedConnection(h11.SERVER, _HEAD_BYTES)
-            try:
-                self._count()
-            except RefusedError as error:
-                refused(error)
-                self.transport.write(_response(error))
-                self.transport.close()
-            else:
-                self._watch()
-
-        def _count(self) -> None:
-            """Count the connection.
-
-            Raises:
-                RefusedError: There are too many.
-            """
-            if len(self.connections) > limits.connections:
-                raise over_limit(
-                    *("connections", limits.connections, 503),
-                    "Too many connections: try again later",
-                    retry_after=1,
-                )
-            address = self.client[0] if self.client else ""
-            clients.enter(address)
-            self._counted = address
-
-        def data_received(self, data: bytes) -> None:
-            self._unread += data
-            self._parse()
-
-        def _parse(self) -> None:
-            """Parse some of what has been received, and the rest later."""
-            if self.transport.is_closing():
-                return
-            size = len(self._unread) if self._has_known_length() else _SLICE_BYTES
-            piece, self._unread = self._unread[:size], self._unread[size:]
-            super().data_received(piece)
+    def connection_made(self, transport: Any) -> None:
+        """Begin a connection."""
+        self._watched = _WatchedTransport(transport, self.loop, self._limits.write_seconds)
+        super().connection_made(self._watched)
+        own: Any = transport.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+        self.conn = LimitedConnection(h11.SERVER, _HEAD_BYTES)
+        try:
+            self._count()
+        except RefusedError as error:
+            self._refused(error)
+            self.transport.write(_response(error))
+            self.transport.close()
+        else:
             self._watch()
-            if self._unread:
-                self.loop.call_soon(self._parse)
-            self._watched.hold(bool(self._unread) or self._n_pipelined() > _PIPELINED_BYTES)
 
-        def _has_known_length(self) -> bool:
-            """Whether the body of a request is received, and not in chunks."""
-            is_body = self.conn.their_state is h11.SEND_BODY
-            return is_body and all(name != b"transfer-encoding" for name, _ in self.headers)
+    def _count(self) -> None:
+        """Count the connection.
 
-        def _n_pipelined(self) -> int:
-            """Bytes of further requests that wait for the response to this one."""
-            is_read = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
-            return 0 if is_read else len(self.conn.trailing_data[0])
+        Raises:
+            RefusedError: There are too many.
+        """
+        if len(self.connections) > self._limits.connections:
+            raise over_limit(
+                *("connections", self._limits.connections, 503),
+                "Too many connections: try again later",
+                retry_after=1,
+            )
+        address = self.client[0] if self.client else ""
+        self._clients.enter(address)
+        self._counted = address
 
-        def on_response_complete(self) -> None:
-            if (self._unread or self._n_pipelined()) and _has_left(self.transport):
-                self.transport.close()  # nobody waits for the answers to further requests
-            super().on_response_complete()
-            self._watched.hold(bool(self._unread) or self._n_pipelined() > _PIPELINED_BYTES)
+    def data_received(self, data: bytes) -> None:
+        """Add bytes that were received."""
+        self._unread += data
+        self._parse()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
+    def _parse(self) -> None:
+        """Parse some of what has been received, and the rest later."""
+        if self.transport.is_closing():
+            return
+        size = len(self._unread) if self._has_known_length() else _SLICE_BYTES
+        piece, self._unread = self._unread[:size], self._unread[size:]
+        super().data_received(piece)
+        self._watch()
+        if self._unread:
+            self.loop.call_soon(self._parse)
+        self._watched.hold(bool(self._unread) or self._n_pipelined() > _PIPELINED_BYTES)
+
+    def _has_known_length(self) -> bool:
+        """Whether the body of a request is received, and not in chunks."""
+        is_body = self.conn.their_state is h11.SEND_BODY
+        return is_body and all(name != b"transfer-encoding" for name, _ in self.headers)
+
+    def _n_pipelined(self) -> int:
+        """Bytes of further requests that wait for the response to this one."""
+        is_read = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        return 0 if is_read else len(self.conn.trailing_data[0])
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, if the client waits for it."""
+        if (self._unread or self._n_pipelined()) and _has_left(self.transport):
+            self.transport.close()  # nobody waits for the answers to further requests
+        super().on_response_complete()
+        self._watched.hold(bool(self._unread) or self._n_pipelined() > _PIPELINED_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the connection."""
+        super().connection_lost(exc)
+        self._stop()
+        self._watched.stop()
+        self._unread = b""
+        if self._counted is not None:
+            self._clients.leave(self._counted)
+
+    def _watch(self) -> None:
+        """Limit the time until the headers of the next request have arrived."""
+        cycle: Any = self.cycle  # of the last request; None: there was none
+        if cycle is not None and not cycle.response_complete:
             self._stop()
-            self._watched.stop()
-            self._unread = b""
-            if self._counted is not None:
-                clients.leave(self._counted)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self._limits.body_seconds, self.transport.close)
 
-        def _watch(self) -> None:
-            """Limit the time until the headers of the next request have arrived."""
-            cycle: Any = self.cycle  # of the last request; None: there was none
-            if cycle is not None and not cycle.response_complete:
-                self._stop()
-            elif self._timer is None:
-                self._timer = self.loop.call_later(limits.body_seconds, self.transport.close)
-
-        def _stop(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-    return Protocol
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def _response(error: RefusedError) -> bytes:

@@ -4,6 +4,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.middleware import FirstProtocol
 from yakusu.serve.monitoring import Metrics
-from yakusu.serve.protocol import protocol
+from yakusu.serve.protocol import LimitedProtocol
 from yakusu.serve.service import Service
 from yakusu.serve.shutdown import run_until_signal
 
@@ -86,15 +87,17 @@ def uvicorn_config(config: ServeConfig, app: FastAPI) -> uvicorn.Config:
         trusting: Any = ProxyHeadersMiddleware(served, [*config.trusted_proxies])
         served = FirstProtocol(trusting)
     metrics: Metrics = app.state.service.metrics
+    connection: Any = partial(  # uvicorn calls it for each
+        LimitedProtocol,
+        limits=config.limits,
+        clients=ByAddress("connections", config),
+        refused=lambda error: metrics.count_refusal(error.reason),
+    )
     return uvicorn.Config(
         served,
         host=config.host,
         port=config.port,
-        http=protocol(
-            config.limits,
-            ByAddress("connections", config),
-            lambda error: metrics.count_refusal(error.reason),
-        ),
+        http=connection,
         ws="none",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=config.shutdown_seconds,  # type: ignore[arg-type]  # any number
