@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _LISTED = 10  # texts of a document that were left as they were; paths that were left out
 _PANEL = "Documents"
-_MEMORY, _CPU_SECONDS = 512, 60  # MB and processor seconds for a document
+_MB = 1_000_000  # bytes
 _OPTIONS: dict[str, Any] = {
     "retranslate": Annotated[
         bool,
@@ -101,11 +101,10 @@ class DocumentOutputOptions:
         from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
         from yakusu.documents.isolated.readers import Readers
 
-        memory = _MEMORY if self.file_memory is None else self.file_memory
-        seconds = _CPU_SECONDS if self.file_seconds is None else self.file_seconds
-        limits = DocumentLimits(
-            memory=1_000_000 * memory, cpu_seconds=seconds, seconds=10.0 * seconds
-        )
+        default = DocumentLimits()
+        memory = default.memory // _MB if self.file_memory is None else self.file_memory
+        seconds = default.cpu_seconds if self.file_seconds is None else self.file_seconds
+        limits = DocumentLimits(memory=_MB * memory, cpu_seconds=seconds, seconds=10.0 * seconds)
         setting = f"--file-seconds {seconds}"
         return Readers(
             limits,

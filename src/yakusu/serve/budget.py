@@ -6,8 +6,6 @@ What a request holds in this process (its body, an upload) is reserved before it
 worker processes of documents use is measured, several times a second.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Lock
 
 from yakusu.serve.errors import RefusedError
@@ -57,19 +55,6 @@ class MemoryBudget:
         """Free reserved bytes."""
         with self._lock:
             self._reserved -= n_bytes
-
-    @contextmanager
-    def holding(self, n_bytes: int) -> Iterator[None]:
-        """Reserve bytes inside the context.
-
-        Raises:
-            RefusedError: As for `reserve`.
-        """
-        self.reserve(n_bytes)
-        try:
-            yield
-        finally:
-            self.release(n_bytes)
 
     def measure(self, n_bytes: int) -> int:
         """Set the bytes that worker processes use, and return how many are too many, or 0."""

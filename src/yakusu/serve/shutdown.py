@@ -14,8 +14,9 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from threading import Event, Thread
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from threading import Thread
 from types import FrameType
 
 import uvicorn
@@ -39,7 +40,7 @@ def run_until_signal(
     Raises:
         BaseException: What the server has raised.
     """
-    ended, failures = Event(), list[BaseException]()
+    ended, failures = SimpleQueue[None](), list[BaseException]()
 
     def run() -> None:
         try:
@@ -47,12 +48,12 @@ def run_until_signal(
         except BaseException as error:
             failures.append(error)
         finally:
-            ended.set()
+            ended.put(None)
 
     thread = Thread(target=run, name="server", daemon=True)
     with _signals(ended, closing) as received:
         thread.start()
-        ended.wait()
+        ended.get()
         if received:
             server.should_exit = True
             thread.join(seconds + _GRACE)
@@ -62,15 +63,18 @@ def run_until_signal(
 
 
 @contextmanager
-def _signals(received_one: Event, closing: Sequence[Close]) -> Iterator[list[int]]:
-    """Set an event at the first signal, exit at the second; yields the signals so far."""
+def _signals(received_one: SimpleQueue[None], closing: Sequence[Close]) -> Iterator[list[int]]:
+    """End a wait at the first signal, exit at the second; yields the signals so far.
+
+    A handler may run inside `get`, where the lock of an Event could be held; `put` is reentrant.
+    """
     received: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
         received.append(number)
         if len(received) > 1:
             _exit(number, closing)
-        received_one.set()
+        received_one.put(None)
 
     before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
@@ -82,14 +86,19 @@ def _signals(received_one: Event, closing: Sequence[Close]) -> Iterator[list[int
 
 def _exit(number: int, closing: Sequence[Close]) -> None:
     """End the process as the signal does, without waiting for threads."""
-    threads = [Thread(target=close, daemon=True) for close in closing]
+    threads = [Thread(target=close, daemon=True) for close in (*closing, _flush)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(_CLOSING / len(threads))
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.flush()
     if number == signal.SIGTERM:
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
     os._exit(128 + number)  # the first process of a container ignores its own signals
+
+
+def _flush() -> None:
+    """Write what is buffered; it may block or fail if nobody reads it."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError, ValueError):
+            stream.flush()

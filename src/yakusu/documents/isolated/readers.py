@@ -20,7 +20,7 @@ from yakusu.documents.isolated.memory import process_memory
 from yakusu.documents.isolated.template import Template
 from yakusu.documents.isolated.worker import NO_MEMORY
 from yakusu.documents.registry import open_file, unreadable_file
-from yakusu.errors import DataError, YakusuError
+from yakusu.errors import DataError, RunError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
 _LEAST, _FACTOR = 4_000_000, 25  # bytes that a worker is expected to take, and for each of its file
@@ -188,13 +188,21 @@ class Readers:
             try:
                 worker = _Worker(self._running_template(), name, cancelled, expected)
             except EOFError:  # it was killed after the check
-                worker = _Worker(self._running_template(), name, cancelled, expected)
+                worker = self._begin_again(name, cancelled, expected)
             self._workers.append(worker)
             if not self._watching:
                 self._watching = Thread(target=self._watch, name="documents", daemon=True)
                 self._watching.start()
             self._changed.notify_all()
         return worker
+
+    def _begin_again(self, name: str, cancelled: Event | None, expected: int) -> _Worker:
+        try:
+            return _Worker(self._running_template(), name, cancelled, expected)
+        except EOFError as error:
+            raise RunError(
+                "the process that reads documents was ended from outside: try again"
+            ) from error
 
     def _running_template(self) -> Template:
         if self._is_closed:
@@ -237,7 +245,8 @@ class Readers:
     def _reason(self, worker: _Worker, status: int) -> YakusuError:
         """The error of a worker that has ended."""
         why = worker.why or ("cancelled" if self._is_closed else _BY_STATUS.get(status, "crash"))
-        self.ended[why] += 1
+        with self._changed:
+            self.ended[why] += 1
         if why == "cancelled":
             return StoppedError(f"{worker.name}: not finished, because it is no longer needed")
         if why == "room" and self._room:
