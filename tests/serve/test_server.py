@@ -136,3 +136,19 @@ def test_a_path_prefix_is_part_of_addresses(folders: dict[str, Path]) -> None:
         assert url.endswith("/mt/")
         assert post(f"{url}translate", q="Zug", source="de", target="en")
         assert post(url.replace("/mt/", "/translate"), q="Zug", source="de", target="en")
+
+
+_UNREAD = """
+import io, signal, sys
+from yakusu.serve.shutdown import _exit
+
+buffer = io.BufferedWriter(io.FileIO(1, "w", closefd=False), 2_000_000)
+sys.stdout = io.TextIOWrapper(buffer)
+sys.stdout.write("x" * 1_000_000)  # more than a pipe holds
+_exit(signal.SIGTERM, ())
+"""
+
+
+def test_output_that_nobody_reads_does_not_keep_the_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", _UNREAD], stdout=subprocess.PIPE) as process:
+        assert process.wait(20) == -signal.SIGTERM
