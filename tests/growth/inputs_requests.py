@@ -9,12 +9,12 @@ from typing import Any
 import h11
 
 from tests.growth.crafted import Crafted
+from yakusu.serve.api.texts import translate_html
+from yakusu.serve.api.v1 import TranslateBody, parsed_body
 from yakusu.serve.config import Limits
-from yakusu.serve.fields import parse_json
-from yakusu.serve.forms import multipart, pairs
-from yakusu.serve.protocol import LimitedConnection
-from yakusu.serve.texts import translate_html
-from yakusu.serve.v1 import TranslateBody, parsed_body
+from yakusu.serve.http.fields import parse_json
+from yakusu.serve.http.forms import multipart, pairs
+from yakusu.serve.http.protocol import LimitedConnection
 
 _MOST = 10**9
 _LIMITS = Limits(body=_MOST, file=_MOST, values=_MOST, terms=_MOST, depth=_MOST)

@@ -27,7 +27,7 @@ from yakusu.pipeline.score import _entries
 from yakusu.pipeline.shards.parts import as_line, from_line
 from yakusu.pipeline.synthetic.corpus import _write_pairs
 from yakusu.recipe import load_recipe, save_recipe
-from yakusu.serve.libre import _append
+from yakusu.serve.api.libre import _append
 from yakusu.translator import Translation
 
 TRAPS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufeff\u00a0\t\"'\\,;|#{}<>&%=[]: \u200bé東😀"

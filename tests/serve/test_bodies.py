@@ -23,9 +23,9 @@ from tests.serve.conftest import Client, Running, StartClient
 from tests.serve.test_limits import PAIR
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError
-from yakusu.serve.fields import parse_json
 from yakusu.serve.files import Files
-from yakusu.serve.forms import check_charset, multipart, pairs
+from yakusu.serve.http.fields import parse_json
+from yakusu.serve.http.forms import check_charset, multipart, pairs
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 TWO_MB = 1_999_000

@@ -13,12 +13,12 @@ from starlette.requests import ClientDisconnect
 
 from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, RunError
-from yakusu.serve import libre, v1
 from yakusu.serve.access import ByAddress
+from yakusu.serve.api import libre, v1
+from yakusu.serve.api.page import page_router
 from yakusu.serve.errors import RefusedError, refusal
-from yakusu.serve.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
-from yakusu.serve.page import page_router
-from yakusu.serve.service import Service
+from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
+from yakusu.serve.service import Service, service_of
 from yakusu.serve.work import AbandonedError
 from yakusu.version import __version__
 
@@ -96,7 +96,7 @@ async def _maintain(service: Service) -> None:
 
 async def _metrics(request: Request) -> Response:
     """Counts for Prometheus."""
-    text = libre.service_of(request).metrics.text()
+    text = service_of(request).metrics.text()
     return Response(text, media_type="text/plain; version=0.0.4")
 
 
@@ -109,7 +109,7 @@ def _error(status: int, message: str, headers: dict[str, str] | None = None) -> 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
-    libre.service_of(request).metrics.count_refusal(error.reason)
+    service_of(request).metrics.count_refusal(error.reason)
     return refusal(error)
 
 

@@ -16,9 +16,9 @@ from yakusu.errors import RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
-from yakusu.serve.middleware import FirstProtocol
+from yakusu.serve.http.middleware import FirstProtocol
+from yakusu.serve.http.protocol import LimitedProtocol
 from yakusu.serve.monitoring import Metrics
-from yakusu.serve.protocol import LimitedProtocol
 from yakusu.serve.service import Service
 from yakusu.serve.shutdown import run_until_signal
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from starlette.requests import Request
 
@@ -20,9 +21,9 @@ from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
 from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
-from yakusu.serve.fields import Bodies, Fields
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
+from yakusu.serve.http.fields import Bodies, Fields
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.work import RunningRequests
 
@@ -191,6 +192,11 @@ class Service:
         self.readers.close()  # wakes the threads that wait for a document
         self.pool.close()
         self.files.close()
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request is for."""
+    return cast(Service, request.app.state.service)
 
 
 def _readers(limits: Limits, budget: MemoryBudget) -> Readers:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -24,23 +24,18 @@ from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
+from yakusu.serve.api.schemas import LIBRE
+from yakusu.serve.api.texts import along, is_little, translate_html
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing, over_limit
-from yakusu.serve.fields import Fields
 from yakusu.serve.files import ACCEPTED, safe_name
-from yakusu.serve.origins import STORES
-from yakusu.serve.schemas import LIBRE
-from yakusu.serve.service import RequestLanguages, Service
-from yakusu.serve.texts import along, is_little, translate_html
+from yakusu.serve.http.fields import Fields
+from yakusu.serve.http.origins import STORES
+from yakusu.serve.service import RequestLanguages, Service, service_of
 from yakusu.serve.work import AbandonedError
 
 router = APIRouter()
 _log = logging.getLogger(__name__)
-
-
-def service_of(request: Request) -> Service:
-    """The service that a request is for."""
-    return cast(Service, request.app.state.service)
 
 
 @router.post("/languages", include_in_schema=False)  # as Argos Translate requests it

@@ -12,7 +12,7 @@ from yakusu.serve.access import ByAddress
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, over_limit, refusal
-from yakusu.serve.forms import IN_MEMORY
+from yakusu.serve.http.forms import IN_MEMORY
 from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)

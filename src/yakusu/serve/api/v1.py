@@ -15,14 +15,13 @@ from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
+from yakusu.serve.api.schemas import object_route
+from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
 from yakusu.serve.catalog import Route
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import invalid_request, over_limit
-from yakusu.serve.fields import parse_json
-from yakusu.serve.libre import service_of
-from yakusu.serve.schemas import object_route
-from yakusu.serve.service import RequestLanguages, Service
-from yakusu.serve.texts import best_texts, complete, is_little, n_best
+from yakusu.serve.http.fields import parse_json
+from yakusu.serve.service import RequestLanguages, Service, service_of
 from yakusu.translator import Translator
 from yakusu.translator.request import Request as Sentence
 from yakusu.translator.writing.objects import Object, objects

@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
-from yakusu.serve.forms import IN_MEMORY, check_charset, multipart, pairs
+from yakusu.serve.http.forms import IN_MEMORY, check_charset, multipart, pairs
 
 _FILES, _FORM = b"multipart/form-data", b"application/x-www-form-urlencoded"
 _LONGEST_TYPE = 1000  # characters of Content-Type

@@ -1,0 +1,1 @@
+"""HTTP: connections, requests and their parameters, with limits."""
