@@ -6,6 +6,7 @@ One line of JSON is read for each measurement, and one is written. The process i
 once. A fork may use some memory only, and each reading must end within `Effort.limit` seconds.
 """
 
+import gc
 import json
 import os
 import select
@@ -69,6 +70,8 @@ def _serve() -> None:
         name, effort = json.loads(line)
         with suppress(Exception):  # here, so that forks need not compile regular expressions
             inputs[name].read(inputs[name].make(_SMALL))
+        gc.collect()
+        gc.freeze()  # forks need not look for garbage in what they share
         growth = _measured(inputs[name], Effort(**effort))
         print(json.dumps(asdict(growth)), file=answers, flush=True)
 
