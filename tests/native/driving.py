@@ -59,7 +59,7 @@ def build_driver(
 
 
 def build_sanitized_driver(source: Path, folder: Path, compiler: Sequence[str]) -> Path:
-    """The same with sanitizers; skips the test if the compiler has none."""
+    """The same for this processor with sanitizers; skips the test if the compiler has none."""
     main = Path(tempfile.mkdtemp(dir=folder)) / "main.c"
     main.write_text("int main(void) { return 0; }\n")
     probe = [*compiler, *SANITIZERS, str(main), "-o", str(main) + ".out"]

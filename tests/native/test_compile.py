@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import THOROUGH
 from yakusu.native.compile import (
     INSTRUCTION_SETS,
     TARGETS,
@@ -104,6 +105,7 @@ def test_the_library_is_all_that_is_left(library: Path) -> None:
     assert ctypes.CDLL(str(library)).yk_kernels
 
 
+@pytest.mark.skipif(not THOROUGH, reason="needs YAKUSU_TESTS=thorough")
 def test_the_same_sources_give_the_same_bytes(
     compiler: list[str], library: Path, tmp_path: Path
 ) -> None:

@@ -13,16 +13,20 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def printed(compiler: list[str], shared_folder: Path) -> str:
+def driver(compiler: list[str], shared_folder: Path) -> Path:
+    return build_sanitized_driver(DRIVER, shared_folder, compiler)
+
+
+@pytest.fixture(scope="module")
+def printed(driver: Path) -> str:
     """What the driver prints with the generic functions of this processor."""
-    return drive(build_driver(DRIVER, shared_folder, compiler, flags=["-O1"]), "generic")
+    return drive(driver, "generic")
 
 
 def test_codes_are_read_as_c_defines_and_not_beyond_their_arrays(
-    compiler: list[str], shared_folder: Path, printed: str
+    driver: Path, printed: str
 ) -> None:
-    driver = build_sanitized_driver(DRIVER, shared_folder, compiler)
-    for name in instruction_sets():
+    for name in instruction_sets()[:-1]:  # besides "generic"
         assert drive(driver, name) == printed, name
 
 
