@@ -77,6 +77,21 @@ def test_the_probability_is_that_of_all_languages_even_if_one_is_served(start: S
     assert sum(each["confidence"] for each in found if each["language"] == "en") < 5
 
 
+@pytest.mark.parametrize("text", ["Bahnhof heute", "Où est la gare ?", "駅", "12", "Guten Tag!"])
+def test_only_the_best_language_may_have_less_than_one_percent(shared: Client, text: str) -> None:
+    first, *others = shared.post("/detect", data={"q": text}).json()
+    assert [each for each in others if each["confidence"] < 1] == []
+    assert first["confidence"] + sum(each["confidence"] for each in others) <= 100
+
+
+@pytest.mark.parametrize("text", ["Hello", "Yes", "OK", "Good morning", "Thanks!"])
+def test_a_few_words_are_detected_as_auto_does(start: StartClient, text: str) -> None:
+    client = start("en-fr")
+    auto = client.post("/translate", json={"q": text, "source": "auto", "target": "fr"}).json()
+    first, *_ = client.post("/detect", data={"q": text}).json()
+    assert first == auto["detectedLanguage"] and first["language"] == "en"
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

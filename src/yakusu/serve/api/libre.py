@@ -125,9 +125,7 @@ async def detect(request: Request) -> JSONResponse:
     async with service.fields(request) as fields:
         texts = _texts(fields)
     service.check_texts(texts)
-    found = service.detect(texts)
-    likely = [each for each in found if each.confidence > 0] or found[:1]
-    return JSONResponse([_as_json(each) for each in likely])
+    return JSONResponse([_as_json(each) for each in service.detect(texts)])
 
 
 # ---- documents -----------------------------------------------------------------------------------
