@@ -31,7 +31,7 @@ _ALIASES = {
     **{"zt": "zh-Hant", "pb": "pt-BR"},  # LibreTranslate and Argos Translate
     **{"zh-chs": "zh-Hans", "zh-cht": "zh-Hant"},  # older Windows
 }
-# Codes of countries that mean the language of the country nearly always, although ISO 639 gives them
+# Codes of countries that nearly always mean the language of the country, but in ISO 639 belong
 # to another language: its code of three letters, and the language that is meant.
 _COUNTRIES = {"kr": ("kau", "ko"), "ch": ("cha", "zh")}  # Kanuri; Chamorro
 _POSIX = re.compile(r"(?P<code>[^.@#]*)(\.[\w-]*)?(@(?P<modifier>\w+))?")  # sr_RS.UTF-8@latin
