@@ -507,7 +507,7 @@ def test_modules_tags_and_expressions_of_mdx_are_kept() -> None:
         ("::: details Click me {open}\none\n:::\n", ["Click me", "one"]),
         (":::{admonition} One\ntwo\n:::\n", ["One", "two"]),
         (":::{tip}\n:class: wide\n\none\n:::\n\ntwo\n", ["one", "two"]),
-        ("::::{grid} 2\n:::{grid-item-card} One\ntwo\n:::\n::::\n\nthree\n", ["One", "two", "three"]),
+        ("::::{grid} 2\n:::{card} One\ntwo\n:::\n::::\n\nthree\n", ["One", "two", "three"]),
         ("```{note}\none *two*\n\n- three\n```\n\nfour\n", ["one <0>two</0>", "three", "four"]),
         ("```{admonition} One *two*\n:class: wide\nthree\n```\n", ["One <0>two</0>", "three"]),
         ("~~~{Warning} one\n---\nkept: kept\n---\ntwo\n~~~\nthree\n", ["one", "two", "three"]),
@@ -587,7 +587,18 @@ def test_a_translation_makes_no_syntax_of_other_tools(words: str) -> None:
         assert masked(texts(translated(source, lambda _: words))[0]) == masked(words)
 
 
-@pytest.mark.parametrize("part", ["{", "<a b={", "`{{", "[[a|", "<A {", "export {\n\n", "\n{/*"])
+@pytest.mark.parametrize("title", ["a `b` c", "a `", "{a}", "# a", "a\\", "~~~ a", "{note}"])
+def test_the_title_of_a_directive_stays_one(title: str) -> None:
+    source = "```{admonition} One\ntwo\n```\n\nthree\n"
+    new = translated(source, lambda text: {"One": title}.get(text, text))
+    assert texts(new)[1:] == ["two", "three"]
+    assert masked(texts(new)[0]).replace("<0>", "`").replace("</0>", "`") == masked(title)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["{", "<a b={", "`{{", "[[a|", "<A {", "export {\n\n", "\n{/*", "```{note}\n", ":::{a}\n\n"],
+)
 def test_syntax_without_an_end_takes_no_long_time(part: str) -> None:
     source = "{/* */}\n\n" + part * 2000
     assert translated(source, lambda text: text) == source

@@ -9,7 +9,6 @@ The texts are One, Two *three*, and Four. The figure is kept and reported; code 
 """
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from yakusu.data.lines.words import has_letter
@@ -31,11 +30,9 @@ _CODE = (  # what they contain is not text
 _OPENING = re.compile(
     r"(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*(?P<text>.*?)[ \t]*"
 )
-_KIND = re.compile(
-    rf"(?P<titled>{_TITLED})|(?P<body>{_BODIES})|(?P<code>{_CODE})", re.IGNORECASE
-)
+_KIND = re.compile(rf"(?P<titled>{_TITLED})|(?P<body>{_BODIES})|(?P<code>{_CODE})", re.IGNORECASE)
 _OPTION = re.compile(r":[\w-]+:(?:\s.*)?")
-_YAML = "---"
+_YAML, _MOST_OPTIONS = "---", 100  # lines
 
 
 def directive_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
@@ -45,27 +42,33 @@ def directive_rule(state: "StateBlock", start: int, end: int, silent: bool) -> b
     found = None if state.is_code_block(start) else _OPENING.fullmatch(line)
     if not found or (found["marks"][0] == "`" and "`" in found["text"]):
         return False
-    kind = _KIND.fullmatch(found["name"])
+    kind, is_colon = _KIND.fullmatch(found["name"]), found["marks"][0] == ":"
     has_body = bool(kind and not kind["code"])
-    last, is_closed = _closing(state, start, end, found["marks"])
-    if found["marks"][0] == ":" and not (has_body or is_closed):
+    # Containers may be in each other, and the last line of one is a construct of its own.
+    is_flat = is_colon and has_body
+    last, is_closed = (end, False) if is_flat else _closing(state, start, end, found["marks"])
+    if is_colon and not (is_flat or is_closed):
         return False
     if silent:
         return True
-    if not (kind and has_body):
-        _keep(state, start, last + is_closed, "" if kind else found["name"])
+    if not has_body or state.level + 1 >= state.md.options.maxNesting:
+        _keep(state, start, last + is_closed, "" if kind and not has_body else found["name"])
         return True
-    if kind["titled"] and found["text"]:
+    if kind and kind["titled"] and found["text"]:
         push_title(state, start, line, found.span("text"))
-    inner = _after_options(state, start + 1, last)
-    if found["marks"][0] == ":":  # other containers may be inside; their last line is one as well
-        state.line = inner
-        return True
-    parent, state.parentType = state.parentType, "container"
-    line_max, state.lineMax = state.lineMax, last
-    state.md.block.tokenize(state, inner, last)
-    state.parentType, state.lineMax, state.line = parent, line_max, last + is_closed
+    state.line = _after_options(state, start + 1, last)
+    if not is_flat:
+        _tokenize(state, last)
+        state.line = last + is_closed
     return True
+
+
+def _tokenize(state: "StateBlock", last: int) -> None:
+    """Read the blocks from the line of the state to another one."""
+    before = state.parentType, state.lineMax
+    state.parentType, state.lineMax, state.level = "container", last, state.level + 1
+    state.md.block.tokenize(state, state.line, last)
+    (state.parentType, state.lineMax), state.level = before, state.level - 1
 
 
 def push_title(state: "StateBlock", start: int, line: str, place: tuple[int, int]) -> None:
@@ -90,14 +93,20 @@ def push_title(state: "StateBlock", start: int, line: str, place: tuple[int, int
 
 def _closing(state: "StateBlock", start: int, end: int, marks: str) -> tuple[int, bool]:
     """The line that closes a directive, and whether there is one."""
+    unclosed = state.env.setdefault("unclosed", {})  # so that no line is read for each opening
+    first, after = unclosed.get((marks, state.blkIndent), (end, start))
+    if first <= start < after:
+        return after, False
+    after = end
     for number in range(start + 1, end):
-        line = _line(state, number)
-        if line and state.sCount[number] < state.blkIndent:
-            return number, False
-        own = line.rstrip()
+        own = _line(state, number).rstrip()
+        if own and state.sCount[number] < state.blkIndent:
+            after = number
+            break
         if len(own) >= len(marks) and not own.strip(marks[0]) and not state.is_code_block(number):
             return number, True
-    return end, False
+    unclosed[marks, state.blkIndent] = (start, after)
+    return after, False
 
 
 def _keep(state: "StateBlock", start: int, after: int, name: str) -> None:
@@ -119,12 +128,12 @@ def _keep(state: "StateBlock", start: int, after: int, name: str) -> None:
 
 def _after_options(state: "StateBlock", start: int, last: int) -> int:
     """The line after the options of a directive: lines such as `:class: wide`, or a YAML block."""
-    lines: Sequence[str] = [_line(state, number).rstrip() for number in range(start, last)]
-    if lines[:1] == [_YAML]:
-        return start + lines.index(_YAML, 1) + 1 if _YAML in lines[1:] else start
-    return next(
-        (start + i for i, line in enumerate(lines) if not _OPTION.fullmatch(line)), last
-    )
+    numbers = range(start, min(last, start + _MOST_OPTIONS))
+    if numbers and _line(state, start).rstrip() == _YAML:
+        ends = (number for number in numbers[1:] if _line(state, number).rstrip() == _YAML)
+        return next(ends, start - 1) + 1
+    others = (number for number in numbers if not _OPTION.fullmatch(_line(state, number)))
+    return next(others, numbers.stop)
 
 
 def _line(state: "StateBlock", number: int) -> str:
