@@ -13,7 +13,7 @@ from tests.translators import save, untrained
 from yakusu.data.lines.spans import Span
 from yakusu.data.numbers.agreement import Agreement, Disagreement
 from yakusu.search.config import SearchConfig
-from yakusu.serve.api.kept import described
+from yakusu.serve.api.kept import kept_fields
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
@@ -424,7 +424,7 @@ def test_what_is_kept_of_a_document_is_told_without_its_text(shared: Client) -> 
     ],
 )
 def test_a_reason_has_no_text_of_the_document(sentence: str, entry: dict[str, Any]) -> None:
-    assert described([sentence]) == {"kept": [entry], "keptTotal": 1}
+    assert kept_fields([sentence]) == {"kept": [entry], "keptTotal": 1}
 
 
 @pytest.mark.parametrize("name", ["source.txt", "my file é.txt", f"{'訳' * 90}.txt"])

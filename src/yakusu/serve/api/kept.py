@@ -32,7 +32,7 @@ _REASONS = (
 _ENDS = [(re.compile(rf".*\b(?:{end})", re.DOTALL), reason) for end, reason in _REASONS]
 
 
-def described(kept: Sequence[str]) -> dict[str, Any]:
+def kept_fields(kept: Sequence[str]) -> dict[str, Any]:
     """The fields of a response for the first texts that are kept; none if there are none.
 
     Args:

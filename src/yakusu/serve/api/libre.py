@@ -24,7 +24,7 @@ from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
-from yakusu.serve.api.kept import described
+from yakusu.serve.api.kept import kept_fields
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.api.texts import BestTexts, along, is_little, translate_html
 from yakusu.serve.catalog import language_name
@@ -153,7 +153,7 @@ async def translate_file(request: Request) -> JSONResponse:
             raise
     service.files.keep(key, folder / name)
     url = request.url_for("download_file", key=key, name=quote(name))
-    return JSONResponse({"translatedFileUrl": str(url), **described(kept)})
+    return JSONResponse({"translatedFileUrl": str(url), **kept_fields(kept)})
 
 
 def _translate_file(
