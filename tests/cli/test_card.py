@@ -56,6 +56,7 @@ def test_one_language_may_be_set_alone(run_yakusu: Yakusu, model: Path) -> None:
     ("options", "message"),
     [
         (("--source", "jp"), "source = 'jp' is not a language code: did you mean 'ja'?"),
+        (("--target", "kr"), "did you mean 'ko'? (use 'kau' for the language"),
         (("--target", "Korean"), "'Korean' is not a language code: did you mean 'ko'?"),
     ],
 )

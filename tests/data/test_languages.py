@@ -6,6 +6,7 @@ from yakusu.data.files.text import language_of
 from yakusu.data.languages import (
     are_near,
     canonical,
+    closeness,
     closest,
     language_code,
     require_language,
@@ -100,6 +101,7 @@ def test_what_is_not_a_language_has_no_code(text: str) -> None:
     ("text", "nearest"),
     [
         *(("jp", "ja"), ("cn", "zh"), ("cz", "cs"), ("gr", "el"), ("ua", "uk")),  # countries
+        *(("dk", "da"), ("vn", "vi"), ("kr", "ko"), ("ch", "zh")),
         *(("English", "en"), ("jap", "ja"), ("inglish", "en"), ("en-foo", "en"), ("zhs", "zh")),
     ],
 )
@@ -109,6 +111,28 @@ def test_an_unknown_code_is_an_error_that_names_the_nearest(text: str, nearest: 
     stated = f"source_language = '{text}' is not a language code: did you mean '{nearest}'"
     with pytest.raises(DataError, match=stated):
         require_language(text, what="source_language")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "own"), [("kr", "ko", "kau"), ("KR", "ko", "kau"), ("ch_CN", "zh", "cha")]
+)
+def test_the_code_of_a_country_is_not_read_as_a_rare_language(
+    text: str, meant: str, own: str
+) -> None:
+    with pytest.raises(DataError) as error:
+        require_language(text)
+    assert str(error.value) == (
+        f"there is no language '{text}': did you mean '{meant}'? "
+        f"(use '{own}' for the language that has this code in ISO 639)"
+    )
+    assert canonical(text) == language_code(text) == ""
+    assert canonical(own) == require_language(require_language(own)) == own
+    assert closeness(own, own) == 0 and closest(own, ["en", own]) == [own]
+
+
+@pytest.mark.parametrize("code", ["br", "se", "ee", "sv", "de-CH", "ko-KR", "gsw"])
+def test_codes_of_languages_in_use_stay_valid(code: str) -> None:
+    assert canonical(code).split("-")[0] == code.split("-")[0]
 
 
 @pytest.mark.parametrize("text", ["\0", "de\0utsch", "\0\U000c9bf3", "\x1b[31m"])

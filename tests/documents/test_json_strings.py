@@ -63,6 +63,13 @@ def test_escapes_of_markup_and_slashes_are_used_again() -> None:
     assert upper(r'{"a": "He said \u0022no\u0022"}') == r'{"a": "HE SAID \"NO\""}'
 
 
+def test_escapes_of_ascii_letters_digits_and_spaces_are_not_used_again() -> None:
+    assert upper(r'{"a": "Room\u0020\u0031\u0032 at \u006foon", "b": "a 1 <b>\u003c"}') == (
+        r'{"a": "ROOM 12 AT OOON", "b": "A 1 \u003cB>\u003c"}'
+    )
+    assert upper(r'{"a": "M\u00fcller \u0031 bar"}') == r'{"a": "M\u00dcLLER 1 BAR"}'
+
+
 def test_unchanged_strings_keep_their_own_escapes() -> None:
     data = r'{"a": "M\u00fcller \/ bar\tmü"}'.encode()
     document = read(data, OPTIONS)

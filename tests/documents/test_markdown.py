@@ -506,6 +506,17 @@ def test_modules_tags_and_expressions_of_mdx_are_kept() -> None:
         (":::tip[My *tip*]{#a}\none\n:::\n", ["My <0>tip</0>", "one"]),
         ("::: details Click me {open}\none\n:::\n", ["Click me", "one"]),
         (":::{admonition} One\ntwo\n:::\n", ["One", "two"]),
+        (":::{tip}\n:class: wide\n\none\n:::\n\ntwo\n", ["one", "two"]),
+        ("::::{grid} 2\n:::{card} One\ntwo\n:::\n::::\n\nthree\n", ["One", "two", "three"]),
+        ("```{note}\none *two*\n\n- three\n```\n\nfour\n", ["one <0>two</0>", "three", "four"]),
+        ("```{admonition} One *two*\n:class: wide\nthree\n```\n", ["One <0>two</0>", "three"]),
+        ("~~~{Warning} one\n---\nkept: kept\n---\ntwo\n~~~\nthree\n", ["one", "two", "three"]),
+        ("````{tip}\none\n```{code-block} js\nkept\n```\ntwo\n````\n", ["one", "two"]),
+        ("- one\n\n  ```{hint}\n  two\n  ```\n\n  three\n", ["one", "two", "three"]),
+        ("> ```{note}\n> one\n> ```\n> two\n", ["one", "two"]),
+        ("one\n```{seealso}\ntwo\n", ["one", "two"]),
+        ("```{figure} kept.png\nkept\n```\n:::{figure} kept.png\nkept\n:::\none\n", ["one"]),
+        (":::{code-block} js\nkept\n:::\n```{r}\nkept\n```\n```{r x, y=2}\nkept\n```\n", []),
         ("!!! Note\n    one\n", ["one"]),
         ("See [[Page]] or [[Page#part|the *page*]]\n", ["See <0/> or <1>the <2>page</2></1>"]),
         ("![[a.png|100x20]] one ![[a.png|A cat]]\n", ["<0/> one <1>A cat</1>"]),
@@ -543,6 +554,14 @@ def test_the_syntax_of_other_tools_is_kept_around_its_text(
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
+        (
+            "one\n\n```{figure} a.png\nA caption\n```\n\n```{code-block} js\ncode\n```\n",
+            "line 3: the directive 'figure' is not known to have prose",
+        ),
+        (
+            "- :::{list-table} Prices\n  - * a\n  :::\n",
+            "line 1: the directive 'list-table' is not known to have prose",
+        ),
         ("one\n\n:::custom Some words\n", "line 3: the container 'custom Some words' is not known"),
         (
             "> <div>\n> one\n> </div>\n",
@@ -568,7 +587,18 @@ def test_a_translation_makes_no_syntax_of_other_tools(words: str) -> None:
         assert masked(texts(translated(source, lambda _: words))[0]) == masked(words)
 
 
-@pytest.mark.parametrize("part", ["{", "<a b={", "`{{", "[[a|", "<A {", "export {\n\n", "\n{/*"])
+@pytest.mark.parametrize("title", ["a `b` c", "a `", "{a}", "# a", "a\\", "~~~ a", "{note}"])
+def test_the_title_of_a_directive_stays_one(title: str) -> None:
+    source = "```{admonition} One\ntwo\n```\n\nthree\n"
+    new = translated(source, lambda text: {"One": title}.get(text, text))
+    assert texts(new)[1:] == ["two", "three"]
+    assert masked(texts(new)[0]).replace("<0>", "`").replace("</0>", "`") == masked(title)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["{", "<a b={", "`{{", "[[a|", "<A {", "export {\n\n", "\n{/*", "```{note}\n", ":::{a}\n\n"],
+)
 def test_syntax_without_an_end_takes_no_long_time(part: str) -> None:
     source = "{/* */}\n\n" + part * 2000
     assert translated(source, lambda text: text) == source

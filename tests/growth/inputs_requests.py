@@ -9,7 +9,7 @@ from typing import Any
 import h11
 
 from tests.growth.crafted import Crafted
-from yakusu.serve.api.texts import translate_html
+from yakusu.serve.api.texts import BestTexts, translate_html
 from yakusu.serve.api.v1 import TranslateBody, parsed_body
 from yakusu.serve.config import Limits
 from yakusu.serve.http.fields import parse_json
@@ -76,7 +76,7 @@ def _connection(data: bytes) -> object:
 
 
 def _html(text: str) -> object:
-    return translate_html(text, lambda texts: [[each] for each in texts])
+    return translate_html(text, lambda texts: [BestTexts([each]) for each in texts])
 
 
 _END = b"--" + _OPTIONS[b"boundary"] + b"--\r\n"

@@ -10,7 +10,10 @@ from starlette.testclient import TestClient
 
 from tests.serve.conftest import Client, StartClient
 from tests.translators import save, untrained
+from yakusu.data.lines.spans import Span
+from yakusu.data.numbers.agreement import Agreement, Disagreement
 from yakusu.search.config import SearchConfig
+from yakusu.serve.api.kept import kept_fields
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
@@ -75,6 +78,21 @@ def test_the_probability_is_that_of_all_languages_even_if_one_is_served(start: S
     found = client.post("/detect", data={"q": "Der Zug kommt heute nicht."}).json()
     assert found[0]["language"] == "de"
     assert sum(each["confidence"] for each in found if each["language"] == "en") < 5
+
+
+@pytest.mark.parametrize("text", ["Bahnhof heute", "Où est la gare ?", "駅", "12", "Guten Tag!"])
+def test_only_the_best_language_may_have_less_than_one_percent(shared: Client, text: str) -> None:
+    first, *others = shared.post("/detect", data={"q": text}).json()
+    assert [each for each in others if each["confidence"] < 1] == []
+    assert first["confidence"] + sum(each["confidence"] for each in others) <= 100
+
+
+@pytest.mark.parametrize("text", ["Hello", "Yes", "OK", "Good morning", "Thanks!"])
+def test_a_few_words_are_detected_as_auto_does(start: StartClient, text: str) -> None:
+    client = start("en-fr")
+    auto = client.post("/translate", json={"q": text, "source": "auto", "target": "fr"}).json()
+    first, *_ = client.post("/detect", data={"q": text}).json()
+    assert first == auto["detectedLanguage"] and first["language"] == "en"
 
 
 @pytest.mark.parametrize(
@@ -336,6 +354,26 @@ def test_metrics_count_the_characters_of_all_translations(start: StartClient) ->
     ]
 
 
+@pytest.fixture
+def rooms_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every translation of a sentence with "Zimmer" have a number too many."""
+
+    def compare(_: Agreement, source: str, __: str) -> Disagreement:
+        return Disagreement(added=(Span(0, 2, "99"),) if "Zimmer" in source else ())
+
+    monkeypatch.setattr(Agreement, "compare", compare)
+
+
+@pytest.mark.usefixtures("rooms_differ")
+def test_a_text_that_is_kept_is_told(shared: Client) -> None:
+    kept, other = "Ein Zimmer.", "Der Zug kommt heute nicht."
+    assert asked(shared, q=kept).json() == {"translatedText": kept, "copied": True}
+    assert "copied" not in asked(shared, q=other).json()
+    assert asked(shared, q=[kept, other]).json()["copied"] == [True, False]
+    page = asked(shared, q=f"<p>{other}</p><p>{kept}</p>", format="html").json()
+    assert page["copied"] is True and f"<p>{kept}</p>" in page["translatedText"]
+
+
 # ---- documents -----------------------------------------------------------------------------------
 
 
@@ -347,6 +385,46 @@ def test_a_document_is_uploaded_and_its_translation_downloaded(shared: Client) -
     assert found.headers["content-disposition"] == 'attachment; filename="brief.html"'
     page = "<p>Guten <b>Tag</b>.</p>"
     assert found.text == asked(shared, q=page, format="html").json()["translatedText"]
+
+
+@pytest.mark.usefixtures("rooms_differ")
+def test_what_is_kept_of_a_document_is_told_without_its_text(shared: Client) -> None:
+    lines = ["Der Zug kommt.", *(f"Zimmer {n} kostet 99 Euro." for n in range(4700, 4712))]
+    for name, content in (
+        ("a.txt", "\n".join(lines)),
+        ("a.po", "".join(f'msgid "{line}"\nmsgstr ""\n\n' for line in lines)),
+    ):
+        files = {"file": (name, content.encode())}
+        posted = shared.post("/translate_file", files=files, data={"source": "de", "target": "en"})
+        answer = posted.json()
+        assert answer["keptTotal"] == 12 and len(answer["kept"]) == 10
+        assert answer["kept"][0]["line"] == content[: content.index("Zimmer")].count("\n") + 1
+        assert "Zimmer" not in posted.text and "99" not in posted.text
+    files = {"file": ("a.txt", b"Der Zug kommt.")}
+    answer = shared.post("/translate_file", files=files, data={"source": "de", "target": "en"})
+    assert answer.json().keys() == {"translatedFileUrl"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "entry"),
+    [
+        (
+            "line 7: the translation of 'Room 12, it's \n here' lacks '12'",
+            {"line": 7, "reason": "its numbers or code-like tokens differ in the translation"},
+        ),
+        (
+            'line 2: "is blank" has a translation that is blank, or whose numbers or markup differ',
+            {"line": 2, "reason": "its translation is blank, or its numbers or markup differ"},
+        ),
+        (
+            "line 2: the translation of 'lacks' has placeholders in another order ({1}, {0})",
+            {"line": 2, "reason": "its translation has placeholders in another order"},
+        ),
+        ("something is left", {"reason": "no translation can be used"}),
+    ],
+)
+def test_a_reason_has_no_text_of_the_document(sentence: str, entry: dict[str, Any]) -> None:
+    assert kept_fields([sentence]) == {"kept": [entry], "keptTotal": 1}
 
 
 @pytest.mark.parametrize("name", ["source.txt", "my file é.txt", f"{'訳' * 90}.txt"])

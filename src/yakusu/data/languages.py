@@ -31,6 +31,9 @@ _ALIASES = {
     **{"zt": "zh-Hant", "pb": "pt-BR"},  # LibreTranslate and Argos Translate
     **{"zh-chs": "zh-Hans", "zh-cht": "zh-Hant"},  # older Windows
 }
+# Codes of countries that nearly always mean the language of the country, but in ISO 639 belong
+# to another language: its code of three letters, and the language that is meant.
+_COUNTRIES = {"kr": ("kau", "ko"), "ch": ("cha", "zh")}  # Kanuri; Chamorro
 _POSIX = re.compile(r"(?P<code>[^.@#]*)(\.[\w-]*)?(@(?P<modifier>\w+))?")  # sr_RS.UTF-8@latin
 _MODIFIERS = {
     **{"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"},
@@ -77,6 +80,8 @@ def canonical(code: str) -> str:
         return ""
     name = _ANDROID.sub("", re.sub("[_+]", "-", name))
     name = _ALIASES.get(name.lower(), name)
+    if name.lower().split("-")[0] in _COUNTRIES:
+        return ""
     if modifier := _MODIFIERS.get((found["modifier"] or "").lower(), ""):
         first, *others = name.split("-")
         name = "-".join([first, modifier, *others] if modifier.istitle() else [name, modifier])
@@ -108,13 +113,15 @@ def _simplified(name: str) -> str:
     likely = Language.make(language=tag.language, script=script).maximize().territory
     if region == likely and tag.language not in _SEVERAL_STANDARDS:
         region = None
-    return Language.make(
+    short = Language.make(
         language=tag.language,
         script=script,
         territory=region,
         variants=tag.variants,
         private=tag.private,
     ).to_tag()
+    first, *others = short.split("-")
+    return "-".join([_COUNTRIES[first][0], *others]) if first in _COUNTRIES else short
 
 
 def require_language(code: str, *, what: str = "") -> str:
@@ -137,6 +144,9 @@ def require_language(code: str, *, what: str = "") -> str:
         if (near := nearest_language(code))
         else "use a code such as en, ja or pt-BR"
     )
+    own, _ = _COUNTRIES.get(re.split(r"[\W_]", code.strip().lower())[0], ("", ""))
+    if own:
+        advice += f" (use '{own}' for the language that has this code in ISO 639)"
     raise DataError(f"{stated}: {advice}")
 
 
@@ -146,6 +156,8 @@ def nearest_language(text: str) -> str:
 
     name = text.strip().lower()
     first = re.split(r"[\W_]", name)[0]
+    if first in _COUNTRIES:
+        return _COUNTRIES[first][1]
     if first != name and (found := canonical(first)):
         return found  # its other subtags are wrong
     if names := [

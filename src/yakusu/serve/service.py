@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from yakusu.data.identification import Detected, identifier
 from yakusu.data.languages import are_near, closest, listed_codes
+from yakusu.data.lines.words import words_and_characters
 from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
@@ -29,6 +30,7 @@ from yakusu.serve.work import RunningRequests
 
 _log = logging.getLogger(__name__)
 _LONGEST_CODE = 40  # characters
+_LEAST, _FEW = 1, 3  # percent of a language that is listed; words of a short text
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,18 @@ class Service:
         return RequestLanguages((source, target), pair, catalog.route(*pair, model), detected)
 
     def detect(self, texts: Sequence[str]) -> list[Detected]:
-        """The languages in which texts may be, of all that can be identified, best first."""
-        return identifier().detect("\n".join(texts), self.catalog.sources)
+        """The languages in which texts may be, of all that can be identified, best first.
+
+        Those of less than one percent are left out, except the best. The best of a few words is one
+        that is served if the words may be in it, as with "auto".
+        """
+        text, served = "\n".join(texts), self.catalog.sources
+        found = identifier().detect(text, served)
+        if _is_short(text):
+            likely = identifier().plausible(text, served)
+            best = next((code for code in likely if code in served), "")
+            found.sort(key=lambda each: each.language != best)
+        return found[:1] + [each for each in found[1:] if each.confidence >= _LEAST]
 
     def _identified(self, texts: Sequence[str], target: str) -> Detected:
         """The source language of the models in which texts are; the target language, if they are.
@@ -157,7 +169,7 @@ class Service:
                 f"The text may be in {either}, which are too close to be told apart: set the "
                 f"source instead of auto (supported: {listed_codes(served)})",
             )
-        found = {each.language: each for each in self.detect(texts)}
+        found = {each.language: each for each in identifier().detect(text, served)}
         return found.get(best, Detected(best, 0.0))
 
     def check_texts(self, texts: Sequence[str], more: Iterable[str] = ()) -> None:
@@ -210,6 +222,11 @@ def _readers(limits: Limits, budget: MemoryBudget) -> Readers:
         f"limits.file_seconds = {limits.file_seconds:g}",
     )
     return Readers(each, settings, budget)
+
+
+def _is_short(text: str) -> bool:
+    """Whether a text has too few words to say much about its language."""
+    return sum(map(str.isalnum, words_and_characters(text))) <= _FEW
 
 
 def _named(code: str) -> str:

@@ -30,6 +30,7 @@ _NUMBER_OF_MONTH = regex.compile(
     r"(?<![\d.,:])(?:0?[1-9]|1[0-2])(?=(?:\s?[-~〜～–、・]\s?1?\d)?\s?[月월])|"
     r"(?<=\btháng\s)(?:0?[1-9]|1[0-2])(?!\d)"
 )
+_SIGNS_OF_MONTH = ("月", "월", "tháng")
 _PART_OF_DATE = regex.compile(r"[./-]\s?\d")
 _END_OF_PART = regex.compile(r"\d[./-]\s?$")
 
@@ -43,7 +44,9 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
         language: Its code; the names are known if CLDR has it.
     """
     plain = ascii_digits(text)
-    months = {match.start(): match.end() for match in _NUMBER_OF_MONTH.finditer(plain)}
+    months = dict[int, int]()
+    if any(sign in plain for sign in _SIGNS_OF_MONTH):  # faster than the expression
+        months = {match.start(): match.end() for match in _NUMBER_OF_MONTH.finditer(plain)}
     marked = list[DigitNumber]()
     for number in numbers:
         if months.get(number.start) == number.end:
@@ -51,7 +54,8 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
             marked.append(replace(number, values=(), parts=(), mark=mark))
         else:
             first = number.parts[0] if number.parts else number
-            marked.append(replace(number, mark=_hour(first, text)))
+            mark = _hour(first, text)
+            marked.append(number if mark == number.mark else replace(number, mark=mark))
     if numbers:
         marked += named_months(text, language)
     return sorted(marked, key=lambda number: number.start)
@@ -60,7 +64,10 @@ def with_marks(numbers: Sequence[DigitNumber], text: str, language: str) -> list
 def named_months(text: str, language: str) -> Iterator[DigitNumber]:
     """The names of months next to a day or a year."""
     months, pattern = _names(language)
-    for match in pattern.finditer(ascii_digits(text)):
+    plain = ascii_digits(text)
+    if not any(name in plain for name in months):  # faster than the expression
+        return
+    for match in pattern.finditer(plain):
         name, mark = match["name"], f"month {months[match['name']]}"
         yield DigitNumber(match.start("name"), match.end("name"), name, (), mark=mark)
 

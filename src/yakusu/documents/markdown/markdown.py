@@ -15,9 +15,10 @@ from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.html import html_segments
 from yakusu.documents.inline import Piece, inline
+from yakusu.documents.markdown.directives import REASON
 from yakusu.documents.markdown.inline import pieces
 from yakusu.documents.markdown.lines import MarkdownBlock, MarkdownLines
-from yakusu.documents.markdown.parser import IS_MDX, REASON, parser
+from yakusu.documents.markdown.parser import IS_MDX, parser
 from yakusu.documents.markdown.titles import title_segments
 from yakusu.documents.markdown.writer import MarkdownWriter
 from yakusu.documents.splice import Copy, SourceSegment, Spliced, decode_source

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from yakusu.documents.markdown.directives import REASON, directive_rule, push_title
 from yakusu.documents.markdown.jsx import JsxScanner
 from yakusu.documents.markdown.syntax import MASK, MaskedContent, line_of
 
@@ -24,7 +25,6 @@ _MARKERS = ("emphasis", "strikethrough")  # rules whose tokens become markup lat
 
 MASKED = "masked"  # key of `meta` of a block: its content without the syntax of other tools
 IS_MDX = "mdx"  # key of the environment: the file has syntax that only MDX has
-REASON = "reason"  # key of `meta` of a directive that is reported
 _MANY_COLUMNS = 16  # of a table whose missing cells are counted
 _COUNTED_ROWS = 1000
 _MOST_MISSING = 2  # cells for each character of a table
@@ -54,6 +54,7 @@ def parser(*, is_mdx: bool = False) -> "MarkdownIt":
     md.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
     md.disable(["text_join", "footnote_tail"])  # these merge and move tokens
     interrupted: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    md.block.ruler.before("fence", "directive", directive_rule, interrupted)
     md.block.ruler.before("fence", "line", _line_rule, interrupted)
     md.block.ruler.before("reference", "jsx", _jsx_rule(is_mdx=is_mdx))
     md.block.ruler.before("table", "empty_table", _empty_table_rule, {"alt": ["paragraph"]})
@@ -93,15 +94,7 @@ def _line_rule(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
         token.content = (found["unknown"] or "").strip()
         token.map = [start, start + 1]
         return True
-    column = first + found.start("text") - (state.src.rfind("\n", 0, first) + 1)
-    token = state.push("title_open", "", 1)
-    token.meta = {
-        "column": column,
-        "around": (line[: found.start("text")], line[found.end("text") :]),
-    }
-    token = state.push("inline", "", 0)
-    token.content, token.map, token.children = title, [start, start + 1], []
-    state.push("title_close", "", -1)
+    push_title(state, start, line, found.span("text"))
     return True
 
 

@@ -11,7 +11,7 @@ import regex
 
 from yakusu.documents.markdown.jsx import JsxScanner
 
-_ADMONITIONS = (
+ADMONITIONS = (
     "abstract|admonition|attention|bug|caution|check|danger|details|error|example|failure|faq|hint"
     "|important|info|note|question|quote|secondary|seealso|spoiler|success|summary|tip|tldr|todo"
     "|warning"
@@ -19,9 +19,9 @@ _ADMONITIONS = (
 _TEMPLATE = r"(?:\{%(?:(?!%\}).)*+%\}|\{\{[<%](?:(?![>%]\}\}).)*+[>%]\}\})"
 _INNER_TEMPLATE = r"(?:\{%(?:(?!%\}|\{%).)*+%\}|\{\{[<%](?:(?![>%]\}\}|\{\{[<%]).)*+[>%]\}\})"
 LINES = (
-    # :::tip   :::tip[Title]   ::: details Title {open}   :::{note} Title
-    rf":{{3,}}[ \t]*\{{?(?i:{_ADMONITIONS})\}}?(?:\[(?P<text>.*)\])?[ \t]*(?:\{{[^{{}}]*\}})?",
-    rf":{{3,}}[ \t]*\{{?(?i:{_ADMONITIONS})\}}?[ \t]+"
+    # :::tip   :::tip[Title]   ::: details Title {open}
+    rf":{{3,}}[ \t]*(?i:{ADMONITIONS})(?:\[(?P<text>.*)\])?[ \t]*(?:\{{[^{{}}]*\}})?",
+    rf":{{3,}}[ \t]*(?i:{ADMONITIONS})[ \t]+"
     r"(?P<text>[^\s{](?:[ \t]*+[^ \t])*?)[ \t]*+(?:\{[^{}]*\})?",
     r":::(?P<unknown>.*)",
     r"\[![\w-]+(?:\|[^\]]*)?\][+-]?(?:[ \t]+(?P<text>.*))?",  # > [!note]- Title

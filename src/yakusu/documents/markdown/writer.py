@@ -155,12 +155,14 @@ class MarkdownWriter:
     def _with_entities(self, text: str, starts_line: bool) -> str:
         """Escape everywhere, and write bars and letters and digits at both ends as entities.
 
-        A bar, even an escaped one, makes a heading that is underlined with `---` a table.
+        A bar, even an escaped one, makes a heading that is underlined with `---` a table; a
+        backtick, the title of a fenced directive a paragraph.
         """
         first = text[:1] if text[:1].isalnum() else ""
         last = text[-1:] if text[1:] and text[-1].isalnum() else ""
         inner = text[len(first) : len(text) - len(last)]
         escaped = self._everywhere(inner, starts_line and not first).replace("|", "&#124;")
+        escaped = escaped.replace("\\`", "&#96;")
         return "".join([first and f"&#{ord(first)};", escaped, last and f"&#{ord(last)};"])
 
     def _in_row(self, escape: _Escape) -> _Escape:

@@ -21,6 +21,7 @@ from yakusu.errors import DataError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_PLAIN = re.compile("[A-Za-z0-9 ]")  # escaped in some files, but never needed
 _DEEPEST = 100  # levels of arrays and objects
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -192,7 +193,7 @@ class _Style:
     def __init__(self, content: str) -> None:
         escapes = [found.groups() for found in _ESCAPE.finditer(content)]
         codes = [int(code, 16) for code, _ in escapes if code]
-        self.escaped = {chr(code) for code in codes}
+        self.escaped = {chr(code) for code in codes if not _PLAIN.match(chr(code))}
         if any(character == "/" for _, character in escapes):
             self.escaped.add("/")
         self.ascii = content.isascii() and any(code >= 0xA0 for code in codes)

@@ -24,8 +24,9 @@ from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
+from yakusu.serve.api.kept import kept_fields
 from yakusu.serve.api.schemas import LIBRE
-from yakusu.serve.api.texts import along, is_little, translate_html
+from yakusu.serve.api.texts import BestTexts, along, is_little, translate_html
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing, over_limit
 from yakusu.serve.files import ACCEPTED, safe_name
@@ -89,14 +90,14 @@ def _texts(fields: Fields) -> list[str]:
 
 def _translation(
     kind: str, found: RequestLanguages, texts: Sequence[str], n: int
-) -> Callable[[Event], list[list[str]]]:
+) -> Callable[[Event], list[BestTexts]]:
     """A function that returns the best translations of each text."""
     if kind == "text":
         return lambda cancelled: along(found.route, cancelled, n=n)(texts)
     if kind != "html":
         raise RefusedError(400, f"{kind} format is not supported")
 
-    def pages(cancelled: Event) -> list[list[str]]:
+    def pages(cancelled: Event) -> list[BestTexts]:
         translate_all = along(found.route, cancelled, n=n)
         return [translate_html(text, translate_all) for text in texts]
 
@@ -104,13 +105,15 @@ def _translation(
 
 
 def _answer(
-    every: Sequence[Sequence[str]], detected: Detected | None, alternatives: int, *, is_list: bool
+    every: Sequence[BestTexts], detected: Detected | None, alternatives: int, *, is_list: bool
 ) -> dict[str, Any]:
-    answer: dict[str, Any] = {"translatedText": [best[0] for best in every]}
+    answer: dict[str, Any] = {"translatedText": [each.texts[0] for each in every]}
+    if any(each.copied for each in every):
+        answer["copied"] = [each.copied for each in every]
     if detected:
         answer["detectedLanguage"] = [_as_json(detected)] * len(every)
     if alternatives:
-        answer["alternatives"] = [list(best[1:]) for best in every]
+        answer["alternatives"] = [list(each.texts[1:]) for each in every]
     return answer if is_list else {key: values[0] for key, values in answer.items()}
 
 
@@ -125,9 +128,7 @@ async def detect(request: Request) -> JSONResponse:
     async with service.fields(request) as fields:
         texts = _texts(fields)
     service.check_texts(texts)
-    found = service.detect(texts)
-    likely = [each for each in found if each.confidence > 0] or found[:1]
-    return JSONResponse([_as_json(each) for each in likely])
+    return JSONResponse([_as_json(each) for each in service.detect(texts)])
 
 
 # ---- documents -----------------------------------------------------------------------------------
@@ -146,13 +147,13 @@ async def translate_file(request: Request) -> JSONResponse:
         key, folder = service.files.new()
         work = partial(_translate_file, service, known or find, upload, folder / name)
         try:
-            await service.work.run(request, work, limit="file_seconds")
+            kept = await service.work.run(request, work, limit="file_seconds")
         except BaseException:
             service.files.discard(key)
             raise
     service.files.keep(key, folder / name)
     url = request.url_for("download_file", key=key, name=quote(name))
-    return JSONResponse({"translatedFileUrl": str(url)})
+    return JSONResponse({"translatedFileUrl": str(url), **kept_fields(kept)})
 
 
 def _translate_file(
@@ -161,8 +162,12 @@ def _translate_file(
     upload: UploadFile,
     target: Path,
     cancelled: Event,
-) -> None:
-    """Translate a document, whose first texts identify its language if it is not known."""
+) -> Sequence[str]:
+    """Translate a document, whose first texts identify its language if it is not known.
+
+    Returns:
+        A sentence for each text that is kept, as in `TranslatedFile`.
+    """
     chosen: list[RequestLanguages] = []
 
     def options(texts: Sequence[str]) -> DocumentOptions:
@@ -172,7 +177,7 @@ def _translate_file(
     def best(texts: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
         every = along(chosen[0].route, cancelled)(texts)
         service.metrics.count_texts(chosen[0].codes, map(plain_text, texts))
-        return ((each[0], ()) for each in every)
+        return ((each.texts[0], each.differences) for each in every)
 
     job = FileJob(Path(target.name), target, target, copied=False)
     how = options if callable(languages) else options(())
@@ -184,8 +189,9 @@ def _translate_file(
             ) as document,
             Silent().track("translating", "texts", None) as tracker,
         ):
-            _, data = translate_opened(job, document, best, tracker)
+            done, data = translate_opened(job, document, best, tracker)
         write_file(target, lambda file: file.write(data))
+        return done.kept
     except StoppedError as error:
         raise AbandonedError from error
     except DocumentLimitError as error:

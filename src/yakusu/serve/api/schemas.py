@@ -14,6 +14,7 @@ _DETECTED = {
     "required": ["confidence", "language"],
     "properties": {"confidence": {"type": "number"}, "language": _TEXT},
 }
+_FLAG: Schema = {"type": "boolean"}
 _LANGUAGE = {
     "type": "object",
     "required": ["code", "name"],
@@ -85,6 +86,10 @@ LIBRE = {
             translatedText={"oneOf": [_TEXT, _LIST]},
             detectedLanguage_={"oneOf": [_DETECTED, {"type": "array", "items": _DETECTED}]},
             alternatives_={"type": "array"},
+            copied_={
+                "oneOf": [_FLAG, {"type": "array", "items": _FLAG}],
+                "description": "The text, or a part of it, is kept: no translation can be used",
+            },
         ),
         body=_object(
             q=_TEXTS,
@@ -101,7 +106,15 @@ LIBRE = {
         {"type": "array", "items": _DETECTED}, body=_object(q=_TEXTS, **_KEY), kinds=_FORMS
     ),
     "translate_file": _route(
-        _object(translatedFileUrl=_TEXT),
+        _object(
+            translatedFileUrl=_TEXT,
+            kept_={
+                "type": "array",
+                "items": _object(line_={"type": "integer"}, reason=_TEXT),
+                "description": "The first ten texts that no translation can replace",
+            },
+            keptTotal_={"type": "integer", "description": "The number of all such texts"},
+        ),
         body=_object(
             file={**_TEXT, "format": "binary"}, source=_TEXT, target=_TEXT, model_=_TEXT, **_KEY
         ),

@@ -1,6 +1,7 @@
 """Translates the texts of a request: plain text or HTML, directly or through a pivot language."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from threading import Event
 from typing import TypeVar
 
@@ -10,11 +11,30 @@ from yakusu.pipeline.documents import usable
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route
 from yakusu.serve.work import AbandonedError
+from yakusu.translator import Translator
 
 _BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever charset it declares
 _LITTLE, _LITTLE_LINES = 1000, 8  # characters; lines
 T = TypeVar("T")
-TranslateNBest = Callable[[Sequence[str]], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class BestTexts:
+    """The best translations of a text, or of a page.
+
+    Attributes:
+        texts: The translations, the best first.
+        copied: Whether the text, or a part of it, is kept, as no translation can be used.
+        differences: A sentence for each part that is kept because every translation differs from
+            it, as in `Translation`.
+    """
+
+    texts: Sequence[str]
+    copied: bool = False
+    differences: tuple[str, ...] = ()
+
+
+TranslateNBest = Callable[[Sequence[str]], list[BestTexts]]
 
 
 def is_little(texts: Sequence[str], n: int = 1) -> bool:
@@ -41,12 +61,27 @@ def complete(found: Iterator[T], cancelled: Event) -> Iterator[T]:
         raise AbandonedError
 
 
-def best_texts(route: Route, texts: Sequence[str], cancelled: Event) -> Sequence[str]:
+def best_texts(route: Route, texts: Sequence[str], cancelled: Event) -> list[BestTexts]:
     """Translate texts with one translator after the other; without any, they are unchanged."""
+    every = [BestTexts([text]) for text in texts]
     for step in route:
-        found = step.translator.with_settings().stream(texts, cancelled=cancelled)
-        texts = [best[0].text for best in complete(found, cancelled)]
-    return texts
+        every = _translated(step.translator.with_settings(), every, cancelled)
+    return every
+
+
+def _translated(
+    translator: Translator, every: Sequence[BestTexts], cancelled: Event
+) -> list[BestTexts]:
+    """Translate the best of the texts, and remember what was kept before."""
+    found = translator.stream([each.texts[0] for each in every], cancelled=cancelled)
+    return [
+        BestTexts(
+            [own.text for own in best],
+            before.copied or best[0].copied or bool(best[0].differences),
+            before.differences + best[0].differences,
+        )
+        for before, best in zip(every, complete(found, cancelled), strict=True)
+    ]
 
 
 def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
@@ -59,19 +94,13 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
         n: Number of translations of each text; there may be fewer.
     """
     if not route:
-        return lambda texts: [[text] for text in texts]
+        return lambda texts: best_texts((), texts, cancelled)
     *others, last = route
     final = last.translator.with_settings(search=n_best(last.translator.search, n))
-
-    def translate(texts: Sequence[str]) -> list[list[str]]:
-        texts = best_texts(others, texts, cancelled)
-        found = final.stream(texts, cancelled=cancelled)
-        return [[each.text for each in best] for best in complete(found, cancelled)]
-
-    return translate
+    return lambda texts: _translated(final, best_texts(others, texts, cancelled), cancelled)
 
 
-def translate_html(source: str, translate: TranslateNBest) -> list[str]:
+def translate_html(source: str, translate: TranslateNBest) -> BestTexts:
     """Translate a page or a fragment, and keep its tags.
 
     Args:
@@ -86,10 +115,10 @@ def translate_html(source: str, translate: TranslateNBest) -> list[str]:
     """
     document = html.read((_BYTE_ORDER_MARK + source).encode(), DocumentOptions())
     every = translate(document.texts)
-    n = max(map(len, every), default=1)
+    n = max((len(each.texts) for each in every), default=1)
     pages = []
     for rank in range(n):
-        chosen = [best[min(rank, len(best) - 1)] for best in every]
+        chosen = [each.texts[min(rank, len(each.texts) - 1)] for each in every]
         kept, _ = usable(document, chosen)
         pages.append(document.render(kept).decode("utf-8-sig"))
-    return list(dict.fromkeys(pages))
+    return BestTexts(list(dict.fromkeys(pages)), any(each.copied for each in every))

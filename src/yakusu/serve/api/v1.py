@@ -124,8 +124,8 @@ async def translate(request: Request) -> JSONResponse:
 
     def work(cancelled: Event) -> JSONResponse:
         translator = _configured(found.route, body)
-        (text,) = best_texts(found.route[:-1], [body.text], cancelled)
-        sentence = Sentence(text, body.prefix, body.include, body.exclude)
+        (before,) = best_texts(found.route[:-1], [body.text], cancelled)
+        sentence = Sentence(before.texts[0], body.prefix, body.include, body.exclude)
         every = translator.stream(
             [sentence], details=body.details, trace=body.trace, cancelled=cancelled
         )
@@ -148,8 +148,9 @@ async def stream_lines(request: Request) -> StreamingResponse:
     _check_settings(found.route, body, service)
 
     def lines(cancelled: Event) -> Iterator[Object]:
-        (text,) = best_texts(found.route[:-1], [body.text], cancelled)
-        sentences = [Sentence(line, exclude=body.exclude) for line in text.split("\n")]
+        (before,) = best_texts(found.route[:-1], [body.text], cancelled)
+        given = before.texts[0].split("\n")
+        sentences = [Sentence(line, exclude=body.exclude) for line in given]
         every = _configured(found.route, body).stream(
             sentences,
             window=_WINDOW,
