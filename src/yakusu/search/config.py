@@ -1,5 +1,7 @@
 """Settings of the search: section [search] of a recipe and of a model folder."""
 
+from functools import cached_property
+
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
@@ -66,7 +68,7 @@ class SearchConfig(Config):
             )
         return self
 
-    @property
+    @cached_property
     def n_slots(self) -> int:
         """K, the number of hypotheses per sentence that are extended together."""
         return self.beam if self.sampling is None else self.n_best

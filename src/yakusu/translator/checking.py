@@ -195,5 +195,5 @@ def _kept(line: Passage, case: _Case) -> Passage:
         tuple(span.text for span in side)
         for side in (case.difference.missing, case.difference.added)
     )
-    segments[case.segment] = replace(segments[case.segment], lacks=lacks, adds=adds)
+    segments[case.segment] = replace(segments[case.segment], differs=True, lacks=lacks, adds=adds)
     return replace(line, segments=tuple(segments))

@@ -100,9 +100,10 @@ def too_many_bytes(n_bytes: int, longest: int = LONGEST_LINE) -> str:
     return f"{n_bytes:,} bytes are more than the {longest:,} of the longest line"
 
 
-def is_long(text: str, longest: int = LONGEST_LINE) -> bool:
-    """Whether a text has more than `longest` bytes in UTF-8."""
-    return len(text) * 4 > longest and len(text.encode("utf-8", "surrogatepass")) > longest
+def is_long(text: str) -> bool:
+    """Whether a text has more than `LONGEST_LINE` bytes in UTF-8."""
+    most = LONGEST_LINE
+    return len(text) * 4 > most and len(text.encode("utf-8", "surrogatepass")) > most
 
 
 class _LeftOut(str):

@@ -15,7 +15,7 @@ from itertools import count, islice
 
 import regex
 
-from yakusu.data.files.long_lines import is_long, too_many_bytes
+from yakusu.data.files.long_lines import too_many_bytes
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.casing import (
     in_capitals,
@@ -45,14 +45,15 @@ from yakusu.data.lines.sentences import clauses, split
 from yakusu.data.lines.spans import Span, breaks, merged, with_breaks
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.lines.unseen import with_unseen
-from yakusu.data.lines.words import has_letter
 from yakusu.errors import DataError
 from yakusu.translator.reading.plain import PAIRED, PlainText, spaces_read
 
 _INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
-_ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
+_ENDS = regex.compile(  # of a text with a letter
+    rf"(?=\P{{L}}*+\p{{L}})([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL
+)
 _NO_TERMS = Glossary(())
 
 
@@ -69,6 +70,7 @@ class Segment:
         given: What is translated, as it was given, of the same length.
         capitals: It is in capitals, which the translation must be, too.
         checked: Its translation must have the same numbers and code-like tokens.
+        differs: Every translation that was found differs in them, so that the segment is kept.
         lacks: The numbers and tokens that no translation had which was found.
         adds: Those that the translations had and the segment has not.
     """
@@ -81,13 +83,9 @@ class Segment:
     given: str = ""
     capitals: bool = False
     checked: bool = True
+    differs: bool = False
     lacks: tuple[str, ...] = ()
     adds: tuple[str, ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether every translation that was found differs, so that the segment is kept."""
-        return bool(self.lacks or self.adds)
 
 
 @dataclass(frozen=True)
@@ -230,12 +228,8 @@ class PassageReader:
 
     def _too_long(self, line: str) -> str:
         """Why a line is too long to be translated; "": it is not."""
-        content = line.rstrip("\r\n")
-        return (
-            too_many_bytes(len(content.encode("utf-8", "replace")), self._longest)
-            if is_long(content, self._longest)
-            else ""
-        )
+        n_bytes = len(line.rstrip("\r\n").encode("utf-8", "replace"))
+        return too_many_bytes(n_bytes, self._longest) if n_bytes > self._longest else ""
 
     def read_pair(self, pair: Pair) -> tuple[Pair, Mapping[str, str]]:
         """A source as a model reads it, and its translation as the model writes it.
@@ -335,10 +329,10 @@ class PassageReader:
         """
         for part, continues in self._parts(known, cased, spans, whole=whole):
             text, given = cased[part], body[part]
-            if not has_letter(text):
+            if not (ends := _ENDS.fullmatch(text)):
                 yield Segment(given, "", "")
                 continue
-            begin, last = _ENDS.fullmatch(text).span(2)
+            begin, last = ends.span(2)
             own, read = known[part][begin:last], text[begin:last]
             yield Segment(
                 text[:begin],

@@ -55,6 +55,8 @@ class PlainText:
 
     def of(self, text: str) -> str:
         """The plain text of a line."""
+        if not self._marks:
+            return text
         return replaced(text, (span for _, span in self._marks), (mark for mark, _ in self._marks))
 
     def restored(self, plain: str, text: str) -> str:
