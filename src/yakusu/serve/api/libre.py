@@ -24,7 +24,6 @@ from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
-from yakusu.serve.api.kept import kept_fields
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.api.texts import BestTexts, along, is_little, translate_html
 from yakusu.serve.catalog import language_name
@@ -37,6 +36,7 @@ from yakusu.serve.work import AbandonedError
 
 router = APIRouter()
 _log = logging.getLogger(__name__)
+_LISTED = 10  # texts of a document that are kept
 
 
 @router.post("/languages", include_in_schema=False)  # as Argos Translate requests it
@@ -153,7 +153,8 @@ async def translate_file(request: Request) -> JSONResponse:
             raise
     service.files.keep(key, folder / name)
     url = request.url_for("download_file", key=key, name=quote(name))
-    return JSONResponse({"translatedFileUrl": str(url), **kept_fields(kept)})
+    told = {"kept": kept[:_LISTED], "keptTotal": len(kept)} if kept else {}
+    return JSONResponse({"translatedFileUrl": str(url), **told})
 
 
 def _translate_file(

@@ -110,8 +110,8 @@ LIBRE = {
             translatedFileUrl=_TEXT,
             kept_={
                 "type": "array",
-                "items": _object(line_={"type": "integer"}, reason=_TEXT),
-                "description": "The first ten texts that no translation can replace",
+                "items": _TEXT,
+                "description": "Why texts are kept, a sentence for each of the first ten",
             },
             keptTotal_={"type": "integer", "description": "The number of all such texts"},
         ),
