@@ -399,7 +399,7 @@ def test_what_is_kept_of_a_document_is_told(shared: Client) -> None:
         assert answer["keptTotal"] == 12 and len(answer["kept"]) == 10
         line = content[: content.index("Zimmer")].count("\n") + 1
         assert answer["kept"][0].startswith(f"line {line}: ")
-        assert "Zimmer 4700" in answer["kept"][0]
+        assert "Zimmer" in answer["kept"][0]
     files = {"file": ("a.txt", b"Der Zug kommt.")}
     answer = shared.post("/translate_file", files=files, data={"source": "de", "target": "en"})
     assert answer.json().keys() == {"translatedFileUrl"}
