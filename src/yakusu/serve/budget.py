@@ -42,8 +42,8 @@ class MemoryBudget:
         if n_bytes > self._most:
             raise RefusedError(
                 413,
-                f"Request Entity Too Large: its {n_bytes} bytes exceed what all requests "
-                f"together may use ({self._limit})",
+                f"Request Entity Too Large: its {n_bytes} bytes exceed the memory limit of all "
+                f"requests together ({self._limit})",
                 reason="limits.memory",
             )
         with self._lock:
@@ -66,7 +66,7 @@ class MemoryBudget:
         """The error of a request for which there is no memory now."""
         return RefusedError(
             503,
-            "The server is busy: all requests together use as much memory as they may "
+            "The server is busy: all requests together have reached the memory limit "
             f"({self._limit}): try again later",
             retry_after=_RETRY,
             reason="limits.memory",

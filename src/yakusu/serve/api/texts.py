@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TypeVar
 
-from yakusu.documents.document import DocumentOptions
-from yakusu.documents.html import html
+from yakusu.documents.document import Document
 from yakusu.pipeline.documents import usable
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route
@@ -71,20 +70,21 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
     return translate
 
 
-def translate_html(source: str, translate: TranslateNBest) -> list[str]:
+def html_bytes(source: str) -> bytes:
+    """A page or a fragment as a document, which has its charset."""
+    return (_BYTE_ORDER_MARK + source).encode()
+
+
+def translate_html(document: Document, translate: TranslateNBest) -> list[str]:
     """Translate a page or a fragment, and keep its tags.
 
     Args:
-        source: HTML.
+        document: The document of `html_bytes`.
         translate: Returns the best translations of each text.
 
     Returns:
         The page with the best translations, then with the second best ones, and so on.
-
-    Raises:
-        DataError: The source is not valid.
     """
-    document = html.read((_BYTE_ORDER_MARK + source).encode(), DocumentOptions())
     every = translate(document.texts)
     n = max(map(len, every), default=1)
     pages = []
