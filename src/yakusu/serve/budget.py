@@ -6,6 +6,8 @@ What a request holds in this process (its body, an upload) is reserved before it
 worker processes of documents use is measured, several times a second.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 from yakusu.serve.errors import RefusedError
@@ -50,6 +52,19 @@ class MemoryBudget:
             if not self.has(n_bytes):
                 raise self.refusal()
             self._reserved += n_bytes
+
+    @contextmanager
+    def held(self, n_bytes: int) -> Iterator[None]:
+        """Count bytes inside the context.
+
+        Raises:
+            RefusedError: As for `reserve`.
+        """
+        self.reserve(n_bytes)
+        try:
+            yield
+        finally:
+            self.release(n_bytes)
 
     def release(self, n_bytes: int) -> None:
         """Free reserved bytes."""
