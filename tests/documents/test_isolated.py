@@ -496,5 +496,13 @@ def test_a_worker_that_starts_slowly_delays_no_other(
         assert slow.result(5) == b"done"
 
 
+def test_short_texts_count_with_what_python_needs_for_them(readers: Readers) -> None:
+    data = json.dumps([f"a {number}" for number in range(20_000)]).encode()
+    with readers.open("a.json", io.BytesIO(data), DocumentOptions()):
+        (worker,) = readers._workers
+        worker.measure()
+        assert worker.growth > 20_000 * 200
+
+
 def test_a_document_that_is_alone_needs_no_room(start: StartReaders) -> None:
     assert reading(start(SmallRoom(50_000_000)), "") == b"done"

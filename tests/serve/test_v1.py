@@ -14,7 +14,7 @@ from tests.serve.conftest import Client, StartClient
 from tests.translators import untrained
 from yakusu.data.lines.layout import Layout
 from yakusu.search.config import SearchConfig
-from yakusu.serve.api.v1 import as_json
+from yakusu.serve.api.v1 import encoded_json
 from yakusu.serve.config import Limits
 from yakusu.serve.work import RunningRequests
 from yakusu.translator.request import Request
@@ -129,7 +129,7 @@ def test_many_attention_weights_are_refused(start: StartClient) -> None:
 )
 def test_json_is_encoded_as_by_the_standard_library(value: Any) -> None:
     expected = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    assert as_json(value) == expected
+    assert encoded_json(value) == expected
 
 
 def test_scores_are_those_of_the_model(shared: Client) -> None:

@@ -81,7 +81,7 @@ class _Worker:
     def measure(self) -> None:
         """Measure the memory of the document in both processes."""
         growth = max(0, process_memory(self.process) - self._shared)
-        self.growth = growth + self.connection.n_received
+        self.growth = growth + self.connection.n_held
 
     def end(self, why: Ended | None = None) -> int:
         """End the process, for a reason, unless it has ended, and return its status."""
@@ -331,7 +331,7 @@ class Readers:
         """Why a worker must end, if it must."""
         if worker.cancelled and worker.cancelled.is_set():
             return "cancelled"
-        if 0 < self._limits.memory < worker.growth - worker.connection.n_received:
+        if 0 < self._limits.memory < worker.growth - worker.connection.n_held:
             return "memory"
         since = worker.since  # another thread may end the computation
         if since and 0 < self._limits.seconds < time.monotonic() - since:

@@ -183,7 +183,7 @@ async def _events(first: Object, lines: AsyncIterator[str], metrics: Metrics) ->
 
 
 def _event(name: str, data: Object) -> str:
-    return f"event: {name}\ndata: {as_json(data)}\n\n"
+    return f"event: {name}\ndata: {encoded_json(data)}\n\n"
 
 
 # ---- scores and attention ------------------------------------------------------------------------
@@ -282,17 +282,17 @@ def _problem(fault: ErrorDetails) -> str:
 
 def _answer(found: RequestLanguages, values: Object) -> Response:
     """The answer for a language pair; encoding much of it takes time, not on the event loop."""
-    body = as_json(_languages(found) | values).encode()
+    body = encoded_json(_languages(found) | values).encode()
     return Response(body, media_type="application/json")
 
 
-def as_json(value: object) -> str:
+def encoded_json(value: object) -> str:
     """JSON of a value; between its inner lists and objects, other threads can run."""
     if isinstance(value, dict):
-        parts = (f"{as_json(str(key))}:{as_json(each)}" for key, each in value.items())
+        parts = (f"{encoded_json(str(key))}:{encoded_json(each)}" for key, each in value.items())
         return "{" + ",".join(parts) + "}"
     if isinstance(value, list | tuple) and any(map(_has_parts, value)):
-        return "[" + ",".join(map(as_json, value)) + "]"
+        return "[" + ",".join(map(encoded_json, value)) + "]"
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
