@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 _LENGTH = 8  # bytes of a length
 _PART = 1 << 20  # bytes of a file, or characters of texts, in one message
 _TEXTS = 10_000  # texts in one message
-_TEXT_BYTES = 200  # of memory for a text and its translation, besides their characters
+_TEXT_BYTES = 250  # of memory for a text and its translation, besides their characters
 
 
 class Connection:
