@@ -2,9 +2,11 @@
 
 import os
 import re
+import resource
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.isolated import template, worker
@@ -13,6 +15,7 @@ from yakusu.documents.registry import SUFFIXES
 _START = "sys.argv[2:]; from tests.documents import hostile; hostile.install();"
 TEMPLATE = template._CODE.replace("sys.argv[2:];", _START)  # what starts it with this format
 MEASURED = TEMPLATE.replace(_START, _START + " hostile.without_system_limits();")
+LIMITED = TEMPLATE.replace(_START, _START + " hostile.with_system_limits();")
 
 
 class HostileDocument:
@@ -67,4 +70,18 @@ def install() -> None:
 
 def without_system_limits() -> None:
     """Do not limit the memory, as on a system that cannot."""
-    worker._set_limit = lambda which, wanted: None
+    worker._set_limit = lambda which, wanted, margin=0: False
+
+
+def with_system_limits() -> None:
+    """Let the user's own limits allow 40 MB and a second."""
+    limit = worker._limit
+
+    def lower(memory: int, cpu_seconds: int) -> dict[str, str]:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + 40_000_000
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+        return limit(memory, cpu_seconds)
+
+    worker._limit = lower

@@ -567,16 +567,14 @@ def test_the_depth_of_fields_and_of_paragraphs_in_paragraphs_is_limited() -> Non
     begin, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "end"))
     assert texts(begin * 32 + end * 32 + run("one")) == ["one"]
     told = message(docx_of(p(begin * 33 + end * 33 + run("one"))))
-    assert "fields in fields of more than 32 levels" in told
+    assert "nested more than 32 levels deep" in told
     box = "<w:r><w:pict>{}</w:pict></w:r>"
     nested = run("one")
     for _ in range(15):
         nested = run("two") + box.format(p(nested))
     assert list(opened(docx_of(p(nested))).texts) == ["two"] * 15 + ["one"]
     told = message(docx_of(p(run("two") + box.format(p(nested)))))
-    assert told == (
-        f"{MAIN}, line 2: paragraphs contain each other in more than 16 levels: flatten them"
-    )
+    assert told == (f"{MAIN}, line 2: paragraphs are nested more than 16 levels deep: flatten them")
 
 
 def test_markup_that_would_be_written_many_times_is_refused() -> None:

@@ -206,8 +206,8 @@ def nested(depth: int, inside: str = "") -> str:
 @pytest.mark.parametrize(
     ("string", "problem"),
     [
-        (nested(22), "the message has arguments in arguments of more than 20 levels"),
-        ("{n, plural, other {" * 5000, "the message has arguments in arguments of more than"),
+        (nested(22), "the message has arguments nested more than 20 levels deep"),
+        ("{n, plural, other {" * 5000, "the message has arguments nested more than"),
         (
             "{n, plural, " + "".join(f"={i} {{a}} " for i in range(1001)) + "}",
             "the message has more than 1,000 branches",

@@ -176,6 +176,19 @@ def test_the_first_texts_decide_the_options(readers: Readers) -> None:
         pass
 
 
+def test_of_long_texts_the_beginning_decides_the_options(readers: Readers) -> None:
+    seen: list[list[str]] = []
+
+    def identify(texts: list[str]) -> DocumentOptions:
+        seen.append(texts)
+        return DocumentOptions(("en", "de"))
+
+    texts = ["a word." * 300, "A word." * 10_000, "z z"]
+    with readers.open("a.json", io.BytesIO(json.dumps(texts).encode()), identify) as document:
+        assert list(document.texts) == texts
+    assert seen == [[texts[0], texts[1][:2899]]]
+
+
 def test_errors_are_those_of_this_process(readers: Readers, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{")
     (tmp_path / "a.xyz").write_text("x")
@@ -236,6 +249,30 @@ def test_a_document_that_takes_too_long_is_refused(start: StartReaders) -> None:
     with readers.open("a.vtt", io.BytesIO(b""), DocumentOptions()) as document:
         time.sleep(0.5)  # the translation does not count
         assert document.render(["done"]) == b"done"
+
+
+def test_a_lower_limit_of_the_system_is_named(
+    own: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(template, "_CODE", hostile.LIMITED)
+    message = "a.vtt: reading or writing it takes more {} than the limit of the system (ulimit -{})"
+    for act, what, option in (("memory 45", "memory", "v"), ("cpu", "processor time", "t")):
+        error = refusal(own, act)
+        assert isinstance(error, DocumentLimitError)
+        assert str(error).startswith(message.format(what, option))
+    assert own.ended == {"memory": 1, "cpu_seconds": 1}
+
+
+def test_the_status_of_a_worker_says_why_it_ended(start: StartReaders) -> None:
+    readers = start(memory=50_000_000)
+    for act, message in (("render memory 60", "takes more memory"), ("render exit", "status 7")):
+        with readers.open("a.vtt", io.BytesIO(act.encode()), DocumentOptions()) as document:
+            (worker,) = readers._workers
+            worker.connection.send_texts(["done"])
+            within_seconds(5, lambda: not is_alive(worker.process))  # noqa: B023
+            worker.end("cancelled")  # too late
+            with pytest.raises(DataError, match=message):
+                document.render(["done"])
 
 
 def test_limits_can_be_lifted(start: StartReaders) -> None:
@@ -395,28 +432,76 @@ def test_the_largest_document_is_refused_when_there_is_no_room(start: StartReade
 
 
 @contextmanager
-def opened(readers: Readers, size: int) -> Iterator[None]:
-    with readers.open("a.vtt", io.BytesIO(b""), DocumentOptions(), size=size):
+def opened(readers: Readers, size: int, cancelled: Event | None = None) -> Iterator[None]:
+    data, options = io.BytesIO(b""), DocumentOptions()
+    with readers.open("a.vtt", data, options, size=size, cancelled=cancelled):
         yield
 
 
-def test_a_large_document_waits_for_room_and_a_small_one_passes_it(start: StartReaders) -> None:
+def test_documents_wait_for_room_in_the_order_in_which_they_arrive(start: StartReaders) -> None:
     readers, cancelled, large = start(SmallRoom(100_000_000)), Event(), 3_000_000
 
-    def read(cancelled: Event | None = None) -> None:
-        data, options = io.BytesIO(b""), DocumentOptions()
-        with readers.open("a.vtt", data, options, size=large, cancelled=cancelled):
+    def read(size: int, cancelled: Event | None = None) -> None:
+        with opened(readers, size, cancelled):
             pass
 
-    with ThreadPoolExecutor(2) as threads:
+    with ThreadPoolExecutor(3) as threads:
         with opened(readers, large):
-            waiting, left = threads.submit(read), threads.submit(read, cancelled)
-            with opened(readers, 100):
-                assert len(readers._workers) == 2
+            left = threads.submit(read, large, cancelled)
+            within_seconds(1, lambda: len(readers._waiting) == 1)
+            waiting = threads.submit(read, large)
+            within_seconds(1, lambda: len(readers._waiting) == 2)
+            small = threads.submit(read, 100)
+            within_seconds(1, lambda: len(readers._waiting) == 3)
             cancelled.set()
             assert isinstance(left.exception(1), StoppedError)
-            assert not waiting.done()
+            assert not waiting.done() and not small.done()
         waiting.result(2)
+        small.result(2)
+
+
+def test_documents_whose_workers_are_being_started_take_room(
+    start: StartReaders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readers, go, begin = start(SmallRoom(100_000_000)), Event(), template.Template.start
+    monkeypatch.setattr(template.Template, "start", lambda self: (go.wait(5), begin(self))[1])
+    running: list[int] = []
+
+    def read() -> None:
+        with opened(readers, 3_000_000):
+            running.append(len(readers._workers))
+
+    with ThreadPoolExecutor(2) as threads:
+        found = [threads.submit(read) for _ in range(2)]
+        within_seconds(1, lambda: readers._starting > 0 and len(readers._waiting) == 1)
+        go.set()
+        for each in found:
+            each.result(5)
+    assert running == [1, 1] and readers._starting == 0
+
+
+def test_a_worker_that_starts_slowly_delays_no_other(
+    start: StartReaders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readers, cancelled, go, begin = start(), Event(), Event(), template.Template.start
+    with ThreadPoolExecutor(2) as threads:
+        busy = threads.submit(refusal, readers, "cpu", cancelled)
+        within_seconds(5, lambda: bool(readers._workers and readers._workers[0].since))
+        monkeypatch.setattr(template.Template, "start", lambda self: (go.wait(5), begin(self))[1])
+        slow = threads.submit(reading, readers, "")
+        within_seconds(1, lambda: readers._starting > 0)
+        cancelled.set()
+        assert isinstance(busy.result(1), StoppedError)
+        go.set()
+        assert slow.result(5) == b"done"
+
+
+def test_short_texts_count_with_what_python_needs_for_them(readers: Readers) -> None:
+    data = json.dumps([f"a {number}" for number in range(20_000)]).encode()
+    with readers.open("a.json", io.BytesIO(data), DocumentOptions()):
+        (worker,) = readers._workers
+        worker.measure()
+        assert worker.growth > 20_000 * 200
 
 
 def test_a_document_that_is_alone_needs_no_room(start: StartReaders) -> None:

@@ -465,6 +465,4 @@ def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
     document = opened(data)
     assert list(document.texts) == []
     assert document.render([]).decode() == data
-    assert document.skipped == [
-        "line 1: the message has arguments in arguments of more than 20 levels"
-    ]
+    assert document.skipped == ["line 1: the message has arguments nested more than 20 levels deep"]

@@ -1,15 +1,16 @@
 """Bodies of requests that grow, and what a connection receives."""
 
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from io import BytesIO
-from tempfile import gettempdir
 from typing import Any
 
 import h11
 
 from tests.growth.crafted import Crafted
-from yakusu.serve.api.texts import BestTexts, translate_html
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.html import html
+from yakusu.serve.api.texts import BestTexts, html_bytes, translate_html
 from yakusu.serve.api.v1 import TranslateBody, parsed_body
 from yakusu.serve.config import Limits
 from yakusu.serve.http.fields import parse_json
@@ -17,7 +18,7 @@ from yakusu.serve.http.forms import multipart, pairs
 from yakusu.serve.http.protocol import LimitedConnection
 
 _MOST = 10**9
-_LIMITS = Limits(body=_MOST, file=_MOST, values=_MOST, terms=_MOST, depth=_MOST)
+_LIMITS = Limits(body=_MOST, file=_MOST, texts=_MOST, values=_MOST, terms=_MOST, depth=_MOST)
 _OPTIONS = {b"boundary": b"x" * 70}
 
 
@@ -29,7 +30,7 @@ def _repeated(
 
 
 def _form(body: bytes) -> object:
-    return pairs(body, "utf-8", _MOST)
+    return pairs(body, "utf-8", _LIMITS)
 
 
 def _json(body: bytes) -> object:
@@ -50,13 +51,7 @@ def _request(body: bytes) -> object:
 
 
 def _with_file(body: bytes) -> object:
-    with ExitStack() as files:
-        return multipart(
-            *(BytesIO(body), _OPTIONS, _LIMITS),
-            most=_MOST,
-            folder=gettempdir(),
-            files=files,
-        )
+    return multipart(BytesIO(body), _OPTIONS, _LIMITS)
 
 
 def _part(content: bytes, *, name: bytes = b"q") -> bytes:
@@ -76,7 +71,8 @@ def _connection(data: bytes) -> object:
 
 
 def _html(text: str) -> object:
-    return translate_html(text, lambda texts: [BestTexts([each]) for each in texts])
+    document = html.read(html_bytes(text), DocumentOptions())
+    return translate_html(document, lambda texts: [BestTexts([each]) for each in texts])
 
 
 _END = b"--" + _OPTIONS[b"boundary"] + b"--\r\n"

@@ -1,14 +1,15 @@
 """Bodies of requests: what they cost, where they are stored, and that they are read as before."""
 
+import errno
 import http.client
 import json
 import os
+import resource
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
-from tempfile import gettempdir
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -20,12 +21,13 @@ from hypothesis import strategies as st
 from starlette.datastructures import UploadFile
 
 from tests.serve.conftest import Client, Running, StartClient
-from tests.serve.test_limits import PAIR
+from tests.serve.test_limits import PAIR, wait_until
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError
 from yakusu.serve.files import Files
 from yakusu.serve.http.fields import parse_json
 from yakusu.serve.http.forms import check_charset, multipart, pairs
+from yakusu.serve.suggestions import Suggestions
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 TWO_MB = 1_999_000
@@ -104,7 +106,7 @@ def test_the_values_of_json_are_counted_without_those_in_texts(value: Any, space
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
 def test_encoded_fields_are_read(fields: list[tuple[str, str]]) -> None:
-    assert pairs(urlencode(fields).encode(), "utf-8", 10) == fields
+    assert pairs(urlencode(fields).encode(), "utf-8", Limits()) == fields
 
 
 @given(st.text(alphabet="%0aFfGz=+;&é", max_size=40))
@@ -112,7 +114,7 @@ def test_what_is_not_escaped_is_read_as_by_the_standard_library(text: str) -> No
     expected = parse_qsl(
         text.encode().decode("latin-1"), keep_blank_values=True, encoding="latin-1"
     )
-    assert pairs(text.encode(), "latin-1", 99) == expected
+    assert pairs(text.encode(), "latin-1", Limits()) == expected
 
 
 @pytest.mark.parametrize("name", ["utf-8", "UTF8", "Shift_JIS", "iso-8859-1", "latin1", "euc-kr"])
@@ -138,12 +140,10 @@ def form(
         for head, text in parts
     )
     file, options = BytesIO(body + b"--" + boundary + end), {b"boundary": boundary}
-    with ExitStack() as files:
-        found = multipart(file, options, Limits(), most=9, folder=gettempdir(), files=files)
-        return [
-            (name, (value.filename, value.file.read()) if isinstance(value, UploadFile) else value)
-            for name, value in found
-        ]
+    return [
+        (name, (value.filename, value.file.read()) if isinstance(value, UploadFile) else value)
+        for name, value in multipart(file, options, Limits())
+    ]
 
 
 @given(st.binary(max_size=300) | st.just(b"\r\n--x") | st.just(b"\r\n" * 3000))
@@ -166,7 +166,7 @@ def test_forms_that_are_not_valid_are_refused() -> None:
         ([('name="q"', b"")], {"end": b""}),
         ([("", b"")], {}),
         ([file, file], {}),
-        ([('name="q"', b"")] * 10, {}),
+        ([('name="q"', b"")] * 1011, {}),
         ([(f'name="{"a" * 3000}"', b"")], {}),
         ([], {"boundary": b""}),
         ([], {"boundary": b"x" * 71}),
@@ -199,6 +199,96 @@ def test_requests_share_a_memory_budget(start: StartClient) -> None:
     assert service.budget.used == 0
     refused = 'yakusu_refusals_total{reason="limits.memory"} 1.0'
     assert refused in client.get("/metrics").text
+
+
+class FullFile(BytesIO):
+    """A file on a full disk."""
+
+    def write(self, data: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class SlowFile(BytesIO):
+    """A file on a disk that hangs until an event is set."""
+
+    release = Event()
+
+    def write(self, data: Any) -> int:
+        assert self.release.wait(20)
+        return super().write(data)
+
+
+LARGE = {"file": ("a.html", b"<p>Zug</p><!--" + b"x" * 1_200_000 + b"-->")}
+
+
+def test_a_full_disk_is_a_refusal(
+    start: StartClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = start("de-en", suggestions=str(tmp_path / "suggestions"))
+    message = {"error": "The server cannot store files now: try again later"}
+
+    def refused(path: str, **more: Any) -> None:
+        answer = client.post(path, **more)
+        assert (answer.status_code, answer.json()) == (503, message)
+        assert answer.headers["retry-after"] == "10"
+
+    with monkeypatch.context() as patch:
+        patch.setattr("yakusu.serve.http.fields.TemporaryFile", lambda dir: FullFile())
+        refused("/translate_file", files=LARGE, data=PAIR)
+    with monkeypatch.context() as patch:
+        patch.setattr(client.app.state.service.files, "folder", tmp_path / "none")  # type: ignore[attr-defined]
+        refused("/translate_file", files={"file": ("a.txt", b"Zug")}, data=PAIR)
+    with monkeypatch.context() as patch:
+        patch.setattr("yakusu.serve.api.libre.write_file", lambda path, write: write(FullFile()))
+        refused("/translate_file", files={"file": ("a.txt", b"Zug")}, data=PAIR)
+    (tmp_path / "suggestions").unlink()
+    (tmp_path / "suggestions").symlink_to("/dev/full")
+    refused("/suggest", json={**PAIR, "q": "Zug", "s": "train"})
+    assert 'yakusu_refusals_total{reason="disk"} 4.0' in client.get("/metrics").text
+    assert client.post("/translate_file", files=LARGE, data=PAIR).is_success
+
+
+def test_a_line_that_does_not_fit_on_the_disk_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "suggestions"
+    path.write_bytes(b"{}\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    suggestions = Suggestions(path, 1000)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))  # as a disk with 10 bytes
+        with pytest.raises(RefusedError, match="cannot store files now"):
+            suggestions.add({"q": "Zug", "s": "train"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert path.read_bytes() == b"{}\n"
+
+
+def test_a_slow_disk_delays_no_other_request(
+    start: StartClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start("de-en")
+    monkeypatch.setattr("yakusu.serve.http.fields.TemporaryFile", lambda dir: SlowFile())
+    long = {**PAIR, "q": "Zug", "x": "x" * 20_000}  # is not parsed on the event loop
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(client.post, "/translate_file", files=LARGE, data=PAIR)
+        wait_until(lambda: client.app.state.service.budget.used > 1_000_000)  # type: ignore[attr-defined]
+        assert client.post("/translate", json=long).is_success
+        assert not slow.done()
+        SlowFile.release.set()
+        assert slow.result().is_success
+
+
+def test_too_many_parameters_name_their_limit(start: StartClient) -> None:
+    client = start("de-en", limits={"texts": 2})
+    message = "Request Entity Too Large: the request has more than 12 parameters (limits.texts = 2)"
+    many = [("q", "Zug")] * 13
+    answer = client.post("/translate?" + urlencode(many))
+    assert (answer.status_code, answer.json()) == (413, {"error": message})
+    answer = client.post("/translate", files=[(name, (None, text)) for name, text in many])
+    assert (answer.status_code, answer.json()) == (413, {"error": message})
 
 
 def test_temporary_files_are_private_and_large_uploads_have_no_name(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from tests.documents import hostile
 from tests.serve.conftest import Client, Running, StartClient, running
 from tests.serve.test_limits import PAIR, wait_until
 from yakusu.documents.isolated import template
+from yakusu.documents.isolated.readers import Readers
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +47,28 @@ def test_each_limit_of_a_document_has_a_message_of_its_own(start: StartClient) -
     metrics = client.get("/metrics").text
     for reason in ("memory", "cpu_seconds"):
         assert f'yakusu_killed_workers_total{{reason="{reason}"}} 1.0' in metrics
+    for reason in ("limits.file_memory", "limits.file_cpu_seconds"):
+        assert f'yakusu_refusals_total{{reason="{reason}"}} 1.0' in metrics
     assert sent(client, "deep").json()["error"].startswith("Invalid request: a.vtt: it is nested")
+    assert 'yakusu_refusals_total{reason="400"} 1.0' in client.get("/metrics").text
     assert sent(client, "").status_code == 200
+
+
+def test_long_html_is_parsed_in_a_worker(
+    start: StartClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, opened, open_file = start("de-en"), list[str](), Readers.open
+
+    def counted(self: Readers, name: str, *given: Any, **more: Any) -> Any:
+        opened.append(name)
+        return open_file(self, name, *given, **more)
+
+    monkeypatch.setattr(Readers, "open", counted)
+    part = "<p>Der <b>Zug</b> kommt &amp; geht.</p>\n"
+    values = {"source": "en", "target": "en", "format": "html", "q": [part, part * 200]}
+    answer = client.post("/translate", json=values)
+    assert answer.json()["translatedText"] == [part, part * 200]
+    assert opened == ["text.html"]
 
 
 def test_documents_share_the_memory_of_all_requests(start: StartClient) -> None:

@@ -63,7 +63,7 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
         begin + "alternatives parameter must be <= 2 (limits.alternatives = 2)"
     )
     assert error_of(client, 413, q="a", x=[{}] * 30) == (
-        "Request Entity Too Large: JSON with 69 or more values (limits.values = 60)"
+        "Request Entity Too Large: the JSON has 69 or more values (limits.values = 60)"
     )
     large = "Request Entity Too Large: send at most 2000 bytes (limits.body = 2000)"
     assert error_of(client, 413, q="a", x="y" * 2000) == large

@@ -1,14 +1,22 @@
 """The API under /v1: n-best lists, tokens, prefixes, glossaries, traces, scores, attention."""
 
+import asyncio
 import json
+from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from tests.serve.conftest import Client, StartClient
 from tests.translators import untrained
 from yakusu.data.lines.layout import Layout
 from yakusu.search.config import SearchConfig
+from yakusu.serve.api.v1 import encoded_json
+from yakusu.serve.config import Limits
+from yakusu.serve.work import RunningRequests
 from yakusu.translator.request import Request
 from yakusu.translator.writing.objects import objects
 from yakusu.view import attention_maps
@@ -78,7 +86,50 @@ def test_an_error_ends_a_stream(start: StartClient) -> None:
     text = "\n".join(f"Zug {n} kommt heute." for n in range(2000))
     answer = asked(client, "stream", text=text)
     last = answer.text.strip().split("\n\n")[-1]
-    assert last.startswith('event: error\ndata: {"error": "The translation took longer than 0.05 s')
+    assert last.startswith('event: error\ndata: {"error":"The translation took longer than 0.05 s')
+    assert 'yakusu_refusals_total{reason="limits.seconds"} 1.0' in client.get("/metrics").text
+
+
+def test_a_stream_waits_for_a_client_that_does_not_read() -> None:
+    async def run() -> None:
+        made: list[int] = []
+
+        def numbers(cancelled: Event) -> Iterator[int]:
+            for number in range(1000):
+                made.append(number)
+                yield number
+
+        items = RunningRequests(Limits()).stream(numbers)
+        assert [await anext(items) for _ in range(3)] == [0, 1, 2]
+        await asyncio.sleep(0.2)
+        assert 100 <= len(made) <= 104
+        assert [each async for each in items] == [*range(3, 1000)]
+
+    asyncio.run(run())
+
+
+def test_many_attention_weights_are_refused(start: StartClient) -> None:
+    client = start("de-en", limits={"weights": 100})
+    answer = asked(client, "attention", text="Guten Tag.", translation="Good day.")
+    assert answer.status_code == 422
+    assert answer.json()["error"].endswith("attention weights: shorten it (limits.weights = 100)")
+    assert client.app.state.service.budget.used == 0  # type: ignore[attr-defined]
+
+
+@hypothesis.given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=20,
+    )
+)
+def test_json_is_encoded_as_by_the_standard_library(value: Any) -> None:
+    expected = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert encoded_json(value) == expected
 
 
 def test_scores_are_those_of_the_model(shared: Client) -> None:

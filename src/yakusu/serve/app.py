@@ -114,11 +114,13 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _data_error(request: Request, error: Exception) -> Response:
+    service_of(request).metrics.count_refusal("400")
     return _error(400, f"Invalid request: {error}")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    service_of(request).metrics.count_refusal(str(error.status_code))
     return _error(error.status_code, str(error.detail), dict(error.headers or {}))
 
 

@@ -6,6 +6,8 @@ What a request holds in this process (its body, an upload) is reserved before it
 worker processes of documents use is measured, several times a second.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 from yakusu.serve.errors import RefusedError
@@ -42,14 +44,27 @@ class MemoryBudget:
         if n_bytes > self._most:
             raise RefusedError(
                 413,
-                f"Request Entity Too Large: its {n_bytes} bytes exceed what all requests "
-                f"together may use ({self._limit})",
+                f"Request Entity Too Large: its {n_bytes} bytes exceed the memory limit of all "
+                f"requests together ({self._limit})",
                 reason="limits.memory",
             )
         with self._lock:
             if not self.has(n_bytes):
                 raise self.refusal()
             self._reserved += n_bytes
+
+    @contextmanager
+    def held(self, n_bytes: int) -> Iterator[None]:
+        """Count bytes inside the context.
+
+        Raises:
+            RefusedError: As for `reserve`.
+        """
+        self.reserve(n_bytes)
+        try:
+            yield
+        finally:
+            self.release(n_bytes)
 
     def release(self, n_bytes: int) -> None:
         """Free reserved bytes."""
@@ -66,7 +81,7 @@ class MemoryBudget:
         """The error of a request for which there is no memory now."""
         return RefusedError(
             503,
-            "The server is busy: all requests together use as much memory as they may "
+            "The server is busy: all requests together have reached the memory limit "
             f"({self._limit}): try again later",
             retry_after=_RETRY,
             reason="limits.memory",

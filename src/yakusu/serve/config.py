@@ -44,6 +44,7 @@ class Limits(Config):
         alternatives: Maximum number of alternatives.
         terms: Maximum number of terms and phrases in a request.
         traced: Maximum number of characters of a text whose search is traced.
+        weights: Maximum number of attention weights in a response.
         waiting: Maximum number of requests that are being translated or waiting; further ones are
             refused.
         seconds: Maximum seconds for the translation of a request.
@@ -72,6 +73,7 @@ class Limits(Config):
     alternatives: int = Field(10, ge=0)
     terms: int = Field(1_000, ge=0)
     traced: int = Field(2_000, ge=0)
+    weights: int = Field(2_000_000, ge=0)
     waiting: int = Field(128, ge=1)
     seconds: float = Field(60.0, gt=0)
     file_seconds: float = Field(600.0, gt=0)

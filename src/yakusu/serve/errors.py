@@ -1,8 +1,13 @@
 """Requests that are refused, with the status codes and the messages of LibreTranslate."""
 
+import logging
+
 from starlette.responses import JSONResponse
 
 from yakusu.errors import YakusuError
+
+_log = logging.getLogger(__name__)
+_RETRY = 10  # seconds until the disk may have room
 
 
 class RefusedError(YakusuError):
@@ -61,3 +66,10 @@ def over_limit(
         retry_after=retry_after,
         reason=f"limits.{name}",
     )
+
+
+def not_stored(error: OSError) -> RefusedError:
+    """A file cannot be written, probably because the disk is full."""
+    _log.warning("a file of a request cannot be written: %s", error.strerror)
+    message = "The server cannot store files now: try again later"
+    return RefusedError(503, message, retry_after=_RETRY, reason="disk")

@@ -16,7 +16,6 @@ from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
-from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
@@ -26,6 +25,7 @@ from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.http.fields import Bodies, Fields
 from yakusu.serve.monitoring import Metrics
+from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.work import RunningRequests
 
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Service:
 
     Raises:
         ModelError: A model folder is not valid.
-        RecipeError: The file of keys is not valid.
+        RecipeError: The file of keys is not valid, or that of suggestions cannot be written.
     """
 
     def __init__(self, config: ServeConfig, folders: Sequence[Path]) -> None:
@@ -67,8 +67,11 @@ class Service:
         self.config, self.limits = config, config.limits
         self.access = Access(config)
         self.pool = Pool(engine.n_threads, finished=event)
-        if config.suggestions:
-            _check_writable(Path(config.suggestions))
+        self.suggestions = (
+            Suggestions(Path(config.suggestions), self.limits.suggestions)
+            if config.suggestions
+            else None
+        )
         self.models = ReloadedModels(folders, engine, self.pool)
         self.work = RunningRequests(config.limits)
         self.budget = MemoryBudget(config.limits.memory)
@@ -231,15 +234,3 @@ def _is_short(text: str) -> bool:
 
 def _named(code: str) -> str:
     return f"{language_name(code)} ({code})"
-
-
-def _check_writable(path: Path) -> None:
-    """Check that lines can be appended to a file.
-
-    Raises:
-        RecipeError: They cannot.
-    """
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise RecipeError(f"{path} cannot be written: {error.strerror}") from error

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from threading import Event
+from threading import Event, Semaphore
 from typing import Any, Literal, TypeVar
 
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from yakusu.serve.greenlets import on_loop
 
 T = TypeVar("T")
 TimeLimit = Literal["seconds", "file_seconds"]  # settings
+_AHEAD = 100  # items of a stream that wait for the client to read them
 _PATIENCE = 0.05  # seconds until a request notices that its client has closed the connection
 
 
@@ -75,14 +76,20 @@ class RunningRequests:
     def stream(self, do: Callable[[Event], Iterator[T]]) -> AsyncIterator[T]:
         """Run a generator in a thread, and yield what it yields.
 
+        The generator waits while the client has not read some items.
+
         Raises:
             RefusedError: Too many requests wait; while iterating, the time limit is exceeded.
         """
         loop, found = asyncio.get_running_loop(), asyncio.Queue[tuple[T] | None]()
+        free = Semaphore(_AHEAD)
 
         def work(cancelled: Event) -> None:
             try:
                 for item in do(cancelled):
+                    while not free.acquire(timeout=_PATIENCE):
+                        if cancelled.is_set():
+                            raise AbandonedError
                     loop.call_soon_threadsafe(found.put_nowait, (item,))
             finally:
                 loop.call_soon_threadsafe(found.put_nowait, None)
@@ -99,6 +106,7 @@ class RunningRequests:
                         item = await found.get()
                     if item is None:
                         break
+                    free.release()
                     yield item[0]
                 await result
             except (TimeoutError, AbandonedError) as error:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 _LENGTH = 8  # bytes of a length
 _PART = 1 << 20  # bytes of a file, or characters of texts, in one message
 _TEXTS = 10_000  # texts in one message
+_TEXT_BYTES = 250  # of memory for a text and its translation, besides their characters
 
 
 class Connection:
@@ -23,11 +24,11 @@ class Connection:
         sock: A connected socket.
 
     Attributes:
-        n_received: Bytes that were received.
+        n_held: Bytes of memory that what was received takes, with what is computed of each text.
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock, self.n_received = sock, 0
+        self._sock, self.n_held = sock, 0
 
     def send(self, data: bytes | memoryview) -> None:
         """Send a message.
@@ -59,7 +60,7 @@ class Connection:
             if not part:
                 raise EOFError
             found += part
-            self.n_received += len(part)
+            self.n_held += len(part)
         return bytes(found)
 
     def send_json(self, value: Any) -> None:
@@ -80,7 +81,9 @@ class Connection:
         """Wait for a list of texts."""
         texts: list[str] = []
         while part := self.receive():
-            texts += json.loads(part.decode("utf-8", "surrogatepass"))
+            more = json.loads(part.decode("utf-8", "surrogatepass"))
+            self.n_held += _TEXT_BYTES * len(more)
+            texts += more
         return texts
 
     def send_file(self, file: BinaryIO) -> None:

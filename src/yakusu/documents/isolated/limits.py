@@ -11,7 +11,16 @@ LimitName = Literal["memory", "cpu_seconds", "seconds"]
 
 
 class DocumentLimitError(DataError):
-    """A document exceeds a limit."""
+    """A document exceeds a limit.
+
+    Args:
+        message: What exceeds it.
+        limit: Which one.
+    """
+
+    def __init__(self, message: str, limit: LimitName) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class DocumentLimits(Config):
@@ -42,12 +51,17 @@ class LimitSettings(NamedTuple):
     cpu_seconds: str
     seconds: str
 
-    def refusal(self, limit: LimitName) -> str:
-        """A sentence for a document that exceeds a limit."""
+    def refusal(self, limit: LimitName, command: str = "") -> str:
+        """A sentence for a document that exceeds a limit.
+
+        Args:
+            limit: The limit.
+            command: What has set it, if it is that of the system, such as "ulimit -v".
+        """
         what = {
             "memory": "more memory",
             "cpu_seconds": "more processor time",
             "seconds": "longer",
         }[limit]
-        setting: str = getattr(self, limit)
-        return f"reading or writing it takes {what} than {setting}: split it, or raise the limit"
+        most = f"the limit of the system ({command})" if command else getattr(self, limit)
+        return f"reading or writing it takes {what} than {most}: split it, or raise the limit"

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,8 +56,13 @@ class _Worker:
         cancelled: Set when the document is not needed.
         expected: Bytes of memory that the document probably takes.
 
+    Raises:
+        EOFError: The template has ended.
+        RunError: It cannot start a process.
+
     Attributes:
         growth: Bytes of memory that the document takes, when they were last measured.
+        lower: The limits that the system sets itself and that are lower, with the command of each.
         since: When it began to compute; None: it waits for translations.
     """
 
@@ -67,6 +72,7 @@ class _Worker:
         self._template, self.name, self.cancelled = template, name, cancelled
         self.process, self.connection = template.start()
         self._shared, self.expected, self.growth = template.memory, expected, 0
+        self.lower: dict[str, str] = {}
         self.since: float | None = None
         self.why: Ended | None = None
         self._lock = Lock()
@@ -75,14 +81,14 @@ class _Worker:
     def measure(self) -> None:
         """Measure the memory of the document in both processes."""
         growth = max(0, process_memory(self.process) - self._shared)
-        self.growth = growth + self.connection.n_received
+        self.growth = growth + self.connection.n_held
 
     def end(self, why: Ended | None = None) -> int:
         """End the process, for a reason, unless it has ended, and return its status."""
         with self._lock:
             if self._status is None:
-                self.why = why
                 self._status = self._template.end(self.process)
+                self.why = why if self._status == -signal.SIGKILL else None
             return self._status
 
 
@@ -104,14 +110,16 @@ class Readers:
         self._limits, self._settings, self._room = limits, settings, room
         self._template: Template | None = None
         self._workers: list[_Worker] = []
+        self._waiting = deque[object]()  # a ticket for each document that waits, in order
+        self._starting = 0  # bytes that documents take whose workers are being started
         self._changed, self._is_closed = Condition(), False
+        self._loading = Lock()  # of the template
         self._watching: Thread | None = None
         self.ended = Counter[Ended]()
 
     def start(self) -> None:
         """Start to load the libraries, so that the first document need not wait for them."""
-        with self._changed:
-            self._running_template()
+        self._running_template()
 
     @contextmanager
     def open(
@@ -129,7 +137,8 @@ class Readers:
             name: The name of the file, whose suffix is its format, for messages.
             file: Its content.
             options: How it is read; or a function that returns that, given the first texts.
-            size: Bytes of the file, which decide whether there is room for it now; 0: unknown.
+            size: Bytes of the file, which decide whether there is room for it; 0: unknown. Files
+                for which there is none wait, and are read in the order in which they arrived.
             cancelled: Ends the document within a second when it is set.
 
         Raises:
@@ -142,6 +151,7 @@ class Readers:
         try:
             with self._computing(worker):
                 _send(worker, self._limits, file, options)
+                worker.lower = _answer(worker)
             if not isinstance(options, DocumentOptions):
                 with self._computing(worker):
                     texts = _answer(worker)["texts"]
@@ -169,6 +179,7 @@ class Readers:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
+        with self._loading:
             template, self._template = self._template, None
         if template:
             template.close()
@@ -180,23 +191,43 @@ class Readers:
         expected = _LEAST + _FACTOR * size
         if self._limits.memory:
             expected = min(expected, self._limits.memory)
-        with self._changed:
-            while not self._has_room(expected):
-                self._changed.wait(_SECONDS)
-                if self._is_closed or (cancelled and cancelled.is_set()):
-                    raise StoppedError(f"{name}: not read, because it is no longer needed")
-            try:
-                worker = _Worker(self._running_template(), name, cancelled, expected)
-            except EOFError:  # it was killed after the check
-                worker = self._begin_again(name, cancelled, expected)
-            self._workers.append(worker)
-            if not self._watching:
-                self._watching = Thread(target=self._watch, name="documents", daemon=True)
-                self._watching.start()
-            self._changed.notify_all()
+        self._take_room(name, cancelled, expected)
+        try:
+            worker = self._started(name, cancelled, expected)
+            with self._changed:
+                self._workers.append(worker)
+        finally:
+            with self._changed:
+                self._starting -= expected
+                self._changed.notify_all()
         return worker
 
-    def _begin_again(self, name: str, cancelled: Event | None, expected: int) -> _Worker:
+    def _take_room(self, name: str, cancelled: Event | None, expected: int) -> None:
+        """Wait until there is room for a document and for those that wait longer, and reserve it.
+
+        Raises:
+            StoppedError: It is no longer needed.
+        """
+        with self._changed:
+            self._waiting.append(ticket := object())
+            try:
+                while self._waiting[0] is not ticket or not self._has_room(expected):
+                    self._changed.wait(_SECONDS)
+                    if self._is_closed or (cancelled and cancelled.is_set()):
+                        raise StoppedError(f"{name}: not read, because it is no longer needed")
+                self._starting += expected
+                if not self._watching:
+                    self._watching = Thread(target=self._watch, name="documents", daemon=True)
+                    self._watching.start()
+            finally:
+                self._waiting.remove(ticket)
+                self._changed.notify_all()
+
+    def _started(self, name: str, cancelled: Event | None, expected: int) -> _Worker:
+        try:
+            return _Worker(self._running_template(), name, cancelled, expected)
+        except EOFError:  # it was killed after the check, or by `close`
+            pass
         try:
             return _Worker(self._running_template(), name, cancelled, expected)
         except EOFError as error:
@@ -205,20 +236,27 @@ class Readers:
             ) from error
 
     def _running_template(self) -> Template:
-        if self._is_closed:
-            raise StoppedError("documents are no longer read")
-        if self._template and not self._template.is_running:
-            self._template.close()
-            self._template = None
-        self._template = self._template or Template()
-        return self._template
+        """The template, which may have to be started.
+
+        Raises:
+            StoppedError: The readers are closed.
+            OSError: It cannot be started.
+        """
+        with self._loading:
+            if self._is_closed:
+                raise StoppedError("documents are no longer read")
+            if self._template and not self._template.is_running:
+                self._template.close()
+                self._template = None
+            self._template = self._template or Template()
+            return self._template
 
     def _has_room(self, expected: int) -> bool:
         """Whether a document fits, if those that are open grow as expected."""
-        if not self._room or not self._workers:
+        if not self._room or not (self._workers or self._starting):
             return True
         growing = sum(max(0, each.expected - each.growth) for each in self._workers)
-        return self._room.has(growing + expected)
+        return self._room.has(self._starting + growing + expected)
 
     def _finish(self, worker: _Worker) -> None:
         worker.end()
@@ -243,8 +281,9 @@ class Readers:
             worker.since = None
 
     def _reason(self, worker: _Worker, status: int) -> YakusuError:
-        """The error of a worker that has ended."""
-        why = worker.why or ("cancelled" if self._is_closed else _BY_STATUS.get(status, "crash"))
+        """The error of a worker that has ended: its status, then who ended it, says why."""
+        stopped: Ended = "cancelled" if self._is_closed else "crash"
+        why = _BY_STATUS.get(status) or worker.why or stopped
         with self._changed:
             self.ended[why] += 1
         if why == "cancelled":
@@ -252,11 +291,13 @@ class Readers:
         if why == "room" and self._room:
             return self._room.refusal()
         if why in ("memory", "cpu_seconds", "seconds"):
-            return DocumentLimitError(f"{worker.name}: {self._settings.refusal(why)}")
+            command = worker.lower.get(why, "") if why == _BY_STATUS.get(status) else ""
+            message = self._settings.refusal(why, command)
+            return DocumentLimitError(f"{worker.name}: {message}", why)
         if status == -signal.SIGKILL:
             return DataError(
                 f"{worker.name}: the system ended the process that read it, probably because the "
-                "memory of the machine was used up: split it, or stop other programs"
+                "machine ran out of memory: split the file, or stop other programs"
             )
         return DataError(
             f"{worker.name}: the process that read it failed (status {status}): report it with "
@@ -290,7 +331,7 @@ class Readers:
         """Why a worker must end, if it must."""
         if worker.cancelled and worker.cancelled.is_set():
             return "cancelled"
-        if 0 < self._limits.memory < worker.growth - worker.connection.n_received:
+        if 0 < self._limits.memory < worker.growth - worker.connection.n_held:
             return "memory"
         since = worker.since  # another thread may end the computation
         if since and 0 < self._limits.seconds < time.monotonic() - since:

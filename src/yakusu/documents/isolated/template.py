@@ -72,15 +72,16 @@ class Template:
                 return process, Connection(ours)
             ours.close()
             raise RunError(
-                "the system cannot start a process that reads a document: end other programs, or "
-                "raise the number of processes that are allowed (ulimit -u)"
+                "the system cannot start a process for a document: stop other programs, or raise "
+                "the limit on processes (ulimit -u)"
             )
         except EOFError:
             ours.close()
             with suppress(subprocess.TimeoutExpired):
                 if self._process.wait(_SECONDS) > 0:
                     raise RunError(
-                        "the process that reads documents cannot start: its message is above"
+                        "the process that reads documents cannot start, for the reason printed "
+                        "above"
                     ) from None
             raise
 

@@ -2,12 +2,14 @@
 
 import ctypes
 import gc
+import math
 import os
 import resource
 import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +23,7 @@ from yakusu.errors import DataError
 START, END = b"s", b"e"  # orders to the template, each with a number of _NUMBER bytes
 _NUMBER = 8
 NO_MEMORY = 3  # exit status of a worker that exceeds its limit
-SAMPLE = 200  # texts that are sent if they decide the options
+_SAMPLE, _SAMPLE_CHARACTERS = 200, 5000  # texts that are sent if they decide the options
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the parent decides
 _UNIT = b'<trans-unit id="1"><source>a <x id="1"/></source></trans-unit>'
 _SAMPLES = {  # documents that load libraries and compile patterns when they are read and written
@@ -163,12 +165,12 @@ def _work(connection: Connection) -> NoReturn:
 
 def _translate(connection: Connection) -> None:
     order = connection.receive_json()
-    _limit(order["memory"], order["cpu_seconds"])
+    connection.send_json(_limit(order["memory"], order["cpu_seconds"]))
     path, data = Path(order["name"]), connection.receive_file()
     options = _options(order["options"])
     document = parse_document(path, data, options)
     if order["identify"]:
-        connection.send_json({"texts": list(document.texts[:SAMPLE])})
+        connection.send_json({"texts": _sample(document.texts)})
         found = _options(connection.receive_json())
         document = document if found == options else parse_document(path, data, found)
     del data
@@ -177,6 +179,17 @@ def _translate(connection: Connection) -> None:
     connection.send_texts(document.texts)
     while True:
         _write(connection, document, connection.receive_texts())
+
+
+def _sample(texts: Sequence[str]) -> list[str]:
+    """The first texts, cut after some characters."""
+    found, left = list[str](), _SAMPLE_CHARACTERS
+    for text in texts[:_SAMPLE]:
+        if left <= 0:
+            break
+        found.append(text[:left])
+        left -= len(text) + 1  # with a line break
+    return found
 
 
 def _write(connection: Connection, document: Document, translations: list[str]) -> None:
@@ -190,21 +203,43 @@ def _options(values: dict[str, Any]) -> DocumentOptions:
     return DocumentOptions((source, target), values["retranslate"])
 
 
-def _limit(memory: int, cpu_seconds: int) -> None:
-    """Limit the memory and the processor time from now on; 0: no limit."""
-    if memory and sys.platform == "linux":  # elsewhere, the parent measures it
+def _limit(memory: int, cpu_seconds: int) -> dict[str, str]:
+    """Limit the memory and the processor time from now on; 0: no limit.
+
+    Returns:
+        For each limit that the system had before, if that is lower, the command that sets it.
+    """
+    lower = {}
+    if sys.platform == "linux":  # elsewhere, the parent measures the memory
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        _set_limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
-    if cpu_seconds:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _set_limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + cpu_seconds)
+        most = pages * resource.getpagesize() + memory if memory else math.inf
+        if _set_limit(resource.RLIMIT_AS, most):
+            lower["memory"] = "ulimit -v"
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = used.ru_utime + used.ru_stime + cpu_seconds if cpu_seconds else math.inf
+    if _set_limit(resource.RLIMIT_CPU, seconds, margin=1):
+        lower["cpu_seconds"] = "ulimit -t"
+    return lower
 
 
-def _set_limit(which: int, wanted: int) -> None:
-    """Lower a limit of the system."""
+def _set_limit(which: int, wanted: float, *, margin: int = 0) -> bool:
+    """Lower a limit of the system, and return whether it was lower before.
+
+    Args:
+        which: The limit.
+        wanted: Its value.
+        margin: How much lower it must be than the hard limit, at which a process ends without a
+            reason.
+    """
     soft, hard = resource.getrlimit(which)
-    bounds = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
-    resource.setrlimit(which, (min([wanted, *bounds]), hard))
+    before = min(_or_infinite(soft), _or_infinite(hard) - margin)
+    if (most := min(wanted, before)) < math.inf:
+        resource.setrlimit(which, (max(1, int(most)), hard))
+    return before < wanted
+
+
+def _or_infinite(limit: int) -> float:
+    return math.inf if limit == resource.RLIM_INFINITY else limit
 
 
 def _described(error: Exception) -> str:

@@ -243,7 +243,7 @@ class _Parser:
 
     def _branches(self, start: int, depth: int, plural: bool) -> _Item:
         if depth > _MAX_DEPTH:
-            raise _LimitError(f"has arguments in arguments of more than {_MAX_DEPTH} levels")
+            raise _LimitError(f"has arguments nested more than {_MAX_DEPTH} levels deep")
         if offset := _OFFSET.match(self.string, self.at):
             self.at = offset.end()
         parts: list[str | _Level] = []

@@ -48,8 +48,8 @@ class Content:
     def __init__(self, file: XmlFile, element: Element, depth: int = 0) -> None:
         if depth > _MAX_DEPTH:
             raise DataError(
-                f"line {file.line_of(element.start)}: <sub> elements contain each other in more "
-                f"than {_MAX_DEPTH} levels: flatten them"
+                f"line {file.line_of(element.start)}: <sub> elements are nested more than "
+                f"{_MAX_DEPTH} levels deep: flatten them"
             )
         self._file = file
         self._element = element

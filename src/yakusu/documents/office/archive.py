@@ -137,7 +137,7 @@ def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
         if _is_unsafe(info.filename) or info.filename in seen:
             problem = "occurs twice" if info.filename in seen else "is an unsafe path"
             raise DataError(
-                f"the archive is invalid, since its member {name!r} {problem}: save the document "
+                f"the archive is invalid, because its member {name!r} {problem}: save the document "
                 "again"
             )
         seen.add(info.filename)

@@ -267,8 +267,8 @@ def _with_fields(pieces: list[Piece]) -> list[Piece]:
             begins.append(len(out) - 1)
             if len(begins) > _MAX_FIELDS:
                 raise DataError(
-                    f"a paragraph has fields in fields of more than {_MAX_FIELDS} levels: update "
-                    "the fields"
+                    f"fields of a paragraph are nested more than {_MAX_FIELDS} levels deep: "
+                    "update the fields"
                 )
         elif piece.name == _FIELD + "end" and begins:
             start = begins.pop()

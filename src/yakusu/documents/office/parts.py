@@ -163,8 +163,8 @@ class OfficePart:
                 depth += 1
                 if depth > _MAX_DEPTH:
                     raise DataError(
-                        f"line {xml.line_of(element.start)}: paragraphs contain each other in more "
-                        f"than {_MAX_DEPTH} levels: flatten them"
+                        f"line {xml.line_of(element.start)}: paragraphs are nested more than "
+                        f"{_MAX_DEPTH} levels deep: flatten them"
                     )
                 inline = formatted_inline(self._dialect.pieces(element, xml))
                 if inline is not None:
@@ -218,7 +218,7 @@ class OfficePart:
             if len(out) > limit:
                 raise DataError(
                     f"a paragraph of {size:,} bytes would grow more than {_MAX_GROWTH} times, "
-                    "since the markup of its text is repeated: remove its formatting"
+                    "because the markup of its text is repeated: remove its formatting"
                 )
         return bytes(out)
 

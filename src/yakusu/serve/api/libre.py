@@ -1,11 +1,10 @@
 """The API of LibreTranslate: its paths, parameters, responses and messages."""
 
 import asyncio
-import json
-import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,26 +16,31 @@ from starlette.datastructures import UploadFile
 
 from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
-from yakusu.documents.isolated.limits import DocumentLimitError
-from yakusu.documents.isolated.readers import StoppedError
-from yakusu.errors import RunError
+from yakusu.documents.html import html
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import translate_opened
 from yakusu.progress import Silent
 from yakusu.serve.api.schemas import LIBRE
-from yakusu.serve.api.texts import BestTexts, along, is_little, translate_html
+from yakusu.serve.api.texts import (
+    BestTexts,
+    TranslateNBest,
+    along,
+    html_bytes,
+    is_little,
+    translate_html,
+)
+from yakusu.serve.api.workers import opened
 from yakusu.serve.catalog import language_name
-from yakusu.serve.errors import RefusedError, invalid_request, missing, over_limit
+from yakusu.serve.errors import RefusedError, invalid_request, missing, not_stored
 from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.http.origins import STORES
 from yakusu.serve.service import RequestLanguages, Service, service_of
-from yakusu.serve.work import AbandonedError
 
 router = APIRouter()
-_log = logging.getLogger(__name__)
 _LISTED = 10  # texts of a document that are kept
+_LITTLE_HTML = 4000  # bytes that are parsed in this process
 
 
 @router.post("/languages", include_in_schema=False)  # as Argos Translate requests it
@@ -64,12 +68,9 @@ async def translate(request: Request) -> JSONResponse:
     alternatives = fields.number("alternatives", most=service.limits.alternatives)
     service.check_texts(texts)
     found = service.languages(fields, texts)
-    translate_all = _translation(fields.text("format") or "text", found, texts, alternatives + 1)
-    every = await service.work.run(
-        request,
-        translate_all,
-        is_short=is_little(texts, alternatives + 1),
-    )
+    n, kind = alternatives + 1, fields.text("format") or "text"
+    translate_all = _translation(service, kind, found, texts, n)
+    every = await service.work.run(request, translate_all, is_short=is_little(texts, n))
     service.metrics.count_texts(found.codes, texts)
     is_list = isinstance(fields.get("q"), list)
     return JSONResponse(_answer(every, found.detected, alternatives, is_list=is_list))
@@ -89,7 +90,7 @@ def _texts(fields: Fields) -> list[str]:
 
 
 def _translation(
-    kind: str, found: RequestLanguages, texts: Sequence[str], n: int
+    service: Service, kind: str, found: RequestLanguages, texts: Sequence[str], n: int
 ) -> Callable[[Event], list[BestTexts]]:
     """A function that returns the best translations of each text."""
     if kind == "text":
@@ -99,9 +100,24 @@ def _translation(
 
     def pages(cancelled: Event) -> list[BestTexts]:
         translate_all = along(found.route, cancelled, n=n)
-        return [translate_html(text, translate_all) for text in texts]
+        return [_page(service, text, translate_all, cancelled) for text in texts]
 
     return pages
+
+
+def _page(
+    service: Service, text: str, translate_all: TranslateNBest, cancelled: Event
+) -> BestTexts:
+    """The best translations of HTML, which is parsed in a worker process if that takes long."""
+    data = html_bytes(text)
+    if len(data) <= _LITTLE_HTML:
+        return translate_html(html.read(data, DocumentOptions()), translate_all)
+    with opened(
+        *(service, "text.html", BytesIO(data), DocumentOptions()),
+        size=len(data),
+        cancelled=cancelled,
+    ) as document:
+        return translate_html(document, translate_all)
 
 
 def _answer(
@@ -144,7 +160,7 @@ async def translate_file(request: Request) -> JSONResponse:
             raise missing("file")
         name, find = safe_name(upload.filename), partial(service.languages, fields)
         known = None if fields.text("source") == "auto" else find([])
-        key, folder = service.files.new()
+        key, folder = _new_folder(service)
         work = partial(_translate_file, service, known or find, upload, folder / name)
         try:
             kept = await service.work.run(request, work, limit="file_seconds")
@@ -155,6 +171,13 @@ async def translate_file(request: Request) -> JSONResponse:
     url = request.url_for("download_file", key=key, name=quote(name))
     told = {"kept": kept[:_LISTED], "keptTotal": len(kept)} if kept else {}
     return JSONResponse({"translatedFileUrl": str(url), **told})
+
+
+def _new_folder(service: Service) -> tuple[str, Path]:
+    try:
+        return service.files.new()
+    except OSError as error:
+        raise not_stored(error) from error
 
 
 def _translate_file(
@@ -185,25 +208,24 @@ def _translate_file(
     size = upload.size or 0
     try:
         with (
-            service.readers.open(
-                target.name, upload.file, how, size=size, cancelled=cancelled
+            opened(
+                service, target.name, upload.file, how, size=size, cancelled=cancelled
             ) as document,
             Silent().track("translating", "texts", None) as tracker,
         ):
             done, data = translate_opened(job, document, best, tracker)
-        write_file(target, lambda file: file.write(data))
+        _write(target, data)
         return done.kept
-    except StoppedError as error:
-        raise AbandonedError from error
-    except DocumentLimitError as error:
-        raise RefusedError(422, str(error), reason="document") from error
-    except (OSError, RunError) as error:  # no process can be started, or no file written
-        _log.warning("a document cannot be translated: %s", error)
-        message = "No document can be translated now: try again later"
-        raise RefusedError(503, message, retry_after=10, reason="processes") from error
     finally:
         if cancelled.is_set():  # nobody waits for it
             shutil.rmtree(target.parent, ignore_errors=True)
+
+
+def _write(target: Path, data: bytes) -> None:
+    try:
+        write_file(target, lambda file: file.write(data))
+    except OSError as error:
+        raise not_stored(error) from error
 
 
 @router.get("/download_file/{key}/{name}", **LIBRE["download_file"])
@@ -220,22 +242,13 @@ async def download_file(request: Request, key: str, name: str) -> FileResponse:
 async def suggest(request: Request) -> JSONResponse:
     """Store a better translation that a user suggests."""
     service = service_of(request)
-    path = service.config.suggestions
     async with service.fields(request) as fields:
-        if not path:
+        if not service.suggestions:
             raise RefusedError(403, "Suggestions are disabled on this server.")
         row = {name: fields.required(name) for name in ("q", "s", "source", "target")}
     service.check_texts([row["q"], row["s"]])
-    line = json.dumps(row, ensure_ascii=False)
-    await asyncio.to_thread(_append, Path(path), line, service.limits.suggestions)
+    await asyncio.to_thread(service.suggestions.add, row)
     return JSONResponse({"success": True})
-
-
-def _append(path: Path, line: str, most: int) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        if file.tell() + len(line.encode()) > most:
-            raise over_limit("suggestions", most, 503, "The file of suggestions is full")
-        file.write(line + "\n")  # one write, so that lines of several requests do not mix
 
 
 @router.get("/frontend/settings", **LIBRE["settings"])

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TypeVar
 
-from yakusu.documents.document import DocumentOptions
-from yakusu.documents.html import html
+from yakusu.documents.document import Document
 from yakusu.pipeline.documents import usable
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route
@@ -100,20 +99,21 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
     return lambda texts: _translated(final, best_texts(others, texts, cancelled), cancelled)
 
 
-def translate_html(source: str, translate: TranslateNBest) -> BestTexts:
+def html_bytes(source: str) -> bytes:
+    """A page or a fragment as a document, which has its charset."""
+    return (_BYTE_ORDER_MARK + source).encode()
+
+
+def translate_html(document: Document, translate: TranslateNBest) -> BestTexts:
     """Translate a page or a fragment, and keep its tags.
 
     Args:
-        source: HTML.
+        document: The document of `html_bytes`.
         translate: Returns the best translations of each text.
 
     Returns:
         The page with the best translations, then with the second best ones, and so on.
-
-    Raises:
-        DataError: The source is not valid.
     """
-    document = html.read((_BYTE_ORDER_MARK + source).encode(), DocumentOptions())
     every = translate(document.texts)
     n = max((len(each.texts) for each in every), default=1)
     pages = []

@@ -7,7 +7,7 @@ from threading import Event
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -19,8 +19,9 @@ from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
 from yakusu.serve.catalog import Route
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import invalid_request, over_limit
+from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.http.fields import parse_json
+from yakusu.serve.monitoring import Metrics
 from yakusu.serve.service import RequestLanguages, Service, service_of
 from yakusu.translator import Translator
 from yakusu.translator.request import Request as Sentence
@@ -31,6 +32,7 @@ router = APIRouter(prefix="/v1")
 Phrases = Annotated[tuple[str, ...], FailFast()]  # one error, not one for each
 _WINDOW = 8  # lines of a stream that are translated together
 _LONGEST = 100  # characters of an unknown parameter that are compared and shown
+_WEIGHT_BYTES, _ALTERNATIVE_BYTES = 50, 250  # of memory for each while it is encoded
 
 
 class _Body(BaseModel):
@@ -117,12 +119,12 @@ def _described(pair: tuple[str, str], route: Route) -> Object:
 
 
 @router.post("/translate", **object_route(TranslateBody))
-async def translate(request: Request) -> JSONResponse:
+async def translate(request: Request) -> Response:
     """Translate a text."""
     service, body, found = await _read(request, TranslateBody)
     _check_settings(found.route, body, service)
 
-    def work(cancelled: Event) -> JSONResponse:
+    def work(cancelled: Event) -> Response:
         translator = _configured(found.route, body)
         (before,) = best_texts(found.route[:-1], [body.text], cancelled)
         sentence = Sentence(before.texts[0], body.prefix, body.include, body.exclude)
@@ -147,7 +149,7 @@ async def stream_lines(request: Request) -> StreamingResponse:
         raise invalid_request("prefix and include are for single sentences: use /v1/translate")
     _check_settings(found.route, body, service)
 
-    def lines(cancelled: Event) -> Iterator[Object]:
+    def lines(cancelled: Event) -> Iterator[str]:
         (before,) = best_texts(found.route[:-1], [body.text], cancelled)
         given = before.texts[0].split("\n")
         sentences = [Sentence(line, exclude=body.exclude) for line in given]
@@ -160,61 +162,70 @@ async def stream_lines(request: Request) -> StreamingResponse:
             cancelled=cancelled,
         )
         for number, best in enumerate(complete(every, cancelled)):
-            yield {"line": number, **objects(best)}
+            yield _event("line", {"line": number, **objects(best)})
         service.metrics.count_texts(found.codes, [body.text])
 
     made = service.work.stream(lines)
-    return StreamingResponse(_events(_languages(found), made), media_type="text/event-stream")
+    events = _events(_languages(found), made, service.metrics)
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def _events(first: Object, lines: AsyncIterator[Object]) -> AsyncIterator[str]:
-    """The languages, the lines, and the end or an error."""
+async def _events(first: Object, lines: AsyncIterator[str], metrics: Metrics) -> AsyncIterator[str]:
+    """The languages, the lines, and the end or an error, which is counted."""
     yield _event("languages", first)
     try:
         async for line in lines:
-            yield _event("line", line)
+            yield line
     except YakusuError as error:
+        metrics.count_refusal(error.reason if isinstance(error, RefusedError) else "400")
         yield _event("error", {"error": str(error)})
     else:
         yield _event("end", {})
 
 
 def _event(name: str, data: Object) -> str:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return f"event: {name}\ndata: {encoded_json(data)}\n\n"
 
 
 # ---- scores and attention ------------------------------------------------------------------------
 
 
 @router.post("/score", **object_route(ScoreBody))
-async def score(request: Request) -> JSONResponse:
+async def score(request: Request) -> Response:
     """Compute the log-probability of a translation."""
     service, body, found = await _read(request, ScoreBody)
     translator = _only(found.route).with_settings(text=TextConfig(one_sentence_per_line=True))
 
-    def work(cancelled: Event) -> JSONResponse:
+    def work(cancelled: Event) -> Response:
         pairs = [body.text], [body.translation]
-        (scored,) = translator.score(*pairs, alternatives=body.alternatives)
-        rows = zip(scored.tokens, scored.token_log_probs, scored.alternatives, strict=True)
-        tokens = [
-            {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
-            for token, log_prob, alternatives in rows
-        ]
-        values = {"score": scored.score, "log_prob": scored.log_prob, "tokens": tokens}
-        return _answer(found, values)
+        most = min(translator.decoder.max_length, len(body.translation.encode()) + 1)  # tokens
+        with service.budget.held(_ALTERNATIVE_BYTES * most * body.alternatives):
+            (scored,) = translator.score(*pairs, alternatives=body.alternatives)
+            rows = zip(scored.tokens, scored.token_log_probs, scored.alternatives, strict=True)
+            tokens = [
+                {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
+                for token, log_prob, alternatives in rows
+            ]
+            values = {"score": scored.score, "log_prob": scored.log_prob, "tokens": tokens}
+            return _answer(found, values)
 
     return await service.work.run(request, work)
 
 
 @router.post("/attention", **object_route(AttentionBody))
-async def attention(request: Request) -> JSONResponse:
+async def attention(request: Request) -> Response:
     """Compute all attention weights for a sentence and a translation of it."""
     service, body, found = await _read(request, AttentionBody)
     translator = _only(found.route)
 
-    def work(cancelled: Event) -> JSONResponse:
+    def work(cancelled: Event) -> Response:
         maps = attention_maps(translator, body.text, body.translation or None)
-        return _answer(found, dict(maps.as_json()))
+        n = sum(weights.size for weights in maps.weights.values())
+        if n > (most := service.limits.weights):
+            message = f"Invalid request: the sentence has {n} attention weights: shorten it"
+            raise over_limit("weights", most, 422, message)
+        with service.budget.held(_WEIGHT_BYTES * n):
+            return _answer(found, dict(maps.as_json()))
 
     return await service.work.run(request, work)
 
@@ -270,9 +281,24 @@ def _problem(fault: ErrorDetails) -> str:
     return f"{key}: {fault['msg']}" if key else fault["msg"]
 
 
-def _answer(found: RequestLanguages, values: Object) -> JSONResponse:
+def _answer(found: RequestLanguages, values: Object) -> Response:
     """The answer for a language pair; encoding much of it takes time, not on the event loop."""
-    return JSONResponse(_languages(found) | values)
+    body = encoded_json(_languages(found) | values).encode()
+    return Response(body, media_type="application/json")
+
+
+def encoded_json(value: object) -> str:
+    """JSON of a value; between its inner lists and objects, other threads can run."""
+    if isinstance(value, dict):
+        parts = (f"{encoded_json(str(key))}:{encoded_json(each)}" for key, each in value.items())
+        return "{" + ",".join(parts) + "}"
+    if isinstance(value, list | tuple) and any(map(_has_parts, value)):
+        return "[" + ",".join(map(encoded_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _has_parts(value: object) -> bool:
+    return isinstance(value, list | tuple | dict)
 
 
 def _languages(found: RequestLanguages) -> Object:

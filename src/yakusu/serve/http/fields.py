@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from io import BytesIO
 from tempfile import TemporaryFile
@@ -16,12 +16,14 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError, invalid_request, over_limit
-from yakusu.serve.http.forms import IN_MEMORY, check_charset, multipart, pairs
+from yakusu.serve.errors import RefusedError, invalid_request, not_stored, over_limit
+from yakusu.serve.http.forms import check_charset, multipart, pairs
 
 _FILES, _FORM = b"multipart/form-data", b"application/x-www-form-urlencoded"
 _LONGEST_TYPE = 1000  # characters of Content-Type
+IN_MEMORY = 1_000_000  # bytes of an upload; a larger one is in a file without a name
 _LITTLE = 16_384  # bytes that are parsed on the event loop
+_WRITERS = 8  # threads that store uploads, so that a slow disk delays only these
 T = TypeVar("T")
 
 
@@ -110,7 +112,8 @@ class Bodies:
     def __init__(self, limits: Limits, folder: str) -> None:
         self._limits, self._folder = limits, folder
         # One thread: Python does not let the event loop run while it parses JSON.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bodies")
+        self._parser = ThreadPoolExecutor(1, thread_name_prefix="bodies")
+        self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="uploads")
 
     @asynccontextmanager
     async def fields(self, request: Request) -> AsyncIterator[Fields]:
@@ -119,14 +122,14 @@ class Bodies:
         Raises:
             RefusedError: The body is not valid, is too large, or arrives too slowly.
         """
-        limits, most = self._limits, self._limits.texts + 10
-        query = pairs(request.scope["query_string"], "utf-8", most)
+        limits = self._limits
+        query = pairs(request.scope["query_string"], "utf-8", limits)
         header = request.headers.get("content-type", "")
         if len(header) > _LONGEST_TYPE:
             raise invalid_request(f"Content-Type has more than {_LONGEST_TYPE} characters")
         kind, options = parse_options_header(header)
         if kind == _FILES:
-            async with self._form(request, options, most) as form:
+            async with self._form(request, options) as form:
                 yield Fields([*query, *form])
         elif kind == b"application/json":
             values = await self.parsed(request, lambda body: parse_json(body, limits))
@@ -135,7 +138,7 @@ class Bodies:
             yield Fields([*values.items()], is_json=True)
         elif kind == _FORM:
             charset = check_charset(options.get(b"charset", b"utf-8").decode("latin-1"))
-            found = await self.parsed(request, lambda body: pairs(body, charset, most))
+            found = await self.parsed(request, lambda body: pairs(body, charset, limits))
             yield Fields([*query, *found], body=await self._body(request))
         else:
             yield Fields(query, body=await self._body(request))
@@ -149,7 +152,7 @@ class Bodies:
         body = await self._body(request)
         if len(body) <= _LITTLE:
             return parse(body)
-        return await self._run(partial(parse, body))
+        return await _run(self._parser, partial(parse, body))
 
     async def _body(self, request: Request) -> bytes:
         try:
@@ -160,14 +163,11 @@ class Bodies:
 
     @asynccontextmanager
     async def _form(
-        self, request: Request, options: dict[bytes, bytes], most: int
+        self, request: Request, options: dict[bytes, bytes]
     ) -> AsyncIterator[list[tuple[str, str | UploadFile]]]:
         """The fields and the file of a form; the file is open inside the context."""
-        with await self._stored(request) as body, ExitStack() as files:
-            limits, folder = self._limits, self._folder
-            yield await self._run(
-                lambda: multipart(body, options, limits, most=most, folder=folder, files=files)
-            )
+        with await self._stored(request) as body:
+            yield await _run(self._writers, partial(multipart, body, options, self._limits))
 
     async def _stored(self, request: Request) -> BinaryIO:
         """The body of a request as a file, in memory if it is small."""
@@ -176,15 +176,17 @@ class Bodies:
             async with asyncio.timeout(self._limits.body_seconds):
                 async for piece in request.stream():
                     if isinstance(body, BytesIO) and body.tell() + len(piece) > IN_MEMORY:
-                        body = await self._run(partial(_moved, body, self._folder))
+                        body = await _run(self._writers, partial(_moved, body, self._folder))
                     if isinstance(body, BytesIO):
                         body.write(piece)
                     else:
-                        await self._run(partial(body.write, piece))
+                        await _run(self._writers, partial(body.write, piece))
         except BaseException as error:
             body.close()
             if isinstance(error, TimeoutError):
                 raise self._too_slow() from error
+            if isinstance(error, OSError):
+                raise not_stored(error) from error
             raise
         return body
 
@@ -195,8 +197,9 @@ class Bodies:
             f"The request was not complete after {seconds:g} s",
         )
 
-    async def _run(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+async def _run(threads: ThreadPoolExecutor, function: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(threads, function)
 
 
 def _moved(body: BytesIO, folder: str) -> BinaryIO:
@@ -213,7 +216,7 @@ def parse_json(body: bytes, limits: Limits) -> Any:
         RefusedError: It is not valid, is nested too deeply, or has too many values.
     """
     if (n := _n_values(body, limits.values)) > limits.values:
-        message = f"Request Entity Too Large: JSON with {n} or more values"
+        message = f"Request Entity Too Large: the JSON has {n} or more values"
         raise over_limit("values", limits.values, 413, message)
     try:
         text = body.decode("utf-8-sig")

@@ -5,11 +5,9 @@ that search or compute with many bytes at once.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from encodings.aliases import aliases
-from io import BytesIO
-from tempfile import TemporaryFile
-from typing import BinaryIO, cast
+from io import RawIOBase
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from python_multipart.multipart import parse_options_header
@@ -18,7 +16,7 @@ from starlette.datastructures import UploadFile
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import invalid_request, over_limit
 
-IN_MEMORY = 1_000_000  # bytes of an upload; a larger one is in a file without a name
+_OTHERS = 10  # parameters of a request that are not texts
 _WINDOW = 1_000_000  # bytes that are searched together
 _LONGEST_BOUNDARY, _LONGEST_HEAD = 70, 2048  # bytes
 _HEX = np.full(256, -1, np.int16)
@@ -41,14 +39,13 @@ def check_charset(name: str) -> str:
     return name.strip()
 
 
-def pairs(encoded: bytes, charset: str, most: int) -> list[tuple[str, str]]:
+def pairs(encoded: bytes, charset: str, limits: Limits) -> list[tuple[str, str]]:
     """The fields of a form or of a query string; what is not escaped may have any characters.
 
     Raises:
         RefusedError: They are not in the charset, or there are too many.
     """
-    if encoded.count(b"&") >= most:
-        raise invalid_request(f"there are more than {most} parameters")
+    _check_number(encoded.count(b"&") + 1, limits)
     found = []
     for field in filter(None, encoded.split(b"&")):
         name, _, value = field.partition(b"=")
@@ -81,24 +78,40 @@ def _decoded(text: bytes, charset: str) -> str:
 # ---- with files ----------------------------------------------------------------------------------
 
 
+class _Section(RawIOBase):
+    """A part of a file, which is read from there.
+
+    Args:
+        file: The file.
+        start: Where the part begins.
+        end: Where it ends.
+    """
+
+    def __init__(self, file: BinaryIO, start: int, end: int) -> None:
+        self._file, self._at, self._end = file, start, end
+
+    def readable(self) -> bool:
+        """See `RawIOBase`."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """See `RawIOBase`."""
+        self._file.seek(self._at)
+        found = self._file.read(min(len(buffer), self._end - self._at))
+        buffer[: len(found)] = found
+        self._at += len(found)
+        return len(found)
+
+
 def multipart(
-    body: BinaryIO,
-    options: dict[bytes, bytes],
-    limits: Limits,
-    *,
-    most: int,
-    folder: str,
-    files: ExitStack,
+    body: BinaryIO, options: dict[bytes, bytes], limits: Limits
 ) -> list[tuple[str, str | UploadFile]]:
     """The fields of a form with files.
 
     Args:
-        body: The form.
+        body: The form, in which the file stays.
         options: Those of its content type: boundary and charset.
         limits: The limits.
-        most: Maximum number of fields.
-        folder: Where large files are stored, without a name.
-        files: Closes the files.
 
     Raises:
         RefusedError: The form is not valid, or too large.
@@ -108,8 +121,7 @@ def multipart(
     has_file, left = False, limits.body
     for head, start, end in _parts(body, options.get(b"boundary", b"")):
         name, filename = _names(head, charset)
-        if len(found) >= most:
-            raise invalid_request(f"there are more than {most} parameters")
+        _check_number(len(found) + 1, limits)
         if filename is None:
             if (left := left - (end - start)) < 0:
                 message = f"Request Entity Too Large: send at most {limits.body} bytes of text"
@@ -117,19 +129,29 @@ def multipart(
             body.seek(start)
             found.append((name, _decoded(body.read(end - start), charset)))
         elif has_file:
-            raise invalid_request("there is more than one file: send one")
+            raise invalid_request("the request has several files: send one")
         else:
-            has_file = True
-            file = files.enter_context(_copy(body, start, end, folder))
-            found.append((name, UploadFile(file, size=end - start, filename=filename)))
+            has_file, section = True, cast(BinaryIO, _Section(body, start, end))
+            found.append((name, UploadFile(section, size=end - start, filename=filename)))
     return found
+
+
+def _check_number(n: int, limits: Limits) -> None:
+    """Check the number of parameters of a request.
+
+    Raises:
+        RefusedError: There are too many.
+    """
+    if n > (most := limits.texts + _OTHERS):
+        message = f"Request Entity Too Large: the request has more than {most} parameters"
+        raise over_limit("texts", limits.texts, 413, message)
 
 
 def _parts(body: BinaryIO, boundary: bytes) -> Iterator[tuple[bytes, int, int]]:
     """The headers of each part, and where its content begins and ends."""
     if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
         raise invalid_request(
-            f"the boundary of the form has no length from 1 to {_LONGEST_BOUNDARY}"
+            f"the boundary of the form must have 1 to {_LONGEST_BOUNDARY} characters"
         )
     delimiter = b"\r\n--" + boundary
     body.seek(0)
@@ -175,14 +197,3 @@ def _names(head: bytes, charset: str) -> tuple[str, str | None]:
                 given = None if filename is None else filename.decode(charset, "replace")
                 return name.decode(charset, "replace"), given
     raise invalid_request("a field of the form has no name")
-
-
-def _copy(body: BinaryIO, start: int, end: int, folder: str) -> BinaryIO:
-    """A part of a file; in memory if it is small."""
-    is_small = end - start <= IN_MEMORY
-    found = BytesIO() if is_small else cast(BinaryIO, TemporaryFile(dir=folder))  # noqa: SIM115
-    body.seek(start)
-    for at in range(start, end, _WINDOW):
-        found.write(body.read(min(_WINDOW, end - at)))
-    found.seek(0)
-    return found

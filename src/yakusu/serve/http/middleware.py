@@ -12,11 +12,10 @@ from yakusu.serve.access import ByAddress
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, over_limit, refusal
-from yakusu.serve.http.forms import IN_MEMORY
 from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
-_COPIES = 2  # of a body: its bytes, and its texts
+_COPIES = 5  # of a body: its bytes, and its texts with at most 4 bytes for each character
 _PROTOCOL = b"x-forwarded-proto"
 _HEADERS = (  # unless a response has its own
     (
@@ -78,7 +77,7 @@ class LimitBody:
             size += len(message.get("body", b""))
             if size > most:
                 raise self._too_large(name, most)
-            more = (min(size, IN_MEMORY) if has_file else _COPIES * size) - held
+            more = _COPIES * min(size, self._limits.body) - held  # files are not in memory
             if more:
                 self._budget.reserve(more)
                 held += more

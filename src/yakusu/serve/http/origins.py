@@ -27,8 +27,8 @@ async def check_origin(request: Request) -> None:
         if "*" not in config.allow_origins and _parsed(given) not in allowed:
             raise RefusedError(
                 403,
-                f"Pages of {given[:_SHOWN]} may not store anything here: the operator of the "
-                "server can add this origin to allow_origins",
+                f"Pages of {given[:_SHOWN]} cannot store data here: the operator can add this "
+                "origin to allow_origins",
                 reason="origin",
             )
 

@@ -235,7 +235,7 @@ class LimitedConnection(h11.Connection):
             self._n_chunks += event.chunk_end
             self._n_bytes += len(event.data)
             if _CHUNK_BYTES * (self._n_chunks - _FREE_CHUNKS) > self._n_bytes:
-                raise h11.RemoteProtocolError("many small chunks")
+                raise h11.RemoteProtocolError("too many small chunks")
         return event
 
 
