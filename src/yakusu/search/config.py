@@ -1,7 +1,5 @@
 """Settings of the search: section [search] of a recipe and of a model folder."""
 
-from functools import cached_property
-
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
@@ -68,7 +66,7 @@ class SearchConfig(Config):
             )
         return self
 
-    @cached_property
+    @property
     def n_slots(self) -> int:
         """K, the number of hypotheses per sentence that are extended together."""
         return self.beam if self.sampling is None else self.n_best
