@@ -17,6 +17,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from yakusu import cli
+
 
 @contextmanager
 def process(
@@ -122,13 +124,19 @@ def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
     ],
 )
 def test_errors_are_one_sentence(
-    folders: dict[str, Path], arguments: list[str], message: str
+    folders: dict[str, Path],
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     given = [word.format(model=folders["de-en"]) for word in arguments]
-    command = [sys.executable, "-m", "yakusu", "serve", *given]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+    monkeypatch.setattr(sys, "argv", ["yakusu", "serve", *given])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capfd.readouterr()
+    assert (ended.value.code, out) == (2, "")
+    assert err.startswith(message) and err.count("\n") == 1
 
 
 def test_a_path_prefix_is_part_of_addresses(folders: dict[str, Path]) -> None:

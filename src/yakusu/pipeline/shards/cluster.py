@@ -86,7 +86,12 @@ class Cluster:
         try:
             _reach(self._address)
             with _silent():
-                ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR)
+                ray.init(
+                    self._address,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **(_local() if self._address == LOCAL else {}),
+                )
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or " ".join(str(error).split())
             raise RunError(
@@ -98,6 +103,11 @@ class Cluster:
                 yield
         finally:
             ray.shutdown()
+
+
+def _local() -> dict[str, Any]:
+    """What a cluster that is started for one command needs: no web page, which takes seconds."""
+    return {"include_dashboard": False, "num_cpus": EngineConfig().n_threads}
 
 
 def _reach(address: str) -> None:
