@@ -202,7 +202,7 @@ def copy_task(shared_folder: Path) -> CopyTask:
 def _train_to_copy(
     model: Seq2Seq, train: Sentences, dev: Sentences, folder: Path
 ) -> list[dict[str, Any]]:
-    """Train for 600 steps; return the events of the log."""
+    """Train for 450 steps; return the events of the log."""
     events: list[dict[str, Any]] = []
     Trainer(
         model,
@@ -213,7 +213,7 @@ def _train_to_copy(
             seed=1,
         ),
         config=TrainingConfig(
-            warmup_steps=100, max_steps=600, validate_steps=300, log_steps=50, device="cpu"
+            warmup_steps=100, max_steps=450, validate_steps=225, log_steps=50, device="cpu"
         ),
         score=lambda _: Score("BLEU", 0.0, "of a test"),
         output=TrainingOutput(

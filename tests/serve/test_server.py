@@ -119,11 +119,9 @@ def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
         (["{model}", "--set", "limits.x=1"], "error: --set: unknown key 'limits.x'"),
         (["{model}", "--config", "none"], "error: none cannot be read: No such file or directory"),
         (["{model}", "--host", "192.0.2.1"], "error: 192.0.2.1:5000 is not available"),
-        (["{model}", "--set", "keys=none"], "error: none cannot be read"),
-        (["{model}", "--set", "suggestions=/none/x"], "error: /none/x cannot be written: No such"),
     ],
 )
-def test_errors_are_one_sentence(
+def test_errors_before_the_service_has_an_address_are_one_sentence(
     folders: dict[str, Path],
     arguments: list[str],
     message: str,
@@ -137,6 +135,22 @@ def test_errors_are_one_sentence(
     out, err = capfd.readouterr()
     assert (ended.value.code, out) == (2, "")
     assert err.startswith(message) and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("keys=none", "error: none cannot be read"),
+        ("suggestions=/none/x", "error: /none/x cannot be written: No such"),
+    ],
+)
+def test_errors_of_a_service_with_an_address_are_one_sentence(
+    folders: dict[str, Path], setting: str, message: str
+) -> None:
+    command = [sys.executable, "-m", "yakusu", "serve", str(folders["de-en"]), "--set", setting]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
 
 
 def test_a_path_prefix_is_part_of_addresses(folders: dict[str, Path]) -> None:
