@@ -17,8 +17,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from yakusu import cli
-
 
 @contextmanager
 def process(
@@ -119,35 +117,15 @@ def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
         (["{model}", "--set", "limits.x=1"], "error: --set: unknown key 'limits.x'"),
         (["{model}", "--config", "none"], "error: none cannot be read: No such file or directory"),
         (["{model}", "--host", "192.0.2.1"], "error: 192.0.2.1:5000 is not available"),
+        (["{model}", "--set", "keys=none"], "error: none cannot be read"),
+        (["{model}", "--set", "suggestions=/none/x"], "error: /none/x cannot be written: No such"),
     ],
 )
-def test_errors_before_the_service_has_an_address_are_one_sentence(
-    folders: dict[str, Path],
-    arguments: list[str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+def test_errors_are_one_sentence(
+    folders: dict[str, Path], arguments: list[str], message: str
 ) -> None:
     given = [word.format(model=folders["de-en"]) for word in arguments]
-    monkeypatch.setattr(sys, "argv", ["yakusu", "serve", *given])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capfd.readouterr()
-    assert (ended.value.code, out) == (2, "")
-    assert err.startswith(message) and err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("keys=none", "error: none cannot be read"),
-        ("suggestions=/none/x", "error: /none/x cannot be written: No such"),
-    ],
-)
-def test_errors_of_a_service_with_an_address_are_one_sentence(
-    folders: dict[str, Path], setting: str, message: str
-) -> None:
-    command = [sys.executable, "-m", "yakusu", "serve", str(folders["de-en"]), "--set", setting]
+    command = [sys.executable, "-m", "yakusu", "serve", *given]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
