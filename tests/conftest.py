@@ -91,6 +91,14 @@ def torch_threads() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def short_benchmark() -> Iterator[None]:
+    """Measures this machine for receipts with 2 products, and not with many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("yakusu.training.flops._N_PRODUCTS", 2)
+        yield
+
+
 @pytest.fixture
 def tiny() -> Callable[..., Seq2Seq]:
     """Factory of tiny, seeded models for evaluation: tiny(name, vocab_size=..., d_model=...)."""
