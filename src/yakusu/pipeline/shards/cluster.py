@@ -86,12 +86,7 @@ class Cluster:
         try:
             _reach(self._address)
             with _silent():
-                ray.init(
-                    self._address,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    **(_local() if self._address == LOCAL else {}),
-                )
+                ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or " ".join(str(error).split())
             raise RunError(
@@ -103,11 +98,6 @@ class Cluster:
                 yield
         finally:
             ray.shutdown()
-
-
-def _local() -> dict[str, Any]:
-    """What a cluster that is started for one command needs: no web page, which takes seconds."""
-    return {"include_dashboard": False, "num_cpus": EngineConfig().n_threads}
 
 
 def _reach(address: str) -> None:
