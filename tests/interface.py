@@ -4,16 +4,19 @@
 change.
 """
 
+import io
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import typer.main
 
 import yakusu
+from yakusu import cli
 from yakusu.cli.app import app
 from yakusu.compress.config import CompressConfig
 from yakusu.serve.app import create_app
@@ -62,8 +65,18 @@ def _without_prose(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _exit_code(arguments: list[str]) -> int:
-    command = [sys.executable, "-m", "yakusu", *arguments]
-    return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL).returncode
+    """The exit code of a command without input; what it says is not read."""
+    given, said = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
+    with (
+        patch.multiple(sys, argv=["yakusu", *arguments], stdin=given),
+        redirect_stdout(said),
+        redirect_stderr(said),
+    ):
+        try:
+            cli.main()
+        except SystemExit as done:
+            return int(done.code or 0)
+    return 0
 
 
 def _verbs(command: Any, name: str) -> Iterator[tuple[str, Any]]:

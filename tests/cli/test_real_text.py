@@ -309,7 +309,7 @@ def test_a_text_file_and_its_lines_have_the_same_translation_with_each_option(
     given = [model if option == "MODEL" else option for option in options]
     document = translated(run_yakusu, model, tmp_path, *given)
     assert document == run_yakusu("translate", model, tmp_path / "a.txt", *given).out
-    assert document != translated(run_yakusu, model, tmp_path)
+    assert document != run_yakusu("translate", model, tmp_path / "a.txt").out
 
 
 def test_a_glossary_applies_to_documents(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:

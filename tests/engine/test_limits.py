@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cases import some
 from tests.engine.test_search import V, native, sentence
 from tests.search.test_phrases import ToyTokenizer, has_form, text_of
 from tests.translators import ENGINES, Engine, decoder_of, sharpened, untrained
@@ -40,7 +41,10 @@ def model_of(vocab_size: int = V, **config: object) -> Seq2Seq:
     return sharpened(model).eval()
 
 
-@pytest.fixture(params=["sinusoidal", "learned"])
+POSITIONS = ["sinusoidal", "learned"]
+
+
+@pytest.fixture(params=POSITIONS)
 def model(request: pytest.FixtureRequest) -> Seq2Seq:
     """A model that torch runs for more than 2,048 positions."""
     if request.param == "learned":
@@ -69,6 +73,7 @@ def longest(decoder: Decoder, source: Sequence[int], max_length: int) -> tuple[i
     return best.tokens
 
 
+@pytest.mark.parametrize("model", some(POSITIONS), indirect=True)
 def test_a_translation_ends_at_position_2048_and_equals_that_of_torch(model: Seq2Seq) -> None:
     source = sentence(Random(1))
     found = longest(native(model), source, 4000)

@@ -157,6 +157,9 @@ _MARKDOWN: dict[str, Callable[[int], bytes]] = {
         "a" + "`" * i for i in range(1, int((2 * n) ** 0.5))
     ).encode(),
     "code": _repeated("`text` "),
+    "styles, links and code": _repeated("text *text* [text](a) `b`. "),
+    "keys": _repeated("<kbd>text "),
+    "references by their text": _repeated("text [text][] ", after="\n\n[text]: a\n"),
     "$": _repeated("$"),
     "$a": _repeated("$a "),
     "a$": _repeated("a$"),

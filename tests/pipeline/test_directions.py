@@ -43,6 +43,8 @@ n_heads = 2
 max_steps = 4
 validate_steps = 4
 warmup_steps = 2
+[search]
+max_extra = 4
 """
 
 

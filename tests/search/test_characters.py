@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,10 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-@pytest.mark.parametrize("length", [None, 1, 2, 3, 4, 5])
+# By default each length and each configuration twice.
+@pytest.mark.parametrize(
+    ("length", "config"), some([*product((None, 1, 2, 3, 4, 5), CONFIGS.values())])
+)
 def test_bytes_spell_complete_characters_of_the_targets(
     tiny: Tiny, sequences: Sequences, config: SearchConfig, length: int | None
 ) -> None:

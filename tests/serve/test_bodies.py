@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -19,14 +20,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import UploadFile
+from starlette.testclient import TestClient
 
 from tests.serve.conftest import Client, Running, StartClient
 from tests.serve.test_limits import PAIR, wait_until
-from yakusu.serve.config import Limits
+from yakusu.serve.app import create_app
+from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.errors import RefusedError
 from yakusu.serve.files import Files
 from yakusu.serve.http.fields import parse_json
 from yakusu.serve.http.forms import check_charset, multipart, pairs
+from yakusu.serve.service import Service
 from yakusu.serve.suggestions import Suggestions
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
@@ -345,6 +349,18 @@ def test_the_folders_of_killed_processes_are_removed(
 # ---- origins -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def suggestions(
+    folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[TestClient, Path]]:
+    """A service with an allowed origin, and the file where it stores suggestions."""
+    path = tmp_path_factory.mktemp("origins") / "suggestions"
+    config = ServeConfig(suggestions=str(path), allow_origins=["https://example.org"])
+    app = create_app(Service(config, [folders["de-en"]]))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client, path
+
+
 @pytest.mark.parametrize(
     ("origin", "host", "allowed"),
     [
@@ -369,15 +385,15 @@ def test_the_folders_of_killed_processes_are_removed(
     ],
 )
 def test_only_pages_of_known_origins_store_something(
-    start: StartClient, tmp_path: Path, origin: str | None, host: str, allowed: bool
+    suggestions: tuple[TestClient, Path], origin: str | None, host: str, allowed: bool
 ) -> None:
-    path = tmp_path / "suggestions"
-    client = start("de-en", suggestions=str(path), allow_origins=["https://example.org"])
+    client, path = suggestions
+    size = path.stat().st_size
     headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
     data = {**PAIR, "q": "a", "s": "b"}
     answer = client.post("/suggest", data=data, headers=headers)
     assert answer.status_code == (200 if allowed else 403), answer.text
-    assert bool(path.read_text()) == allowed
+    assert (path.stat().st_size > size) == allowed
     assert client.post("/translate", data=data, headers=headers).is_success
 
 

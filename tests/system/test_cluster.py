@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 _LIMIT = 100  # seconds for each command
+_SIZES = (300, 900, 500) if THOROUGH else (120,)  # lines of the shards
 _TEXT = "Der alte Hund läuft über die Brücke.\n\n- Kaffee, bitte!\n2. Wo ist der Bahnhof?\n"
 
 
@@ -38,11 +39,11 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model, and three shards with blank lines and a block of code."""
+    """A model, and shards with blank lines and, from the second on, a block of code."""
     root = tmp_path_factory.mktemp("shards")
     save(root / "model", untrained("bytes"))
     (root / "in").mkdir()
-    for number, n_lines in enumerate((300, 900, 500)):
+    for number, n_lines in enumerate(_SIZES):
         lines = [f"{number}.{n} {_TEXT}" for n in range(n_lines // 4)]
         code = ["```\n", *["kein Text\n"] * 80, "```\n"] if number else []  # longer than a block
         half = len(lines) // 2
@@ -118,7 +119,8 @@ def test_without_an_address_ray_is_started_and_stopped(
     source = str(folder / "in" / "0.txt")
     done = _run(folder, "--ray", source, "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert done.stderr.startswith(f"{tmp_path}/out/0.txt: 300 lines\n300 lines in ")
+    lines = f"{_SIZES[0]} lines"
+    assert done.stderr.startswith(f"{tmp_path}/out/0.txt: {lines}\n{lines} in ")
     assert (tmp_path / "out" / "0.txt").read_bytes() == expected["0.txt"]
 
 

@@ -151,7 +151,11 @@ def test_a_malformed_tree_is_refused_before_anything_is_written(tmp_path: Path) 
 
 def test_a_parser_learns_a_small_grammar_and_scores_the_same_when_loaded(tmp_path: Path) -> None:
     recipe = recipe_for(
-        tmp_path, "training.max_steps=300", "training.validate_steps=150", "training.keep_last=1"
+        tmp_path,
+        "training.max_steps=220",
+        "training.validate_steps=220",
+        "training.lr_scale=1.5",
+        "training.keep_last=1",
     )
     trained = yakusu.train(recipe)
     assert "evalb" in trained.dev_score

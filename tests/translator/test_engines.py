@@ -1,12 +1,13 @@
 """Every kind of search gives the same translations with both engines, in every batch."""
 
 from collections.abc import Sequence
+from itertools import cycle, product
 from threading import Event
 from typing import Any
 
 import pytest
 
-from tests.cases import some
+from tests.cases import THOROUGH, some
 from tests.translators import ENGINES, Engine, same_translations, untrained
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translation, Translator
@@ -53,10 +54,16 @@ def of(name: str, one: Translator) -> tuple[Translator, list[str | Request]]:
     return own, sentences
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [("bytes", name) for name in SEARCHES] + [("plain", name) for name in some([*SEARCHES])],
-)
+# By default each search with one of the kinds of tokens.
+CASES = [
+    (kind, name)
+    for number, name in enumerate(SEARCHES)
+    for kind in ("bytes", "plain")
+    if THOROUGH or (kind == "plain") == (number % 3 == 0)
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
 def test_both_engines_find_the_same_translations(kind: str, name: str) -> None:
     own, other = (
         list(one.stream(sentences, details=True))
@@ -83,8 +90,10 @@ def same_details(found: Sequence[Translation], expected: Sequence[Translation]) 
             ]
 
 
-@pytest.mark.parametrize("name", some([*SEARCHES]))
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "threads"),
+    [*product(SEARCHES, (1, 3))] if THOROUGH else [*zip(some([*SEARCHES]), cycle((3, 1)))],
+)
 def test_a_translation_of_the_native_engine_depends_on_nothing_but_its_sentence(
     name: str, threads: int
 ) -> None:
