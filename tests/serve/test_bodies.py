@@ -355,7 +355,9 @@ def suggestions(
 ) -> Iterator[tuple[TestClient, Path]]:
     """A service with an allowed origin, and the file where it stores suggestions."""
     path = tmp_path_factory.mktemp("origins") / "suggestions"
-    config = ServeConfig(suggestions=str(path), allow_origins=["https://example.org"])
+    config = ServeConfig(
+        suggestions=str(path), allow_origins=["https://example.org"], host="0.0.0.0"
+    )
     app = create_app(Service(config, [folders["de-en"]]))
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client, path
@@ -395,6 +397,19 @@ def test_only_pages_of_known_origins_store_something(
     assert answer.status_code == (200 if allowed else 403), answer.text
     assert (path.stat().st_size > size) == allowed
     assert client.post("/translate", data=data, headers=headers).is_success
+
+
+def test_a_name_that_leads_to_this_computer_is_not_the_services_own(
+    start: StartClient, tmp_path: Path
+) -> None:
+    given = {"suggestions": str(tmp_path / "a"), "host": "127.0.0.1"}
+    local, data = start("de-en", **given), {**PAIR, "q": "a", "s": "b"}
+    for name, status in ("evil.example", 403), ("localhost:5000", 200), ("[::1]:5000", 200):
+        headers = {"Host": name, "Origin": f"http://{name}"}
+        assert local.post("/suggest", data=data, headers=headers).status_code == status
+    behind_proxy = start("de-en", **given, trusted_proxies=["127.0.0.1"])
+    headers = {"Host": "example.org", "Origin": "https://example.org"}
+    assert behind_proxy.post("/suggest", data=data, headers=headers).is_success
 
 
 def test_an_asterisk_allows_all_origins(start: StartClient, tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
         "values": 60,
         "alternatives": 2,
         "traced": 20,
+        "detailed": 40,
     }
     client = start("de-en", limits=limits)
     begin = "Invalid request: "
@@ -69,6 +70,8 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
     assert error_of(client, 413, q="a", x="y" * 2000) == large
     assert error_of(client, 413, "/v1/translate", text="a" * 2000) == large
     assert error_of(client, 413, "/v1/translate", text="a" * 101).startswith(begin + "request (101")
+    detailed = error_of(client, 422, "/v1/translate", text="a" * 21, n_best=2, details=True)
+    assert "details of 42 characters" in detailed and "(limits.detailed = 40)" in detailed
     traced = error_of(client, 422, "/v1/translate", text="a" * 21, trace=True)
     assert traced == (
         begin + "text (21 characters) exceeds the limit for trace (20) (limits.traced = 20)"
@@ -576,3 +579,9 @@ def test_no_path_prefix_is_a_path_of_the_service(shared: Client) -> None:
     for name in ROUTES:
         with pytest.raises(RecipeError):
             load_config(None, [f"root_path=/{name}"])
+
+
+def test_a_message_quotes_the_beginning_of_a_long_request(start: StartClient) -> None:
+    client = start("de-en")
+    message = error_of(client, 400, "/v1/translate", text="Zug", model="x" * 50_000)
+    assert message.startswith("there is no model 'xxx") and len(message) < 1100

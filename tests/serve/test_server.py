@@ -1,5 +1,6 @@
 """`yakusu serve` as a process: address, signals, errors, no torch."""
 
+import fcntl
 import json
 import os
 import re
@@ -152,3 +153,16 @@ _exit(signal.SIGTERM, ())
 def test_output_that_nobody_reads_does_not_keep_the_process() -> None:
     with subprocess.Popen([sys.executable, "-c", _UNREAD], stdout=subprocess.PIPE) as process:
         assert process.wait(20) == -signal.SIGTERM
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the size of a pipe")
+def test_the_service_goes_on_if_nobody_reads_its_log(folders: dict[str, Path]) -> None:
+    with process(folders["de-en"]) as (running, url):
+        assert running.stderr
+        fcntl.fcntl(running.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        for _ in range(200):  # more lines than the pipe holds
+            assert urlopen(f"{url}health", timeout=5).status == 200
+        running.stderr.close()
+        assert post(f"{url}translate", q="Zug", source="de", target="en")
+        running.terminate()
+        assert running.wait(5) == -signal.SIGTERM

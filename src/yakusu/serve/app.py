@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
@@ -16,7 +16,7 @@ from yakusu.errors import DataError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, v1
 from yakusu.serve.api.page import page_router
-from yakusu.serve.errors import RefusedError, refusal
+from yakusu.serve.errors import RefusedError, error_response, refusal
 from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
 from yakusu.serve.service import Service, service_of
 from yakusu.serve.work import AbandonedError
@@ -103,10 +103,6 @@ async def _metrics(request: Request) -> Response:
 # ---- errors --------------------------------------------------------------------------------------
 
 
-def _error(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": message}, status, headers)
-
-
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     service_of(request).metrics.count_refusal(error.reason)
@@ -115,17 +111,17 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _data_error(request: Request, error: Exception) -> Response:
     service_of(request).metrics.count_refusal("400")
-    return _error(400, f"Invalid request: {error}")
+    return error_response(400, f"Invalid request: {error}")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     service_of(request).metrics.count_refusal(str(error.status_code))
-    return _error(error.status_code, str(error.detail), dict(error.headers or {}))
+    return error_response(error.status_code, str(error.detail), dict(error.headers or {}))
 
 
 async def _cancelled(request: Request, error: Exception) -> Response:
-    return _error(_CLIENT_CLOSED, "The client has closed the connection")
+    return error_response(_CLIENT_CLOSED, "The client has closed the connection")
 
 
 _HANDLERS = {

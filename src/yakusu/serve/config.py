@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Sequence
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
@@ -44,6 +44,7 @@ class Limits(Config):
         alternatives: Maximum number of alternatives.
         terms: Maximum number of terms and phrases in a request.
         traced: Maximum number of characters of a text whose search is traced.
+        detailed: Maximum number of characters of a text with `details`, times `n_best`.
         weights: Maximum number of attention weights in a response.
         waiting: Maximum number of requests that are being translated or waiting; further ones are
             refused.
@@ -73,6 +74,7 @@ class Limits(Config):
     alternatives: int = Field(10, ge=0)
     terms: int = Field(1_000, ge=0)
     traced: int = Field(2_000, ge=0)
+    detailed: int = Field(100_000, ge=0)
     weights: int = Field(2_000_000, ge=0)
     waiting: int = Field(128, ge=1)
     seconds: float = Field(60.0, gt=0)
@@ -129,6 +131,11 @@ class ServeConfig(Config):
     log_text: bool = False
     limits: Limits = Limits()
 
+    @property
+    def is_local(self) -> bool:
+        """Whether only programs of this computer, and no proxy that is known, send requests."""
+        return not self.trusted_proxies and is_loopback(self.host)
+
     @field_validator("trusted_proxies")
     @classmethod
     def _refuse_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -153,6 +160,16 @@ class ServeConfig(Config):
         if (first := value.split("/")[1:2]) and first[0] in ROUTES:
             raise ValueError(f"root_path = '{value}' begins like a path of the service: use /mt")
         return value
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of this computer for itself."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -> ServeConfig:

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse
 from yakusu.errors import YakusuError
 
 _log = logging.getLogger(__name__)
+_LONGEST = 1000  # characters of a message
 _RETRY = 10  # seconds until the disk may have room
 
 
@@ -35,7 +36,15 @@ class RefusedError(YakusuError):
 
 def refusal(error: RefusedError) -> JSONResponse:
     """The response to a request that is refused."""
-    return JSONResponse({"error": str(error)}, error.status, error.headers)
+    return error_response(error.status, str(error), error.headers)
+
+
+def error_response(
+    status: int, message: str, headers: dict[str, str] | None = None
+) -> JSONResponse:
+    """A response with a message, of which the beginning is sent if it quotes a long request."""
+    shown = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."
+    return JSONResponse({"error": shown}, status, headers)
 
 
 def invalid_request(problem: str) -> RefusedError:

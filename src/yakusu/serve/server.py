@@ -18,6 +18,7 @@ from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.http.middleware import FirstProtocol
 from yakusu.serve.http.protocol import LimitedProtocol
+from yakusu.serve.log import log_in_thread
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.service import Service
 from yakusu.serve.shutdown import run_until_signal
@@ -53,12 +54,13 @@ def serve(
     server = uvicorn.Server(uvicorn_config(config, create_app(service)))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
-    run_until_signal(
-        server,
-        sock,
-        seconds=config.shutdown_seconds,
-        closing=[service.readers.close, service.files.close],
-    )
+    with log_in_thread():
+        run_until_signal(
+            server,
+            sock,
+            seconds=config.shutdown_seconds,
+            closing=[service.readers.close, service.files.close],
+        )
 
 
 def _listening(host: str, port: int) -> socket.socket:

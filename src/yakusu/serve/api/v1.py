@@ -334,6 +334,12 @@ def _check_settings(route: Route, body: TranslateBody, service: Service) -> None
             f"({limits.traced})"
         )
         raise over_limit("traced", limits.traced, 422, message)
+    if body.details and (n := body.n_best * len(body.text)) > limits.detailed:
+        message = (
+            f"Invalid request: details of {n} characters (those of the text times n_best) exceed "
+            f"the limit ({limits.detailed})"
+        )
+        raise over_limit("detailed", limits.detailed, 422, message)
     if len(route) > 1 and (body.glossary or body.protect):
         raise invalid_request("glossary and protect work only for pairs with a model of their own")
 

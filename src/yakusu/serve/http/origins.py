@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
+from yakusu.serve.config import is_loopback
 from yakusu.serve.errors import RefusedError
 
 _PORTS = {"http": 80, "https": 443}
@@ -16,12 +17,16 @@ async def check_origin(request: Request) -> None:
 
     No `Origin`: not a page of a browser, or one that only reads. A page that was loaded through
     https is also the service's own if the proxy in front of it does not tell that it uses https.
+    Without a proxy, pages of a service on the loopback interface have a loopback address: a page of
+    the network whose name leads to this computer ("DNS rebinding") is foreign.
 
     Raises:
         RefusedError: The page is of another origin (403).
     """
     config = request.app.state.service.config
     own = _parsed(f"{request.url.scheme}://{request.headers.get('host', '')}")
+    if own and config.is_local and not is_loopback(own[1]):
+        own = None
     allowed = {*map(_parsed, config.allow_origins), own, _through_https(own)} - {None}
     for given in request.headers.getlist("origin"):
         if "*" not in config.allow_origins and _parsed(given) not in allowed:
