@@ -15,7 +15,9 @@ from filelock import FileLock
 from yakusu.native.compile import FLAGS, NATIVE, compile_objects
 
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
-SANITIZERS = ("-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_NOT_INLINED = "-DINLINE=static inline"  # which compiles ten times as fast
+FAST = ("-O1", _NOT_INLINED)
+SANITIZERS = ("-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", _NOT_INLINED)
 
 
 def on_arm64(test: Callable[..., None]) -> Callable[..., None]:

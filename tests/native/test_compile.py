@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases import THOROUGH
+from tests.native.driving import FAST
 from yakusu.native.compile import (
     INSTRUCTION_SETS,
     TARGETS,
@@ -18,8 +19,6 @@ from yakusu.native.compile import (
     zig_compiler,
 )
 from yakusu.native.library import PATH
-
-FAST = ("-O1",)  # to compile
 
 
 def script(path: Path, text: str) -> str:

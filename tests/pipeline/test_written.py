@@ -27,7 +27,7 @@ from yakusu.pipeline.score import _entries
 from yakusu.pipeline.shards.parts import as_line, from_line
 from yakusu.pipeline.synthetic.corpus import _write_pairs
 from yakusu.recipe import load_recipe, save_recipe
-from yakusu.serve.api.libre import _append
+from yakusu.serve.suggestions import Suggestions
 from yakusu.translator import Translation
 
 TRAPS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufeff\u00a0\t\"'\\,;|#{}<>&%=[]: \u200bé東😀"
@@ -69,8 +69,9 @@ def test_json_lines(texts: list[str]) -> None:
 def test_suggestions(texts: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "suggestions.jsonl"
+        suggestions = Suggestions(path, 10**6)
         for text in texts:
-            _append(path, json.dumps({"q": text}, ensure_ascii=False), 10**6)
+            suggestions.add({"q": text})
         lines = path.read_bytes().decode().split("\n")
     assert [json.loads(line)["q"] for line in lines[:-1]] == texts
 

@@ -12,7 +12,9 @@
 
 #include "engine.h"
 
+#ifndef INLINE /* tests compile ten times as fast without */
 #define INLINE static inline __attribute__((always_inline))
+#endif
 #define UNROLL _Pragma("GCC unroll 8")
 #define ONES4 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff
 
