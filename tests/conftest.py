@@ -33,6 +33,12 @@ settings.register_profile("yakusu", max_examples=examples(100), deadline=None)
 settings.load_profile("yakusu")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, in child processes too
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest tests first, so that no process of the tests waits for one at the end."""
+    items.sort(key=lambda item: item.path.parent.name != "system")
+
+
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]
 
