@@ -395,6 +395,7 @@ def test_alternative_texts_do_not_take_part_in_markup_behind_them(words: str) ->
 
 
 @example("one\n---\n", "\\|")
+@example("> ![a](b)\n> ---\n", "\\|")
 @settings(deadline=None, max_examples=40)
 @given(FILES, st.text(st.sampled_from("ab *_`[]()<>#-+1.|~$&\\!:{}^="), min_size=1))
 def test_any_translation_is_read_again_as_it_was_written(source: str, words: str) -> None:

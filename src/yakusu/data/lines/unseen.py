@@ -14,7 +14,7 @@ from yakusu.data.lines.words import UNSPACED
 LONGEST_WORD = 100  # characters; longer words are copied, too
 _INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # within a word: hyphens, spaces and joiners
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}{_INVISIBLE}])"
-_NUMBER = r"\d+(?:[.,:⁄]\d+)+"
+_NUMBER = r"\d++(?:[.,:⁄]\d++)++"
 _SIGN = r"[\p{Sc}\p{So}‰‱′″--\p{Extended_Pictographic}]"  # a unit: 25℃, but not an emoji
 _AMOUNT = rf"[\p{{Sc}}№](?:{_NUMBER}|\d++){_SIGN}?|\d++{_SIGN}"
 _MARK = r"[™℠®]\ufe0f?"  # of a name: Acme™

@@ -104,7 +104,10 @@ def _segment(
         escaped = _ESCAPED.sub(r"\\\1", translation)
         plain = _ALWAYS_ESCAPED.sub(lambda found: "".join(map("\\".__add__, found[0])), translation)
         written = plain if read(plain) == translation else escaped
-        return written.replace("|", "\\|") if block.is_row else written
+        if block.is_row:
+            return written.replace("|", "\\|")
+        # A bar, even an escaped one, makes a heading that is underlined with `---` a table.
+        return written if "|" in block.content else written.replace("|", "&#124;")
 
     yield SourceSegment(*block.span(start, end), text.strip(), write)
 
