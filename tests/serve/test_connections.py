@@ -167,7 +167,7 @@ def test_further_requests_of_a_client_that_has_left_are_dropped(
                 client.shutdown(socket.SHUT_WR)
         wait_until(lambda: len(service.server.server_state.connections) < 2)
         wait_until(lambda: not service.service.work.n)
-        assert n_requests(service, path) < 5
+        assert n_requests(service, path) < 100  # a busy machine notices later that it has left
 
 
 def test_a_client_that_waits_gets_all_answers_to_pipelined_requests(
