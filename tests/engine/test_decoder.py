@@ -278,7 +278,7 @@ def test_an_interrupt_ends_a_search_of_long_sentences(threads: int) -> None:
 
 def test_the_library_decodes_one_position_if_it_has_no_time(decoder: NativeDecoder) -> None:
     session, query = Session(decoder.models, RULES), Query(IDS[0])
-    session.search(0, query, decoder._settings(query, SearchConfig(), n_slots=1), None)
+    session.search(0, query, decoder._settings(query, SearchConfig()), None)
     advance = session._library.yk_advance
     assert advance(session._handle, 0.0) == 1
     assert advance(session._handle, math.inf) == 0

@@ -103,18 +103,16 @@ class NativeDecoder(Decoder):
                 "--engine torch, or set search.coverage to 0"
             )
 
-        n_slots = config.n_slots
-
         def add(session: Session, key: int, query: Query) -> None:
             if len(query.source) > self.max_length:
                 raise too_long(len(query.source), self.max_length)
-            settings = self._settings(query, config, n_slots)
+            settings = self._settings(query, config)
             session.search(key, query, settings, _guided(query, config, rules, settings.limit))
 
-        sessions = _SearchSessions(self, rules, batch * n_slots, config.sampling is not None)
+        sessions = _SearchSessions(self, rules, batch * config.n_slots, config.sampling is not None)
         return self.workers.begin(add, sessions, batch=batch)
 
-    def _settings(self, query: Query, config: SearchConfig, n_slots: int) -> Settings:
+    def _settings(self, query: Query, config: SearchConfig) -> Settings:
         longest = limit(
             config,
             n_source=len(query.source) - 1,
@@ -122,7 +120,7 @@ class NativeDecoder(Decoder):
             max_length=self.max_length,
         )
         return Settings(
-            beam=n_slots,
+            beam=config.n_slots,
             n_best=config.n_best,
             limit=longest + 1,
             repeats=min(config.max_repeats, longest + 1),
