@@ -24,7 +24,7 @@ from yakusu.data.numbers.cldr import localised
 from yakusu.errors import DataError
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
-from yakusu.translator.reading.passage import Passage, Segment
+from yakusu.translator.reading.passage import Difference, Passage, Segment
 from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.reading.protecting import numbers_in, protecting
 from yakusu.translator.reading.slots import restore
@@ -195,5 +195,5 @@ def _kept(line: Passage, case: _Case) -> Passage:
         tuple(span.text for span in side)
         for side in (case.difference.missing, case.difference.added)
     )
-    segments[case.segment] = replace(segments[case.segment], differs=True, lacks=lacks, adds=adds)
+    segments[case.segment] = replace(segments[case.segment], difference=Difference(lacks, adds))
     return replace(line, segments=tuple(segments))

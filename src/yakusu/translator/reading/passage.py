@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
+from typing import NamedTuple
 
 import regex
 
@@ -57,6 +58,18 @@ _ENDS = regex.compile(  # of a text with a letter
 _NO_TERMS = Glossary(())
 
 
+class Difference(NamedTuple):
+    """How a translation differs from its segment.
+
+    Attributes:
+        lacks: The numbers and code-like tokens that only the segment has.
+        adds: Those that only the translation has.
+    """
+
+    lacks: tuple[str, ...]
+    adds: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Segment:
     """A part of the plain text of a line.
@@ -70,9 +83,8 @@ class Segment:
         given: What is translated, as it was given, of the same length.
         capitals: It is in capitals, which the translation must be, too.
         checked: Its translation must have the same numbers and code-like tokens.
-        differs: Every translation that was found differs in them, so that the segment is kept.
-        lacks: The numbers and tokens that no translation had which was found.
-        adds: Those that the translations had and the segment has not.
+        difference: How every translation that was found differs in them, so that the segment is
+            kept; None: it is not.
     """
 
     before: str
@@ -83,9 +95,7 @@ class Segment:
     given: str = ""
     capitals: bool = False
     checked: bool = True
-    differs: bool = False
-    lacks: tuple[str, ...] = ()
-    adds: tuple[str, ...] = ()
+    difference: Difference | None = None
 
 
 @dataclass(frozen=True)

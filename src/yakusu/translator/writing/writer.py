@@ -102,8 +102,8 @@ class Writer:
         for passages, queries in plans:
             best = []
             for segment, own in islice(outputs, len(queries)):
-                tally.untranslated += own[0].copied and not segment.differs
-                tally.differing += segment.differs
+                tally.untranslated += own[0].copied and segment.difference is None
+                tally.differing += segment.difference is not None
                 tally.terms += 0 if own[0].copied else len(segment.terms)
                 best.append(own if sampled else candidates(own))
             traced = queries and queries[0].trace is not None
@@ -246,10 +246,10 @@ def _differences(passages: Sequence[Passage]) -> Iterator[str]:
             yield f"{line}{passage.kept_because}"
         given = {**passage.spans, **passage.terms}
         for segment in passage.segments:
-            if segment.differs:
+            if segment.difference is not None:
                 lacks, adds = (
                     ", ".join(f"'{restore(each, given)}'" for each in side)
-                    for side in (segment.lacks, segment.adds)
+                    for side in segment.difference
                 )
                 what = f"has {adds} instead of {lacks}" if lacks and adds else ""
                 what = what or (f"lacks {lacks}" if lacks else f"adds {adds}")
