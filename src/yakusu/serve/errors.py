@@ -79,6 +79,6 @@ def over_limit(
 
 def not_stored(error: OSError) -> RefusedError:
     """A file cannot be written, probably because the disk is full."""
-    _log.warning("a file of a request cannot be written: %s", error.strerror)
+    _log.warning("a file of a request cannot be written: %s", error.strerror or error)
     message = "The server cannot store files now: try again later"
     return RefusedError(503, message, retry_after=_RETRY, reason="disk")
