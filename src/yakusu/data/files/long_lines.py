@@ -102,8 +102,8 @@ def too_many_bytes(n_bytes: int, longest: int = LONGEST_LINE) -> str:
 
 def is_long(text: str) -> bool:
     """Whether a text has more than `LONGEST_LINE` bytes in UTF-8."""
-    most = LONGEST_LINE
-    return len(text) * 4 > most and len(text.encode("utf-8", "surrogatepass")) > most
+    is_possible = len(text) * 4 > LONGEST_LINE
+    return is_possible and len(text.encode("utf-8", "surrogatepass")) > LONGEST_LINE
 
 
 class _LeftOut(str):
