@@ -5,6 +5,7 @@ from itertools import pairwise
 from time import process_time
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -269,6 +270,19 @@ def test_an_invalid_pattern_is_named(pattern: str) -> None:
     message = f"'{re.escape(pattern)}' is not a valid regular expression: "
     with pytest.raises(DataError, match=message):
         SpanFinder([pattern])
+
+
+def test_a_pattern_that_fills_the_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = regex.compile
+
+    def fill(pattern: str) -> "regex.Pattern[str]":
+        if "99999999" in pattern:
+            raise MemoryError
+        return compiled(pattern)
+
+    monkeypatch.setattr(regex, "compile", fill)
+    with pytest.raises(DataError, match=r"^'a\{99999999\}' is not a valid .* too much memory"):
+        SpanFinder(["a{99999999}"])
 
 
 @given(st.text(alphabet=r"ab1\({[<>?P=*+|)]}^$,.-!:#xi", max_size=12))

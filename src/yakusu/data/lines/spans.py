@@ -154,6 +154,11 @@ def _compiled(pattern: str) -> "regex.Pattern[str]":
         return regex.compile(pattern)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise DataError(f"'{pattern}' is not a valid regular expression: {error}") from error
+    except MemoryError as error:  # regex writes each repetition out
+        raise DataError(
+            f"'{pattern}' is not a valid regular expression: it needs too much memory, so lower its "
+            "numbers of repetitions"
+        ) from error
 
 
 class _Search:
