@@ -156,8 +156,8 @@ def _compiled(pattern: str) -> "regex.Pattern[str]":
         raise DataError(f"'{pattern}' is not a valid regular expression: {error}") from error
     except MemoryError as error:  # regex writes each repetition out
         raise DataError(
-            f"'{pattern}' is not a valid regular expression: it needs too much memory, so lower its "
-            "numbers of repetitions"
+            f"'{pattern}' is not a valid regular expression: it needs too much memory, so lower "
+            "its numbers of repetitions"
         ) from error
 
 
