@@ -13,17 +13,22 @@ import argparse
 import json
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for a run as a file, without -m
 from scripts.sbom import CONSTRAINTS, pinned
 
 _ECOSYSTEM = "PyPI"
+_LARGEST = 100_000_000  # bytes of a JSON file; advisories have a few thousand
+# What is raised for files and archives that are damaged, encrypted or packed in another way
+_UNREADABLE = (OSError, zipfile.BadZipFile, EOFError, RuntimeError, zlib.error)
 _LOWEST = "0.dev0"  # what the version 0 of an event stands for
 
 
@@ -67,7 +72,7 @@ def entries(database: Path) -> Iterator[dict[str, Any]]:
     for name, content in _files(database):
         try:
             value = json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DatabaseError(f"{name} is not valid JSON ({error})") from error
         for entry in value if isinstance(value, list) else [value]:
             if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
@@ -82,16 +87,30 @@ def _files(database: Path) -> Iterator[tuple[str, bytes]]:
     try:
         if database.is_dir():
             for path in sorted(database.rglob("*.json")):
-                yield str(path), path.read_bytes()
+                yield str(path), _content(str(path), path.stat().st_size, path.open("rb"))
         elif zipfile.is_zipfile(database):
             with zipfile.ZipFile(database) as archive:
-                for name in sorted(archive.namelist()):
-                    if name.endswith(".json"):
-                        yield f"{database}, {name}", archive.read(name)
+                for entry in sorted(archive.infolist(), key=lambda each: each.filename):
+                    if entry.filename.endswith(".json"):
+                        name = f"{database}, {entry.filename}"
+                        yield name, _content(name, entry.file_size, archive.open(entry))
         else:
-            yield str(database), database.read_bytes()
-    except (OSError, zipfile.BadZipFile) as error:
+            size = database.stat().st_size
+            yield str(database), _content(str(database), size, database.open("rb"))
+    except _UNREADABLE as error:
         raise DatabaseError(f"{database} cannot be read ({error})") from error
+
+
+def _content(name: str, size: int, opened: IO[bytes]) -> bytes:
+    """Read a file of a size, and close it.
+
+    Raises:
+        DatabaseError: It is too large.
+    """
+    with opened:
+        if size > _LARGEST:
+            raise DatabaseError(f"{name} has {size:,} bytes, more than {_LARGEST:,}")
+        return opened.read(size)
 
 
 def findings(pins: Mapping[str, str], advisories: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:

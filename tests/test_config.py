@@ -1,10 +1,12 @@
 """Registries, and messages about settings in TOML: names, keys, places and fixes."""
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from yakusu.config import Registry, did_you_mean
+from yakusu.config import Registry, apply_override, did_you_mean, parsed_toml
 from yakusu.errors import RecipeError
 from yakusu.recipe import load_recipe
 
@@ -107,3 +109,50 @@ def test_a_fault_within_an_overridden_list_was_set_by_the_option(tmp_path: Path)
     entry = '{train={src="a", tgt="b"}, target_language=5}'
     found = error_of(tmp_path, f"[data]\n[[data.others]]\n{TRAIN}", f"data.others=[{entry}]")
     assert found == "--set: data.others.1.target_language = 5: input should be a valid string"
+
+
+# ---- TOML of users -------------------------------------------------------------------------------
+
+MANY = ".".join(["a"] * 101)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".".join(["a"] * 200_000) + " = 1", "a key has more than 100 parts"),
+        (f"x = 1\n[{MANY}]", "a key has more than 100 parts"),
+        (f"[[{MANY}]]", "a key has more than 100 parts"),
+        (f"x = [{{ y = 1, {MANY} = 1 }}]", "a key has more than 100 parts"),
+        (' . "b c".'.join(["a-1"] * 51) + " = 1", "a key has more than 100 parts"),
+        ("'a'\t.\t" * 100 + "a = 1", "a key has more than 100 parts"),
+        ("#" * 1_000_001, "more than 1,000,000 characters"),
+        ("a = " + "[" * 100_000, "recursion"),
+        ("a = " + "9" * 5_000, "4300 digits"),
+    ],
+)
+def test_toml_that_takes_too_much_time_or_memory_is_refused(text: str, message: str) -> None:
+    with pytest.raises(tomllib.TOMLDecodeError, match=message):
+        parsed_toml(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'x = "\\"{MANY}"',
+        f"x = '{MANY}'",
+        f'x = """\n"{MANY}"\n\\"""{MANY}"""""',
+        f"x = '''\n'{MANY}\n'''''",
+        f'# {MANY}\nx = 1 # " {MANY}',
+        "x = [" + "1.5, " * 200 + "]",
+        ".".join(["a"] * 100) + " = 1",
+        "\n".join(f"a.b{n} = 07:32:00.5" for n in range(200)),
+    ],
+)
+def test_dots_in_values_are_no_parts_of_keys(text: str) -> None:
+    assert parsed_toml(text) == tomllib.loads(text)
+
+
+def test_an_override_nested_too_deeply_is_a_string() -> None:
+    values: dict[str, Any] = {}
+    apply_override(values, "a=" + "[" * 100_000)
+    assert values == {"a": "[" * 100_000}

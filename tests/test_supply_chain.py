@@ -205,6 +205,24 @@ def test_a_database_is_a_file_a_folder_or_an_archive(
     assert list(entries(store(tmp_path, content))) == content
 
 
+def test_a_database_that_is_nested_or_unpacks_too_far_is_refused(tmp_path: Path) -> None:
+    deep, bomb = tmp_path / "deep.json", tmp_path / "bomb.zip"
+    deep.write_text("[" * 200_000)
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.json", bytes(100_000_001))
+    with pytest.raises(DatabaseError, match=f"^{deep} is not valid JSON"):
+        list(entries(deep))
+    with pytest.raises(DatabaseError, match=r"bomb\.zip, a\.json has 100,000,001 bytes, more than"):
+        list(entries(bomb))
+
+
+def test_the_program_also_runs_as_a_file(tmp_path: Path) -> None:
+    program = [sys.executable, str(ROOT / "scripts" / "advisories.py"), str(tmp_path / "missing")]
+    said = subprocess.run(program, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    assert said.stderr.startswith(f"error: {tmp_path / 'missing'} cannot be read")
+
+
 def test_the_program_names_packages_advisories_and_fixes(tmp_path: Path) -> None:
     fixes = {"introduced": "0"}, {"fixed": "1.10"}, {"introduced": "2"}, {"fixed": "2.0.1"}
     content = [

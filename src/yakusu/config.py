@@ -16,11 +16,39 @@ from pydantic_core import ErrorDetails
 
 from yakusu.errors import RecipeError
 
+_LONGEST_TOML = 1_000_000  # characters
+_MOST_PARTS = 100  # of a key
+_STRING_OR_COMMENT = re.compile(
+    r""""{3}(?:\\.|[^\\])*?(?:"{3}|\Z)"{0,2}|'{3}.*?(?:'{3}|\Z)'{0,2}"""  # several lines
+    r"""|"(?:\\[^\n]|[^"\\\n])*+"?|'[^'\n]*+'?|#[^\n]*+""",
+    re.DOTALL,
+)
+_DOTTED = re.compile(r'(?:\.[\w" \t-]*+)++')  # a key after its first part
+
 
 class Config(BaseModel):
     """Frozen group of settings; unknown keys and values of the wrong type are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """Parse the TOML of a user.
+
+    `tomllib` needs quadratic time and memory for a key with many parts, such as a.a.a.a.a.
+
+    Raises:
+        TOMLDecodeError: It is not valid, too long, or nested too deeply.
+    """
+    if len(text) > _LONGEST_TOML:
+        raise tomllib.TOMLDecodeError(f"it has more than {_LONGEST_TOML:,} characters")
+    without_strings = _STRING_OR_COMMENT.sub('""', text)
+    if any(dots[0].count(".") >= _MOST_PARTS for dots in _DOTTED.finditer(without_strings)):
+        raise tomllib.TOMLDecodeError(f"a key has more than {_MOST_PARTS} parts with dots")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a ValueError: a number with too many digits
+        raise tomllib.TOMLDecodeError(str(error)) from error
 
 
 def apply_override(
@@ -40,7 +68,7 @@ def apply_override(
     if not separator:
         raise RecipeError(f"--set {override}: write it as key=value, as in --set {example}")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parsed_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text  # a bare word is a string
     *groups, last = key.strip().split(".")

@@ -17,11 +17,22 @@ class DataError(YakusuError):
     """A corpus or text file is missing or invalid."""
 
 
-def unequal(one: str, n_one: int, other: str, n_other: int) -> DataError:
-    """Return the error of two texts with different numbers of lines."""
+def unequal(one: str, n_one: int, other: str, n_other: int, *, counted: bool = True) -> DataError:
+    """Return the error of two texts with different numbers of lines.
+
+    Args:
+        one: Name of a text.
+        n_one: Number of its lines.
+        other: Name of the other text.
+        n_other: Number of its lines.
+        counted: Whether all lines of the longer text were counted.
+    """
+    least = max(n_one, n_other)
+    numbers = " and ".join(
+        f"{'' if counted or n < least else 'at least '}{n:,}" for n in (n_one, n_other)
+    )
     return DataError(
-        f"{one} and {other} differ in length ({n_one:,} and {n_other:,} lines): align them line by "
-        "line"
+        f"{one} and {other} differ in length ({numbers} lines): align them line by line"
     )
 
 

@@ -20,6 +20,7 @@ from yakusu.config import (
     fault_keys,
     fault_message,
     fault_place,
+    parsed_toml,
 )
 from yakusu.data.augmentation import AugmentationConfig
 from yakusu.data.batches import BatchConfig
@@ -224,10 +225,10 @@ def load_recipe(
     path = _find(name)
     try:
         text = read_utf8(path)
-        values = tomllib.loads(text)
+        values = parsed_toml(text)
     except OSError as error:
         raise RecipeError(f"{name} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{name} is not valid TOML: {error}") from error
     overrides = [*as_overrides(files), *overrides]
     for override in overrides:

@@ -64,6 +64,12 @@ def test_files_of_unequal_length_are_reported_with_both_counts(
     )
 
 
+def test_of_a_side_that_is_much_longer_not_all_lines_are_counted(tmp_path: Path) -> None:
+    corpus = two_files(tmp_path, "\n" * 1_500_000, "x\n")
+    with pytest.raises(DataError, match=r"\(at least 1,000,002 and 1 lines\): align"):
+        list(read_pairs(corpus))
+
+
 def test_two_files_together_with_one_file_of_pairs_are_rejected() -> None:
     message = r"two files or one file of pairs, not both: remove a\.tsv or b\.en"
     with pytest.raises(ValueError, match=message):

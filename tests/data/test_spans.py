@@ -271,6 +271,22 @@ def test_an_invalid_pattern_is_named(pattern: str) -> None:
         SpanFinder([pattern])
 
 
+@pytest.mark.parametrize(
+    "pattern", ["a{99999999}", "[)(]{99999999,}", r"(?:\d{1000}b){1000}", "((a{99}){99}){99}"]
+)
+def test_a_pattern_whose_repetitions_fill_the_memory_is_refused(pattern: str) -> None:
+    message = f"'{re.escape(pattern)}' is not a valid .*: its repetitions, written out, have more"
+    with pytest.raises(DataError, match=message):
+        SpanFinder([pattern])
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a{50000}", r"\w{1,99999999}", r"(?:[0-9a-f]{2}:){5}" * 20, r"\{99999999\}"]
+)
+def test_a_pattern_with_fewer_repetitions_is_accepted(pattern: str) -> None:
+    assert not SpanFinder([pattern]).find("+ -")
+
+
 @given(st.text(alphabet=r"ab1\({[<>?P=*+|)]}^$,.-!:#xi", max_size=12))
 def test_every_pattern_is_valid_or_a_data_error(pattern: str) -> None:
     try:

@@ -20,6 +20,7 @@ from yakusu.data.files.text import (
     ErrorPolicy,
     InvalidLines,
     ReadAhead,
+    count_lines,
     decode_lines,
     language_of,
     read_lines,
@@ -324,3 +325,30 @@ def test_an_error_of_lines_read_ahead_is_raised_to_the_reader() -> None:
     for _ in range(2):
         with pytest.raises(DataError, match="text, line 2, byte 1"):
             next(lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "n_lines"),
+    [
+        (b"", 0),
+        (b"\n", 1),
+        (b"a", 1),
+        (b"a\n\nb\r\xc3\xa9", 3),
+        (b"\xef\xbb\xbf", 1),
+        (b"a\n\xff\nb", 3),  # not UTF-8
+        (b"a\nb\n\xc3", 3),  # cut off
+        (b"\n" * 3_000_000, 3_000_000),  # in several blocks
+        (b"a" * 1_500_000 + b"\nb", 2),  # a line that is too long
+    ],
+)
+def test_lines_are_counted_as_they_are_read(tmp_path: Path, content: bytes, n_lines: int) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(content, 1))
+    assert count_lines(path, errors=InvalidLines("skip")) == n_lines
+
+
+def test_a_damaged_file_is_named_when_its_lines_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"a\n" * 1000)[:-9])
+    with pytest.raises(DataError, match=r"a\.txt\.gz .* after line "):
+        count_lines(path)

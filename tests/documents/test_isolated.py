@@ -282,6 +282,10 @@ def test_limits_can_be_lifted(start: StartReaders) -> None:
     assert isinstance(error, StoppedError)
 
 
+def test_limits_beyond_those_of_the_system_are_none(start: StartReaders) -> None:
+    assert reading(start(memory=10**30, cpu_seconds=10**20, seconds=1e21), "") == b"done"
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

@@ -350,6 +350,6 @@ def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
     assert list(document.texts) == ["Two apples"]
     assert document.render(document.texts).decode() == data
     assert document.skipped == [
-        f'line 1: "{deep}" is left unchanged: the message has arguments nested more than 20 '
+        f'line 1: "{deep}" cannot be translated: the message has arguments nested more than 20 '
         "levels deep"
     ]

@@ -1,6 +1,7 @@
 """Matrices in files: rows equal those of the array that was saved, in little memory."""
 
 import json
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -214,6 +215,11 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
         (b"a 1 2\n", "m is not a .npy, .safetensors or Parquet file: save the matrix as .npy"),
         (b"PAR1 and more", "m is not a valid Parquet file ("),
         (b"\x93NUMPY\x07\x00", "m cannot be opened ("),
+        (
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", 60_000) + b" " * 60_000,
+            "m cannot be opened (Header info length (60000) is large and may not be safe to load "
+            "securely): save it again, without Python objects",
+        ),
         (b"\x08" + bytes(7) + b"{not it}", "m cannot be opened ("),
     ):
         path.write_bytes(data)

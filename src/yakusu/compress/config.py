@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from yakusu.config import Config, apply_override, did_you_mean
+from yakusu.config import Config, apply_override, did_you_mean, parsed_toml
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
 
@@ -142,10 +142,10 @@ def load_compress_config(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_utf8(path))
+        return parsed_toml(read_utf8(path))
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{path} is not TOML: {error}") from error
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ from yakusu.data.languages import canonical, find_pair, language_code
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
 _log = logging.getLogger(__name__)
+_MOST_COUNTED = 1_000_000  # lines after the end of the shorter side
 Column = Annotated[int, Field(ge=1)] | str
 
 
@@ -241,7 +243,8 @@ def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -
         names: Names of both sides in error messages.
 
     Raises:
-        DataError: The sides have different numbers of lines.
+        DataError: The sides have different numbers of lines; of the longer side, not all lines are
+            read, because a small compressed file may have very many.
     """
     sources, targets, n = iter(src), iter(tgt), 0
     end = object()
@@ -250,9 +253,10 @@ def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -
         if source is end and target is end:
             return
         if source is end or target is end:
-            n_src = n + (source is not end) + sum(1 for _ in sources)
-            n_tgt = n + (target is not end) + sum(1 for _ in targets)
-            raise unequal(names[0], n_src, names[1], n_tgt)
+            more = sum(1 for _ in islice(targets if source is end else sources, _MOST_COUNTED))
+            n_src, n_tgt = (n, n + 1 + more) if source is end else (n + 1 + more, n)
+            counted = more < _MOST_COUNTED
+            raise unequal(names[0], n_src, names[1], n_tgt, counted=counted)
         n += 1
         if not (isinstance(source, str) and isinstance(target, str)):
             raise TypeError(f"line {n} is not a pair of strings: {source!r}, {target!r}")

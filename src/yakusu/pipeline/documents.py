@@ -375,8 +375,8 @@ def _unless_long(
             yield from islice(translations, 1)
             continue
         reason = (
-            f"a text of {len(text):,} characters, beginning with {text[:_SHOWN]!r}, is left "
-            f"unchanged because it exceeds {LONGEST_TEXT:,} characters"
+            f"a text of {len(text):,} characters, beginning with {text[:_SHOWN]!r}, exceeds "
+            f"{LONGEST_TEXT:,} characters"
         )
         kept.append(_with_line(reason, document.lines[number:][:1]))
         yield "" if document.reports_blank else text, ()

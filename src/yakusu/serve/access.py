@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from yakusu.config import Config
+from yakusu.config import Config, parsed_toml
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
 from yakusu.serve.config import ServeConfig
@@ -44,7 +44,7 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
         RecipeError: The file cannot be read, or an entry is not valid. No key is in the message.
     """
     try:
-        return _Keys.model_validate(tomllib.loads(read_utf8(Path(path)))).keys
+        return _Keys.model_validate(parsed_toml(read_utf8(Path(path)))).keys
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

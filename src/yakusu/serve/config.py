@@ -16,6 +16,7 @@ from yakusu.config import (
     fault_keys,
     fault_message,
     fault_place,
+    parsed_toml,
 )
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
@@ -184,7 +185,7 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
     """
     text = "" if path is None else _read(path)
     try:
-        values = tomllib.loads(text)
+        values = parsed_toml(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"{path} is not a TOML file: {error}") from error
     for override in overrides:

@@ -96,7 +96,7 @@ def only_matrix(path: Path, shapes: Mapping[str, Sequence[int]]) -> str:
 
 def unreadable(path: Path, error: Exception) -> DataError:
     """Return the error for an invalid file of arrays."""
-    reason = str(error).rstrip(".")
+    reason = str(error).partition("\n")[0].rstrip(".")  # numpy advises programmers after it
     return DataError(
         f"{path} cannot be opened ({reason}): save it again, without Python objects, as float16, "
         "float32 or float64"

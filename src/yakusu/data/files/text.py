@@ -33,6 +33,7 @@ _LISTED = 10  # line numbers in a warning
 _HELD = 2**22  # characters that are read ahead, so that long lines do not fill the memory
 _LEAST = 40  # characters as which the objects of an item count
 _HEAD = 1024  # bytes that tell what a file is
+_BLOCK = 2**20  # bytes in which lines are counted
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 _LANGUAGE_SUFFIX = re.compile("[a-z]{2,3}(_[A-Za-z]{2,4}|-[A-Z]{2}|-[A-Z][a-z]{3})*")
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -314,7 +315,26 @@ def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
+    n_lines = _count_in_blocks(path)
+    if n_lines is not None:
+        return n_lines
     return sum(1 for _ in raw_lines(path, errors=errors, long=LongLines()))
+
+
+def _count_in_blocks(path: str | Path) -> int | None:
+    """Count the lines of a file, in large blocks; None if it is not UTF-8 text, or damaged."""
+    decoder, n_lines, last = codecs.getincrementaldecoder("utf-8")(), 0, b"\n"
+    with open_binary(Path(path)) as file:
+        try:
+            while block := file.read(_BLOCK):
+                if b"\0" in block[:_HEAD]:
+                    return None
+                decoder.decode(block)
+                n_lines, last = n_lines + block.count(b"\n"), block[-1:]
+            decoder.decode(b"", final=True)
+        except (UnicodeDecodeError, DamagedError):
+            return None
+    return n_lines + (last != b"\n")
 
 
 def language_of(path: str | Path) -> str:

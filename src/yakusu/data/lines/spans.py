@@ -56,6 +56,8 @@ _TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
 _JOINT = regex.compile(r"\s*+[,/|&+:-]?+\s*+")  # between neighbours that are one span
 # A quantified group, a recursion, or an inexact match
 _NESTS = re.compile(r"\)[*+{]|\(\?(?:R|&|P>|[0-9+-]|\(DEFINE)|\{[a-z0-9<=+]*[a-z]")
+_PART = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+\]?|\{(?P<times>[0-9]{1,20})[,}]|.", re.DOTALL)
+_MOST_PARTS = 100_000  # of an expression, in about 300 bytes each
 _FEW = 24  # logarithm of the number of steps that no limit of time is needed for
 _SHOWN = 40  # characters of a line in a message
 _DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
@@ -151,9 +153,31 @@ class SpanFinder:
 
 def _compiled(pattern: str) -> "regex.Pattern[str]":
     try:
+        if _n_parts(pattern) > _MOST_PARTS:
+            raise ValueError(f"its repetitions, written out, have more than {_MOST_PARTS:,} parts")
         return regex.compile(pattern)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise DataError(f"'{pattern}' is not a valid regular expression: {error}") from error
+
+
+def _n_parts(pattern: str) -> int:
+    """Estimate the parts of an expression with its repetitions written out, as `regex` stores them.
+
+    (?:ab{3}){5} has 5 * (1 + 3) parts, and 5 * 2 more that are none: the characters of "?:".
+    """
+    groups, last = [0], 0  # sizes of the open groups, and of the last part
+    for part in _PART.finditer(pattern):
+        if part[0] == "(":
+            groups.append(0)
+        elif part[0] == ")" and len(groups) > 1:
+            last = groups.pop()
+            groups[-1] += last
+        elif part["times"]:
+            more = last * (int(part["times"]) - 1)
+            groups[-1], last = groups[-1] + more, last + more
+        else:
+            groups[-1], last = groups[-1] + 1, 1
+    return sum(groups)
 
 
 class _Search:

@@ -233,7 +233,7 @@ def _set_limit(which: int, wanted: float, *, margin: int = 0) -> bool:
     """
     soft, hard = resource.getrlimit(which)
     before = min(_or_infinite(soft), _or_infinite(hard) - margin)
-    if (most := min(wanted, before)) < math.inf:
+    if (most := min(wanted, before)) < sys.maxsize:  # what `setrlimit` accepts
         resource.setrlimit(which, (max(1, int(most)), hard))
     return before < wanted
 

@@ -78,7 +78,7 @@ class JsonDocument:
         self._messages = [layout.message(string.value) for string in self._strings]
         for string, message in zip(self._strings, self._messages, strict=True):
             if message.problem:
-                self._left.append(self._reason(string, f"is left unchanged: {message.problem}"))
+                self._left.append(self._reason(string, f"cannot be translated: {message.problem}"))
         self.skipped: Sequence[str] = self._left
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
