@@ -113,19 +113,12 @@ def test_a_fault_within_an_overridden_list_was_set_by_the_option(tmp_path: Path)
 
 # ---- TOML of users -------------------------------------------------------------------------------
 
-MANY = ".".join(["a"] * 101)
-
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (".".join(["a"] * 200_000) + " = 1", "a key has more than 100 parts"),
-        (f"x = 1\n[{MANY}]", "a key has more than 100 parts"),
-        (f"[[{MANY}]]", "a key has more than 100 parts"),
-        (f"x = [{{ y = 1, {MANY} = 1 }}]", "a key has more than 100 parts"),
-        (' . "b c".'.join(["a-1"] * 51) + " = 1", "a key has more than 100 parts"),
-        ("'a'\t.\t" * 100 + "a = 1", "a key has more than 100 parts"),
-        ("#" * 1_000_001, "more than 1,000,000 characters"),
+        ("x = 1\n" + ".".join(["a"] * 502) + " = 1", "line 2 has more than 500 dots"),
+        ("#" * 250_001, "more than 250,000 characters"),
         ("a = " + "[" * 100_000, "recursion"),
         ("a = " + "9" * 5_000, "4300 digits"),
     ],
@@ -135,20 +128,8 @@ def test_toml_that_takes_too_much_time_or_memory_is_refused(text: str, message: 
         parsed_toml(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f'x = "\\"{MANY}"',
-        f"x = '{MANY}'",
-        f'x = """\n"{MANY}"\n\\"""{MANY}"""""',
-        f"x = '''\n'{MANY}\n'''''",
-        f'# {MANY}\nx = 1 # " {MANY}',
-        "x = [" + "1.5, " * 200 + "]",
-        ".".join(["a"] * 100) + " = 1",
-        "\n".join(f"a.b{n} = 07:32:00.5" for n in range(200)),
-    ],
-)
-def test_dots_in_values_are_no_parts_of_keys(text: str) -> None:
+def test_toml_may_have_many_dots_in_all() -> None:
+    text = "\n".join(f"{'a.' * 200}b{n} = 07:32:00.5" for n in range(5))
     assert parsed_toml(text) == tomllib.loads(text)
 
 

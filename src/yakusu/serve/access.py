@@ -47,7 +47,7 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
         return _Keys.model_validate(parsed_toml(read_utf8(Path(path)))).keys
     except OSError as error:
         raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path} is not a TOML file: {error}") from error
     except ValidationError as error:
         fault = error.errors()[0]

@@ -186,7 +186,7 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
     text = "" if path is None else _read(path)
     try:
         values = parsed_toml(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"{path} is not a TOML file: {error}") from error
     for override in overrides:
         apply_override(values, override, example="limits.characters=5000")
