@@ -1,5 +1,6 @@
 """Shared fixtures: small models, binarised pairs, and a model trained to copy."""
 
+import gc
 import json
 import os
 import signal
@@ -32,11 +33,18 @@ from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 settings.register_profile("yakusu", max_examples=examples(100), deadline=None)
 settings.load_profile("yakusu")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, in child processes too
+gc.disable()  # until the tests are collected: nearly nothing is garbage before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest tests first, so that no process of the tests waits for one at the end."""
     items.sort(key=lambda item: item.path.parent.name != "system")
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage skip modules and tests, which live until the end."""
+    gc.freeze()
+    gc.enable()
 
 
 Sentences = Sequence[Sequence[int]]

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.cases import THOROUGH
 from yakusu.compress import kernels
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressor import CodebookCompressor, Compressor, LatticeCompressor
@@ -48,7 +49,7 @@ def by_brute_force(dense: Floats, queries: Floats, n: int) -> tuple[Rows, Floats
     return rows, np.take_along_axis(cosines, rows, axis=1)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", [True, False] if THOROUGH else [True])
 def test_the_nearest_rows_are_those_of_all_rebuilt_vectors(
     matrix: CompressedMatrix, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,16 +11,13 @@ import numpy as np
 from yakusu.engine.library import PACKED, Record, Requirements, Settings, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import beside
+from yakusu.native.library import kernels
 
 Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
 
 
 def floats(x: Any) -> Any:
     return np.ascontiguousarray(x, np.float32)
-
-
-def kernels(name: str) -> c_void_p:
-    return c_void_p(library().yk_kernels(name.encode()))
 
 
 def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tuple[Any, Any, Any]:

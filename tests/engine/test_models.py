@@ -125,7 +125,7 @@ def test_log_probabilities_equal_those_of_torch(model: Seq2Seq) -> None:
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_translations_equal_those_of_torch(model: Seq2Seq, beam: int) -> None:
-    sources = sentences(200, model.src_vocab_size, seed=3, longest=9)
+    sources = sentences(examples(200), model.src_vocab_size, seed=3, longest=9)
     config = SearchConfig(beam=beam, max_extra=3, max_repeats=0)
     with torch.inference_mode():
         expected = [best for best, *_ in beam_search(model, pad(sources, model.src_pad), config)]

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tests.cases import THOROUGH
+from tests.cases import THOROUGH, some
 from tests.search.naive import NaiveSearch
 from yakusu.data.vocabulary import EOS
 from yakusu.model.base import Seq2Seq
@@ -34,7 +34,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("beam", "alpha"), CASES)
+@pytest.mark.parametrize(("beam", "alpha"), some(CASES))
 def test_beam_search_finds_what_the_naive_search_finds(
     clear: Clear, search: Search, sequences: Sequences, beam: int, alpha: float
 ) -> None:

@@ -129,6 +129,7 @@ def test_a_worker_killed_on_one_machine_does_not_change_the_result(
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not THOROUGH, reason="needs YAKUSU_TESTS=thorough")
 def test_a_lost_machine_ends_the_job_and_its_rank_is_named(
     machines: list[Machine], corpus: Path, tmp_path: Path
 ) -> None:
