@@ -216,9 +216,9 @@ class PassageReader:
             recases: Read capitals and title case as sentence case, if the configuration says so.
         """
         recases, divides = recases and self._recases, self._divides and not whole
-        divide = (layout or Layout()).read if self._divides else _stripped
         given = text.splitlines(keepends=True) or [""]
         kept = [self._too_long(line) for line in given]
+        divide = (layout or Layout()).read if self._divides else _stripped
         lines = [
             (line, "", "") if reason else divide(line)
             for line, reason in zip(given, kept, strict=True)
