@@ -69,12 +69,32 @@ def xliff(n_characters: int) -> bytes:
     ).encode()
 
 
+def page(n_characters: int) -> bytes:
+    """Paragraphs with a link in each."""
+    body = io.StringIO()
+    for number, sentence in enumerate(sentences(n_characters)):
+        first, linked, rest = sentence.split(" ", 2)
+        body.write(f'<p class="text">{first} <a href="#{number}">{linked}</a> {rest}.</p>\n')
+    return f"<!DOCTYPE html><html><body>{body.getvalue()}</body></html>".encode()
+
+
+def catalogue(n_characters: int) -> bytes:
+    """Entries without translations, with the places of the texts."""
+    entries = "".join(
+        f'#: src/menu.c:{number}\nmsgid "{sentence}"\nmsgstr ""\n\n'
+        for number, sentence in enumerate(sentences(n_characters))
+    )
+    return f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n{entries}'.encode()
+
+
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes")
 @pytest.mark.parametrize(
     ("module", "make", "n_characters"),
     [
         ("office.docx", word_document, 1.65 * SIZE),
-        ("messages.xliff", xliff, 0.72 * SIZE),
+        ("messages.xliff", xliff, 0.76 * SIZE),
+        ("html.html", page, 0.82 * SIZE),
+        ("messages.po", catalogue, 0.84 * SIZE),
     ],
 )
 def test_an_honest_file_of_20_mb_stays_within_the_limits(
