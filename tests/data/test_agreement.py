@@ -166,6 +166,8 @@ SAME = [
     ("en-hi", "6 May", "6 मई"),
     ("en-vi", "6 May", "ngày 6 tháng 5"),
     ("en-de", "+44 20 7946 0000", "+44 (20) 79460000"),
+    ("en-ja", "Open ~/notes or #menu", "#menuか~/notesを開く"),
+    ("en-ko", "Open C:\\Users\\x now", "C:\\Users\\x를 여세요"),
 ]
 
 

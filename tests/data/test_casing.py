@@ -213,6 +213,7 @@ def rarity(word: str) -> float:
         ),
         ("en", "How To Open A New York Window!", "How to open a new York window!"),
         ("en", "The Window Of An iPhone And I", "The window of an iPhone and I"),
+        ("en", "Open The C# And The USB-C Window", "Open the C# and the USB-C window"),
         ("de", "Ein Hund Läuft Und Ein Hund Läuft", "Ein Hund läuft und ein Hund läuft"),
         ("en", f"{SLOT} And The Window", f"{SLOT} And the window"),
         *(

@@ -87,6 +87,11 @@ WITH_TOKENS = [
     "‹:attribute›, '‹:max›' and at ‹~/.config/x›, ‹C:\\My Files\\x y\\a.ini›, ‹/a1/{id}/b?n=1›",
     "‹@web/core@1.2.0›, ‹java.util.List›, order ‹#B-204›, use ‹--help› or ‹--top-k›",
     "型番‹X7B-2203›の‹main.py›を開く",
+    "Stop. ‹:count› left; wait: ‹:max_len›! ‹:name›",
+    "(‹--dry-run›) “‹--help›” ‹v2.1.0-rc.1+b.7›, ‹3.0.1+b.2›, ‹QX‑4711› ‹QX–471›, ‹ＱＸ－４７１１›",
+    "‹+81 3 1234 5678›, ‹(0711) 45 67 89›, ‹(415) 555-0132›, ‹03-1234-5678›, ‹+39(06)123456789›",
+    "IBAN ‹FR14 2004 1010 0505 0001 3M02 606›, ‹NL91ABNA0417164300›.",
+    "See ‹[›the manual‹]({{ url }})› or ‹![›logo‹](a/b.png \"x\")›, ‹**›new‹**› ‹==›so‹==›",
 ]  # fmt: skip
 PROSE = [
     "B2B, COVID-19, 3D, 2nd, 1990s, mid-1800s, 50%, and/or, e-mail, McDonald, iPhone 15, U.S.",
@@ -98,6 +103,8 @@ PROSE = [
     "20 %ige Lösung, 100 %de réduction, %5'i, %50, 20%ig, Lehrer_innen, Lehrer_in, _so_, ___, a_",
     "[s]he, [i]t was, [he said], [Applause], he/she/it, word--and --so, amig@s, J.R.R., e.g.this",
     "A-320s, F-111As, comme [font] aussi, um 6 %zu verringern, `Abenteuer' und aus `Freude daran'",
+    "+5 points, 2+2, (2019) 30 cases, (1, 2), 01-02-2024, 1990–1995, IN 2024 WE MET, GB24 THE SONG",
+    "s**t, 2**8, a == b, (il partit ;) et revint",
     "O'Brien, DeWitt, (s), c(2), x = y, a -> b, <3 §5 & co., $5, US$ 10, rock'n'roll",
 ]  # fmt: skip
 
@@ -123,6 +130,15 @@ def test_tags_of_bbcode_are_pairs_as_those_of_html_are() -> None:
     ]
     lines = SpanFinder().find_in_lines(["[quote]a", "b[/quote]"])
     assert [[span.text for span in line] for line in lines] == [["[quote]"], ["[/quote]"]]
+
+
+def test_ends_of_links_and_bold_text_of_markdown_are_pairs() -> None:
+    spans = SpanFinder().find("**a** [b](c) ** d")
+    assert [(span.text, span.kind, span.partner) for span in spans] == [
+        *(("**", "opening", 1), ("**", "closing", 0)),
+        *(("[", "opening", 3), ("](c)", "closing", 2)),
+        ("**", "whole", -1),
+    ]
 
 
 def test_tags_of_bbcode_that_divide_lines_are_known() -> None:

@@ -68,7 +68,7 @@ WITH_SPANS = [
     "See (‹https://example.org/a›), ‹http://example.org›!",
     "‹https://example.org/wiki/Foo_(bar)›, (‹https://example.org/a_(b)›)",
     "‹https://example.org/a[1]› [‹https://example.org›] ‹http://[::1]/x›",
-    "[‹https://example.org›](‹https://example.org›)",
+    "‹[›‹https://example.org›‹](https://example.org)›",
     "\"‹https://example.org›\" “‹https://example.org›” ‹https://example.org›…",
     "‹https://example.org›を見て、‹https://example.org/a›。（‹https://example.org›）",
     "‹https://müller.example/straße›",

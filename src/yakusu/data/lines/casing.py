@@ -33,6 +33,7 @@ _TWO_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
 _TWO_TITLED = regex.compile(r"\p{Lu}[\p{Ll}\p{M}'’]*+\P{L}++\p{Lu}")
 # In title case, words of up to four letters may have no capital.
 _LOWER = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{Ll}{5}")
+_SIGNS = tuple("#+*&@./-‑'’")  # with which a single letter is not a word: C#, USB-C
 _PRONOUN = regex.compile(r"I(?:['’]|$)")  # in English
 _CASED = {"Latn", "Cyrl", "Grek", "Armn", "Copt", "Glag", "Cher", "Adlm"}  # scripts
 # Greek capitals have no accents; a diaeresis replaces one that separates two vowels.
@@ -127,14 +128,16 @@ def untitled(sentence: str, language: str, cost: Callable[[str], float] | None) 
     usual = [lower for own, lower in costs.values() if lower < own]
     if usual.count(1) < _FEWEST or len(usual) < len(titled) / 2:
         return sentence
-    first = next(_WORD.finditer(sentence)).start()
+    start = next(_WORD.finditer(sentence)).end()
 
     def cased(match: regex.Match[str]) -> str:
         word = str(match[0])
         own, lower = costs.get(word, (0, 1))
-        return word if match.start() == first or own < lower else lower_case(word, language)
+        before, after = sentence[match.start() - 1], sentence[match.end() : match.end() + 1]
+        is_joined = len(word) == 1 and (before in _SIGNS or after in _SIGNS)
+        return word if own < lower or is_joined else lower_case(word, language)
 
-    return str(_WORD.sub(cased, sentence))
+    return str(_WORD.sub(cased, sentence, pos=start))
 
 
 def read_without_capitals(given: str, read: str) -> bool:

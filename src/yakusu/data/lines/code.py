@@ -38,6 +38,8 @@ _FIELD = rf"(?:{_NAME}|[0-9]+)?(?:\.{_NAME}|\[[^\[\]{{}}\s]*\])*+"  # of str.for
 _BRANCHES = r"[^{}]*+"
 for _ in range(4):
     _BRANCHES = rf"(?:[^{{}}]++|\{{{_BRANCHES}\}})*+"
+# The end of a link of Markdown
+_LINKED = r"\]\((?:[^()\s]{1,2000}+(?:\s\"[^\"\n]{0,200}+\")?|\{[^()\n]{1,200}+)\)"
 QUOTED_VALUE = r"=\s*(?:\"[^\"]*+\"|'[^']*+')"  # the value of an attribute
 
 # printf: 50%discount and "20 %ige" are prose, so most directives do not follow a number
@@ -256,14 +258,15 @@ CODE_RULES = (
         "emoticon",
         "faces made of signs",
         ":-)  ;)  :D  :'(  ^_^",
-        r"(?<!\S)(?:[:;=]['’]?[-o^]?(?:[()\[\]{}|/\\3DPpOo*]++)|\^_*\^)(?!\w|\S{2})",
+        # Not the end of a parenthesis: (et il partit ;)
+        r"(?<!\S)(?!(?<=\([^()\n]{0,500})[:;]\))(?:[:;=]['’]?[-o^]?(?:[()\[\]{}|/\\3DPpOo*]++)|\^_*\^)(?!\w|\S{2})",
         since=2,
     ),
     _rule(
         "colon",
-        "names after a colon that nothing precedes: Laravel",
+        "names after a colon, at the beginning or after white space or an opening sign: Laravel",
         ":attribute  :max_size",
-        r"(?<![^\s(\"'“„«])(?<![:;.!?]\s):[a-z][a-z_]{2,}+(?![\w:=])",
+        r"(?<![^\s(\"'“„«]):[a-z][a-z_]{2,}+(?![\w:=])",
         since=2,
     ),
     _rule(
@@ -271,6 +274,15 @@ CODE_RULES = (
         "references in square brackets",
         "[[x]]  [%key:a::b%]",
         r"\[\[[^\[\]\n]++\]\]|\[%[^\[\]\n]+%\]",
+        since=2,
+    ),
+    _rule(
+        "markdown",
+        "ends of links and pictures of Markdown, and signs of bold and marked text, in messages",
+        "](https://example.org)  ]({url})  **",
+        rf"!?\[(?=[^\[\]\n]{{1,500}}+{_LINKED})|{_LINKED}",
+        rf"(?<!\*)\*\*(?!\*)(?:(?<!{_LETTER}\*\*)|(?!{_LETTER}))",
+        r"(?<!=)==(?![=\s])|(?<![=\s])==(?!=)",
         since=2,
     ),
     _rule(
@@ -345,12 +357,36 @@ CODE_RULES = (
         since=2,
     ),
     _rule(
+        "phone",
+        "telephone numbers",
+        "+49 (0)30 1234567  +1 (555) 123-4567  +81-3-1234-5678  (030) 123 45 67  555-123-4567",
+        r"\(0[0-9]{1,4}\)[ \u00a0/-]?[0-9]{2,8}(?:[ \u00a0/-][0-9]{2,6}){0,4}(?![0-9])",
+        r"\([2-9][0-9]{2}\)[ \u00a0-]?[0-9]{3}[ \u00a0.‑-][0-9]{4}(?![0-9])",
+        words=(
+            rf"\+[1-9](?:[ \u00a0./‑-]?\(?[0-9]\)?){{7,14}}(?![0-9]){_END}",
+            r"(?<![0-9.,‑-])(?:[2-9][0-9]{2}[‑-][0-9]{3}|0[0-9]{1,2}[‑-][0-9]{3,4})[‑-][0-9]{4}(?![0-9‑-])",
+        ),
+        since=2,
+    ),
+    _rule(
+        "account",
+        "numbers of bank accounts (IBAN)",
+        "GB29 NWBK 6016 1331 9268 19  DE89370400440532013000",
+        words=(
+            rf"(?=(?:[A-Z \u00a0]{{0,8}}[0-9]){{10}})[A-Z]{{2}}[0-9]{{2}}"
+            rf"(?:[ \u00a0]?[0-9A-Z]{{4}}){{3,7}}(?:[ \u00a0]?[0-9A-Z]{{1,3}})?{_END}",
+        ),
+        since=2,
+    ),
+    _rule(
         "version",
         "versions, network addresses and timestamps",
         "v1.2.3  2.0.0-rc1  1.4.x  0.9.1  192.168.0.1  00:1A:2B:3C:4D:5E  2001:db8::1  "
         "2024-05-01T09:30:00Z",
         words=(
-            rf"[vV][0-9]++(?:\.[0-9]++)++(?:[-+][0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?{_END}",
+            rf"[vV][0-9]++(?:\.[0-9]++)++(?:[-+][0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+){{0,2}}+{_END}",
+            rf"(?<!\.)[0-9]++(?:\.[0-9]++){{2}}+(?:-[0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?+"
+            rf"\+[0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+{_END}",
             rf"(?<!\.)[0-9]++(?:\.[0-9]++)++(?:-?(?:alpha|beta|rc|dev|pre|post|snapshot|SNAPSHOT)"
             rf"[.-]?[0-9]*+|[ab][0-9]++|\.x)(?:\+[0-9A-Za-z]++(?:[.-][0-9A-Za-z]++)*+)?{_END}",
             rf"(?<!\.)[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?::[0-9]{{1,5}})?(?:/(?:{_PATH})?)?"
@@ -386,6 +422,9 @@ CODE_RULES = (
             rf"|(?!(?:{_CURRENCIES})[0-9]|[A-Z]++-?(?:1[5-9]|20)[0-9]{{2}}{_END})"
             rf"(?:[A-Z]{{2,}}+-?[0-9]{{3,}}+|[A-Z]-?[0-9]{{4,}}+)"
             rf"|[A-Z]{{2,}}+(?:-[0-9]++){{2,}}+(?<=[0-9]{{3}})){_END}(?!-\w)",
+            # With other hyphens, and in full width
+            rf"[A-Z]{{2,}}+[‑–－](?!(?:1[5-9]|20)[0-9]{{2}}{_END})[0-9]{{3,}}+{_END}(?![‑–－]\w)",
+            r"[Ａ-Ｚ]{2,}+[－‐-]?[０-９]{2,}+(?![Ａ-Ｚａ-ｚ０-９])",
         ),
         since=2,
     ),
@@ -393,14 +432,14 @@ CODE_RULES = (
         "option",
         "options of commands",
         "--help  --dry-run  --beam=4",
-        rf"(?<!\S)--[a-z]{{3,}}+(?!{_LETTER}|[-=]\w)",
+        rf"(?<![^\s(\[\"'“„«「])--[a-z]{{3,}}+(?!{_LETTER}|[-=]\w)",
         r"(?<![\w-])--[a-z][a-z0-9]*+(?:(?:-[a-z0-9]++)++(?:=[^\s,;\"]++)?|=[^\s,;\"]++)",
         since=2,
     ),
 )
 
 # What the matches of `CodeRule.signs` begin with; the letters are those of http, ftp, file and ws.
-_SIGNS = r"(?=[<&`{$%@:;=^\\\#\[/.~*\-hHfFwW])"
+_SIGNS = r"(?=[<&`{$%@:;=^\\\#\[\]!(/.~*\-hHfFwW])"
 
 
 @cache
@@ -421,7 +460,7 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
 # Every text with a match of `code_pattern` has a match of this one, which is faster: it reads
 # further only at characters that are rare in prose.
 CODE_HINT = re.compile(
-    r"""[<`{@\\\[_^;=&$%\#:./()A-Z0-9l|-](?:
+    r"""[<`{@\\\[_^;=&$%\#:./()A-ZＡ-Ｚ0-9l|*+‑–－-](?:
         (?<=[<`{@\\\[_^])
         | (?<=[;=])['’o^()\[{}|/\\3DPp*-]
         | (?<=&)[A-Za-z\#]
@@ -432,7 +471,8 @@ CODE_HINT = re.compile(
         | (?<=\.)(?:[^\W\d]\w|(?<=[^\W\d][^\W\d]\.)\w|[0-9]+\.[0-9])
         | (?<=[0-9]\.)x|(?<=[\w+-][\w+-][\w+-]\.)[ch]|(?<=[wW]\.)\S
         | (?<=/)(?<!\w/)[\w.+@%$}-]
-        | (?<=\()\)
+        | (?<=\()(?:\)|0[0-9]|[2-9][0-9]{2}\))|(?<=\]\()|(?<=\*)\*|(?<==)=
+        | (?<=\+)[1-9]|(?<=[0-9][‑-])[0-9]{3}|(?<=[A-Z][‑–－])[0-9]{3}|(?<=[Ａ-Ｚ])[－‐０-９-]
         | (?<=[a-z][A-Z])
         | (?<=[A-Za-z][0-9])|(?<=[A-Za-z]-[0-9])|(?<=[0-9])-?[A-Za-z]
         | (?<=-)(?:-[a-z]|[0-9]{4}-[0-9]{4}-)

@@ -36,6 +36,7 @@ _BBCODE = regex.compile(
 )
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
 _VOID_BBCODE = frozenset(("br", "hr", "lb", "rb", "*"))
+_SIGNS = ("**", "==")  # of Markdown; the second one of a pair ends it
 _BREAKS = re.compile(
     "address|article|aside|blockquote|body|br|caption|center|dd|details|dialog|dir|div|dl|dt|"
     "fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|html|legend|li|main|menu|"
@@ -244,6 +245,8 @@ def _pair(spans: list[Span]) -> list[Span]:
     n_open = Counter[str]()
     for i, span in enumerate(spans):
         name, kind = _tag(span.text)
+        if name in _SIGNS and n_open[name]:
+            kind = "closing"
         if kind == "opening":
             open_tags.append((name, i))
             n_open[name] += 1
@@ -281,6 +284,10 @@ def _tag(text: str) -> tuple[str, SpanKind]:
         and tag["name"].lower() not in _VOID_BBCODE
     ):
         return f"[{tag['name'].lower()}", "closing" if tag["end"] else "opening"
+    elif text in ("[", "![") or text.startswith("]("):
+        return "[", "closing" if text[0] == "]" else "opening"
+    elif text in _SIGNS:
+        return text, "opening"
     return "", "whole"
 
 

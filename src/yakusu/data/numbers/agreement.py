@@ -49,6 +49,7 @@ _DIGIT = re.compile(r"[\d¼-¾⅐-⅞Ⅰ-ↈ]|\b[IVX]{2}")
 _LETTERED = regex.compile(
     r"(?<![\p{L}\p{N}_-])(?:\p{Lu}[-‑]?|\p{Lu}{2,6}[-‑])(?P<digits>\d+)(?![\p{L}\p{N}_])"
 )
+_UNSPACED_LETTER = regex.compile(rf"[{UNSPACED}\p{{Hangul}}]")
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
 _LETTERED_TOO = regex.compile(rf"(?<!{_LETTER})(?:\p{{Lu}}\s?[-‑]?|{_LETTER}+[-‑]?)(?P<digits>\d+)")
 # A minus sign, and what a translation may have instead: "five below zero"
@@ -59,6 +60,8 @@ _MINUS = regex.compile(
     regex.IGNORECASE,
 )
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
+_SEPARATOR = re.compile(r"[\s().,/‑-]")
+_PHONE = re.compile(r"[+(][\d\s()./‑-]+")
 _NONE = Disagreement()
 
 
@@ -79,6 +82,7 @@ class Agreement:
             return _NONE
         sides = (source, target)
         spans = [self._finder.find(side) for side in sides]
+        spans[1] = [_as_in_source(span, spans[0]) for span in spans[1]]
         has_digit = any(map(_DIGIT.search, sides))
         if not has_digit and not any(spans):
             return _NONE
@@ -102,6 +106,15 @@ class Agreement:
         return NumberMatch(self._languages)
 
 
+def _as_in_source(span: Span, source: Sequence[Span]) -> Span:
+    """A span of a translation that ends where one of the source does: #menu and not #menuを."""
+    rest = _UNSPACED_LETTER.search(span.text)
+    head = span.text[: rest.start()] if rest else ""
+    if not head or not any(head == each.text for each in source):
+        return span
+    return Span(span.start, span.start + len(head), head)
+
+
 def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(sorted(spans, key=lambda span: span.start))
 
@@ -123,7 +136,9 @@ def _without(spans: Sequence[Span], others: Sequence[Span], text: str) -> list[S
 
 
 def _compared(span: Span) -> str:
-    """The text of a span; of a plural, what precedes its branches, which are translated."""
+    """The text of a span; digits of a telephone number; what precedes the branches of a plural."""
+    if _PHONE.fullmatch(span.text):
+        return _SEPARATOR.sub("", span.text)
     kind = _PLURAL.match(span.text)
     return "".join(kind[0].split()) if kind else span.text
 

@@ -4,12 +4,13 @@ Hypothesis (ids) -> Output (the text of a segment) -> Translation (of all lines)
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from yakusu.alignment import Link
 from yakusu.data.lines.casing import capitals
-from yakusu.data.lines.private_use import PLACE, SLOTS
+from yakusu.data.lines.private_use import MARKS, PLACE, SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.search.config import SearchConfig
@@ -239,7 +240,10 @@ def _as_given(passage: Passage, outputs: Sequence[Output]) -> Mapping[str, str]:
 
 
 def _differences(passages: Sequence[Passage]) -> Iterator[str]:
-    """Why lines and segments are kept: they are too long, or their translations differ."""
+    """Why lines and segments are kept: they are too long, or their translations differ.
+
+    The marks of a document are not shown.
+    """
     for number, passage in enumerate(passages, start=1):
         line = f"line {number}: " if len(passages) > 1 else ""
         if passage.kept_because:
@@ -254,7 +258,7 @@ def _differences(passages: Sequence[Passage]) -> Iterator[str]:
                 what = f"has {adds} instead of {lacks}" if lacks and adds else ""
                 what = what or (f"lacks {lacks}" if lacks else f"adds {adds}")
                 text = restore(segment.given, given)
-                yield f"{line}the translation of '{text}' {what}"
+                yield re.sub(MARKS, "", f"{line}the translation of '{text}' {what}")
 
 
 def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:
