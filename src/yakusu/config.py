@@ -81,7 +81,7 @@ def did_you_mean(name: str, known: list[str], *, section: str = "") -> str:
         known: The existing names.
         section: Start of the existing names in the hint, such as "compress."; not compared.
     """
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{section}{close[0]}'?"
     return f"choose from {', '.join(section + other for other in sorted(known))}"

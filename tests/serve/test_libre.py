@@ -246,7 +246,7 @@ def test_html_keeps_its_tags(shared: Client) -> None:
             {"q": TEXT, "source": "d" * 41},
             "Invalid request: a language code has at most 40 characters",
         ),
-        ({"q": TEXT, "format": "pdf"}, "pdf format is not supported"),
+        ({"q": TEXT, "format": "pdf"}, "pdf format is not supported: choose text or html"),
         ({"q": 5}, "Invalid request: q parameter is not a string or a list of strings"),
         ({"q": [TEXT, 5]}, "Invalid request: q parameter is not a string or a list of strings"),
         ({"q": TEXT, "source": ["de"]}, "Invalid request: source parameter is not a string"),

@@ -96,7 +96,7 @@ def _translation(
     if kind == "text":
         return lambda cancelled: along(found.route, cancelled, n=n)(texts)
     if kind != "html":
-        raise RefusedError(400, f"{kind} format is not supported")
+        raise RefusedError(400, f"{kind} format is not supported: choose text or html")
 
     def pages(cancelled: Event) -> list[BestTexts]:
         translate_all = along(found.route, cancelled, n=n)
