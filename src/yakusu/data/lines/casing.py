@@ -109,8 +109,8 @@ def untitled(sentence: str, language: str, cost: Callable[[str], float] | None) 
     """A sentence in title case as it is usually written; others are unchanged.
 
     In title case, all words of more than four letters and half of all begin with a capital. Of the
-    words after the first that do, two or more are frequent words in lower case, and at least half
-    are less rare there, unlike names.
+    words after the first that do, two or more are frequent words that are less rare in lower case,
+    and at least half are less rare there, unlike names; those that are as rare count half.
 
     Args:
         sentence: The sentence, in which spans are private-use characters.
@@ -126,7 +126,8 @@ def untitled(sentence: str, language: str, cost: Callable[[str], float] | None) 
     titled -= {word for word in titled if _PRONOUN.match(word) and _is("en", language)}
     costs = {word: (cost(word), cost(lower_case(word, language))) for word in titled}
     usual = [lower for own, lower in costs.values() if lower < own]
-    if usual.count(1) < _FEWEST or len(usual) < len(titled) / 2:
+    half = sum(own == lower for own, lower in costs.values()) / 2
+    if usual.count(1) + half < _FEWEST or len(usual) + half < len(titled) / 2:
         return sentence
     start = next(_WORD.finditer(sentence)).end()
 
