@@ -264,7 +264,7 @@ CODE_RULES = (
     ),
     _rule(
         "colon",
-        "names after a colon, at the beginning or after white space or an opening sign: Laravel",
+        "names with a colon before them, and white space before that: Laravel",
         ":attribute  :max_size",
         r"(?<![^\s(\"'“„«]):[a-z][a-z_]{2,}+(?![\w:=])",
         since=2,
