@@ -189,6 +189,8 @@ def test_a_number_agrees_in_every_form_of_the_languages(
         ("en-de", "3:30 am", "15:30 Uhr", ["3:30"], ["15:30"]),
         ("en-de", "$10.50", "10,05 $", ["10.50"], ["10,05"]),
         ("ja-en", "3月6日", "March 16", ["6"], ["16"]),
+        ("en-ja", "Line 1", "答えは九1です", [], ["九1"]),
+        ("en-de", "page 12", "Seite 12hundertvierzehn", ["12"], ["12hundertvierzehn"]),
         ("ja-en", "8月8日", "in August", ["8"], []),
         ("en-de", "4 boats", "vierzig Boote", ["4"], []),
         ("en-de", "12 cats, 3 dogs", "1 Katze, 23 Hunde", ["12", "3"], ["1", "23"]),

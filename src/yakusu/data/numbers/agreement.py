@@ -59,6 +59,7 @@ _MINUS = regex.compile(
     r"мин[уо]с|ниже|マイナス|氷点下|零下|마이너스|영하|负|負",
     regex.IGNORECASE,
 )
+_GLUED = regex.compile(r"(?<!\p{Han})[一二三四五六七八九]\d+")  # 九1 is not 1
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _SEPARATOR = re.compile(r"[\s().,/‑-]")
 _PHONE = re.compile(r"[+(][\d\s()./‑-]+")
@@ -93,6 +94,7 @@ class Agreement:
             unmatched = self._numbers.unmatched(*rest)
             for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
                 found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
+            added += [Span(m.start(), m.end(), m[0]) for m in _GLUED.finditer(rest[1])]
             if not missing:
                 missing += [*_without_letters(*rest), *_without_signs(*rest)]
         if not missing and not added:

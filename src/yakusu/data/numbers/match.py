@@ -36,7 +36,7 @@ from yakusu.data.numbers.words import number_words
 # A scale may follow digits, so that these alone do not decide.
 _SCALE_HINT = regex.compile(
     r"\d[km]\b|\d\s?(?:[十百千万萬億亿兆백천만억조]|mil|mio|mln|ml[dr]|mia|mrd|m[jn]|bil|bn|tr?il|tn|thou|ta?us|dui|"
-    r"tys|tis|hil|ezer|bin\b|lakh|crore|тыс|тис|мил|мільй|млн|млрд|хил|हज|लाख|करो|अरब|ألف|آلاف|ملي|אלף|"
+    r"tys|tis|hil|hund|hond|ezer|bin\b|lakh|crore|тыс|тис|мил|мільй|млн|млрд|хил|हज|लाख|करो|अरब|ألف|آلاف|ملي|אלף|"
     r"מילי|ngh|tri|tỷ|ribu|juta|พัน|หมื่น|แสน|ล้าน|dozen|dutz|douz|doc|doz)",
     regex.IGNORECASE,
 )
