@@ -190,6 +190,7 @@ def test_a_number_agrees_in_every_form_of_the_languages(
         ("en-de", "$10.50", "10,05 $", ["10.50"], ["10,05"]),
         ("ja-en", "3月6日", "March 16", ["6"], ["16"]),
         ("en-ja", "Line 1", "答えは九1です", [], ["九1"]),
+        ("en-de", "at ‑20 %", "bei 20 %", ["‑20"], []),
         ("en-de", "page 12", "Seite 12hundertvierzehn", ["12"], ["12hundertvierzehn"]),
         ("ja-en", "8月8日", "in August", ["8"], []),
         ("en-de", "4 boats", "vierzig Boote", ["4"], []),

@@ -87,6 +87,7 @@ WITH_TOKENS = [
     "‹:attribute›, '‹:max›' and at ‹~/.config/x›, ‹C:\\My Files\\x y\\a.ini›, ‹/a1/{id}/b?n=1›",
     "‹@web/core@1.2.0›, ‹java.util.List›, order ‹#B-204›, use ‹--help› or ‹--top-k›",
     "型番‹X7B-2203›の‹main.py›を開く",
+    "‹\x1b[31m›red‹\x1b[0m›",
     "Stop. ‹:count› left; wait: ‹:max_len›! ‹:name›",
     "(‹--dry-run›) “‹--help›” ‹v2.1.0-rc.1+b.7›, ‹3.0.1+b.2›, ‹QX‑4711› ‹QX–471›, ‹ＱＸ－４７１１›",
     "‹+81 3 1234 5678›, ‹(0711) 45 67 89›, ‹(415) 555-0132›, ‹03-1234-5678›, ‹+39(06)123456789›",

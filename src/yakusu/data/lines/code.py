@@ -164,6 +164,7 @@ CODE_RULES = (
         r"\\[nrt](?![a-z])",
         r"\\[A-Za-z]{1,2}\[[0-9]{1,4}\]",  # of RPG Maker
         r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|(?:033|e)(?=\[))(?:\[[0-9;]{0,20}m)?",
+        r"\x1b\[[0-9;]{0,20}m",  # colours of terminals
     ),
     _rule(
         "template",
@@ -439,7 +440,7 @@ CODE_RULES = (
 )
 
 # What the matches of `CodeRule.signs` begin with; the letters are those of http, ftp, file and ws.
-_SIGNS = r"(?=[<&`{$%@:;=^\\\#\[\]!(/.~*\-hHfFwW])"
+_SIGNS = r"(?=[\x1b<&`{$%@:;=^\\\#\[\]!(/.~*\-hHfFwW])"
 
 
 @cache
@@ -460,8 +461,8 @@ def code_pattern(without: Collection[str] = ()) -> "regex.Pattern[str]":
 # Every text with a match of `code_pattern` has a match of this one, which is faster: it reads
 # further only at characters that are rare in prose.
 CODE_HINT = re.compile(
-    r"""[<`{@\\\[_^;=&$%\#:./()A-ZＡ-Ｚ0-9l|*+‑–－-](?:
-        (?<=[<`{@\\\[_^])
+    r"""[\x1b<`{@\\\[_^;=&$%\#:./()A-ZＡ-Ｚ0-9l|*+‑–－-](?:
+        (?<=[\x1b<`{@\\\[_^])
         | (?<=[;=])['’o^()\[{}|/\\3DPp*-]
         | (?<=&)[A-Za-z\#]
         | (?<=\$)[A-Za-z_(]
