@@ -110,14 +110,13 @@ class Memory:
                 or cannot be written.
         """
         wanted = languages and tuple(map(canonical, languages))
-        is_new = not path.exists() or (path.is_file() and path.stat().st_size == 0)
-        if is_new and not (writable and wanted):
+        if not path.exists() and not (writable and wanted):
             fix = "give its languages" if writable else "check the path"
             raise DataError(f"{path} does not exist: {fix}")
         with _errors(path):
             db = _connect(path, writable=writable)
             try:
-                if is_new and wanted:
+                if writable and wanted:
                     _create(db, wanted)
                 _check(db, path)
                 memory = cls(db, path)
@@ -131,6 +130,13 @@ class Memory:
                 "choose another file"
             )
         return memory
+
+    @classmethod
+    def in_memory(cls, languages: tuple[str, str]) -> "Memory":
+        """A memory without a file, which is lost when it is closed."""
+        db = _connect_to(":memory:", writable=True)
+        _create(db, languages)
+        return cls(db, Path(":memory:"))
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -337,7 +343,10 @@ def _renumbered(segment: MemorySegment) -> MemorySegment:
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     """Open a file; in a transaction only where the code says so."""
     mode = "rwc" if writable else "ro"
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return _connect_to(f"{path.absolute().as_uri()}?mode={mode}", writable=writable)
+
+
+def _connect_to(uri: str, *, writable: bool) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA cell_size_check = ON")
@@ -349,8 +358,9 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
 
 
 def _create(db: sqlite3.Connection, languages: Sequence[str]) -> None:
+    """Create the tables in a file that has none."""
     db.execute("BEGIN IMMEDIATE")
-    if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # another process was faster
+    if db.execute("SELECT 1 FROM sqlite_master").fetchone():
         db.execute("ROLLBACK")
         return
     for statement in _SCHEMA.split(";\n"):
