@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yakusu.data.files.units import MemorySegment
 from yakusu.data.lines.private_use import closing, opening
 from yakusu.errors import DataError
 from yakusu.memory.filling import filled
 from yakusu.memory.memory import Added, Memory
-from yakusu.memory.segments import MemorySegment
 from yakusu.memory.words import encoded, similarity
 
 PAIR = ("en", "de")
@@ -73,7 +73,8 @@ def test_marks_are_numbered_in_the_order_of_the_source(memory: Memory) -> None:
     assert targets(memory.exact(wanted)) == [f"{opening(0)}Start{closing(0)} drücken"]
 
 
-TEXTS = st.lists(st.sampled_from("a b c d e f g h 1 22 保 存 저".split()), min_size=1, max_size=14)
+WORDS = (*"abcdefgh保存저", "1", "22")
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=40), TEXTS, st.sampled_from([0.5, 0.75, 0.9]))
@@ -89,7 +90,7 @@ def test_no_similar_segment_is_missed(
 
 
 def test_the_most_similar_segments_come_first(memory: Memory) -> None:
-    rng, common = random.Random(1), "the of to and a in is it you that".split()
+    rng, common = random.Random(1), ["the", "of", "to", "and", "a", "in", "is", "it", "you", "that"]
     lines = [" ".join(rng.choices(common, k=rng.randint(1, 12))) for _ in range(3000)]
     memory.add(MemorySegment(line, str(n)) for n, line in enumerate(lines))
     text = "the of to and a in is it"
@@ -122,7 +123,7 @@ def test_a_read_only_file_is_read(tmp_path: Path) -> None:
     path.chmod(stat.S_IRUSR)
     with Memory.open(path) as memory:
         assert targets(memory.exact("Save")) == ["Speichern"]
-        with pytest.raises(DataError, match="team.db cannot be written"):
+        with pytest.raises(DataError, match="cannot be written: change its"):
             memory.add([SAVE])
 
 
@@ -177,7 +178,7 @@ _ADD = """
 import sys
 from pathlib import Path
 from yakusu.memory.memory import Memory
-from yakusu.memory.segments import MemorySegment
+from yakusu.data.files.units import MemorySegment
 
 path, name, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 with Memory.open(path, ("en", "de"), writable=True) as memory:

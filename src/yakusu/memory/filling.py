@@ -19,10 +19,11 @@ from yakusu.memory.segments import NUMBER, normalised
 
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
 # What a number changes beside itself: parts of words, 12-hour clocks, articles, particles
-_BESIDE = regex.compile(
-    rf"{_LETTER}['’]?$|{_LETTER}-$|(?<!\p{{L}})[Aa]n?\s$", regex.V1
-), regex.compile(
-    rf"^['’-]?{_LETTER}|^\s?[AaPp]\.?[Mm]\b|^(?:을|를|이|가|은|는|과|와|으로|로|이나|나|이라|라)(?!\p{{Hangul}})"
+_BESIDE = (
+    regex.compile(rf"{_LETTER}['’]?$|{_LETTER}-$|(?<!\p{{L}})[Aa]n?\s$", regex.V1),
+    regex.compile(
+        rf"^['’-]?{_LETTER}|^\s?[AaPp]\.?[Mm]\b|^(?:을|를|이|가|은|는|과|와|으로|로|이나|나|이라|라)(?!\p{{Hangul}})"
+    ),
 )
 _SEPARATOR = regex.compile(r"[^0-9]")
 
@@ -44,7 +45,9 @@ def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> s
         return None
     becomes: dict[str, str] = {}
     for before, after in zip(old, new, strict=True):
-        if becomes.setdefault(before, after) != after or not _same_plurals(before, after, languages):
+        if becomes.setdefault(before, after) != after or not _same_plurals(
+            before, after, languages
+        ):
             return None
     found = _numbers(target)
     if found is None or len(found) != len(old):

@@ -4,16 +4,15 @@
         memory.add([MemorySegment("Save", "Speichern")])
         memory.exact("Save")[0].segment.target
 
-Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`). The segments
-of one transaction get consecutive numbers; numbers are not used again. Readers use snapshots, so
-that a job sees one revision. One process writes at a time; others wait.
+The segments of one transaction get consecutive numbers; numbers are not used again. Readers use
+snapshots, so that a job sees one revision. One process writes at a time; others wait.
 """
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, fields
-from itertools import islice
+from dataclasses import astuple, dataclass
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,38 +20,23 @@ from typing import Self
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from yakusu.data.files.units import MemorySegment
 from yakusu.data.languages import canonical
-from yakusu.errors import DataError
+from yakusu.errors import DataError, YakusuError
 from yakusu.memory import postings
-from yakusu.memory.segments import (
-    MemorySegment,
-    digest,
-    normalised,
-    renumbered,
-    with_variables,
-)
+from yakusu.memory.choice import SegmentChoice
+from yakusu.memory.file import COLUMNS, close_file, open_file, open_temporary, sqlite_errors
+from yakusu.memory.segments import digest, normalised, renumbered, with_variables
 from yakusu.memory.words import encoded
 
-FORMAT = 1
-_APPLICATION = 0x79616B75  # "yaku", in the header of the file
-_BATCH = 20_000  # segments of a transaction
-_PATIENCE = 10.0  # seconds for which a process waits until another one has written
+BATCH = 20_000  # segments of a transaction
 _LISTED = 50_000  # numbers in a statement
-_COLUMNS = tuple(field.name for field in fields(MemorySegment))
-_SCHEMA = f"""
-CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE segment (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    {", ".join(f"{name} TEXT NOT NULL" for name in _COLUMNS)},
-    identity BLOB NOT NULL UNIQUE,
-    exact INTEGER NOT NULL,      -- digest of the normalised source
-    variable INTEGER NOT NULL,   -- and with its numbers as variables
-    words TEXT NOT NULL          -- encoded
-);
-CREATE INDEX by_exact ON segment (exact);
-CREATE INDEX by_variable ON segment (variable);
-{postings.SCHEMA}
-"""
+_SEVERAL, _SHARE = 1000, 0.05  # segments, removed at once, that are also removed from the index
+_LIST = ", ".join(COLUMNS)
+_INSERT = (
+    f"INSERT OR IGNORE INTO segment ({_LIST}, identity, exact, variable, words) "
+    f"VALUES ({', '.join('?' * (len(COLUMNS) + 4))})"
+)
 
 
 @dataclass(frozen=True)
@@ -86,12 +70,11 @@ class Memory:
     Args:
         db: The file.
         path: Its name, for messages.
+        languages: Codes of the source and the target language.
     """
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
-        self._db, self.path = db, path
-        meta = dict(db.execute("SELECT name, value FROM meta"))
-        self.languages: tuple[str, str] = (meta["source"], meta["target"])
+    def __init__(self, db: sqlite3.Connection, path: Path, languages: tuple[str, str]) -> None:
+        self._db, self.path, self.languages = db, path, languages
 
     @classmethod
     def open(
@@ -111,18 +94,14 @@ class Memory:
         """
         wanted = languages and tuple(map(canonical, languages))
         if not path.exists() and not (writable and wanted):
-            fix = "give its languages" if writable else "check the path"
+            fix = (
+                "give its languages, as in --source en --target de"
+                if writable
+                else "check the path"
+            )
             raise DataError(f"{path} does not exist: {fix}")
-        with _errors(path):
-            db = _connect(path, writable=writable)
-            try:
-                if writable and wanted:
-                    _create(db, wanted)
-                _check(db, path)
-                memory = cls(db, path)
-            except BaseException:
-                db.close()
-                raise
+        db, stated = open_file(path, wanted, writable=writable)
+        memory = cls(db, path, stated)
         if wanted and wanted != memory.languages:
             memory.close()
             raise DataError(
@@ -134,9 +113,7 @@ class Memory:
     @classmethod
     def in_memory(cls, languages: tuple[str, str]) -> "Memory":
         """A memory without a file, which is lost when it is closed."""
-        db = _connect_to(":memory:", writable=True)
-        _create(db, languages)
-        return cls(db, Path(":memory:"))
+        return cls(open_temporary(languages), Path(":memory:"), languages)
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -153,34 +130,29 @@ class Memory:
 
     def close(self) -> None:
         """Close the file; the last process that does so leaves one file."""
-        with suppress(sqlite3.Error):  # another process uses it
-            if self._db.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-                self._db.execute("PRAGMA journal_mode = DELETE")
-        self._db.close()
+        close_file(self._db)
 
     # ---- reading -----------------------------------------------------------------------------
 
     @property
     def revision(self) -> int:
         """A number that every change increases."""
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             row = self._db.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
         return int(row[0])
 
     def __len__(self) -> int:
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             return int(self._db.execute("SELECT count(*) FROM segment").fetchone()[0])
 
     def __iter__(self) -> Iterator[StoredSegment]:
         """The segments in the order in which they were added."""
-        with _errors(self.path):
-            for row in self._db.execute(f"SELECT number, {_LIST} FROM segment ORDER BY number"):
-                yield _stored(row)
+        return self.chosen(SegmentChoice())
 
     @contextmanager
     def snapshot(self) -> Iterator[int]:
         """Read one revision, whatever others add meanwhile; returns the revision."""
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             self._db.execute("BEGIN")
             revision = self.revision  # the first read decides what is read
         try:
@@ -207,7 +179,7 @@ class Memory:
         ]
 
     def _with(self, column: str, value: int) -> list[StoredSegment]:
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             rows = self._db.execute(
                 f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
                 "ORDER BY time DESC, number DESC",
@@ -220,13 +192,15 @@ class Memory:
     ) -> list[SimilarSegment]:
         """The segments that are most similar to a text, best first, then latest first.
 
+        A pair that several documents contain is listed once.
+
         Args:
             text: The text.
             threshold: Lowest similarity.
             most: Maximum number of segments.
         """
         code = encoded(text)
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             rows = list[tuple[int, str, str]]()
             numbers = postings.candidates(self._db, code, threshold).tolist()
             for start in range(0, len(numbers), _LISTED):
@@ -244,10 +218,28 @@ class Memory:
             ranked = sorted(
                 ((score, rows[i][2], rows[i][0]) for _, score, i in scores), reverse=True
             )
-            return [
-                SimilarSegment(number, self[number].segment, score)
-                for score, _, number in ranked[:most]
-            ]
+        found: dict[tuple[str, str], SimilarSegment] = {}
+        for score, _, number in ranked:
+            if len(found) == most:
+                break
+            segment = self[number].segment
+            pair = segment.source, segment.target
+            found.setdefault(pair, SimilarSegment(number, segment, score))
+        return [*found.values()]
+
+    def chosen(self, choice: SegmentChoice) -> Iterator[StoredSegment]:
+        """The segments that a choice describes, in the order in which they were added."""
+        condition, values = choice.condition
+        query = f"SELECT number, {_LIST} FROM segment WHERE {condition} ORDER BY number"
+        with sqlite_errors(self.path):
+            for row in self._db.execute(query, values):
+                yield _stored(row)
+
+    def counts(self, column: str) -> dict[str, int]:
+        """The numbers of segments by "origin", "who" or "file", most frequent first."""
+        query = f"SELECT {column}, count(*) FROM segment GROUP BY 1 ORDER BY 2 DESC, 1"
+        with sqlite_errors(self.path):
+            return {str(value): int(n) for value, n in self._db.execute(query)}
 
     def __getitem__(self, number: int) -> StoredSegment:
         """The segment with a number.
@@ -255,7 +247,7 @@ class Memory:
         Raises:
             KeyError: There is none.
         """
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             row = self._db.execute(
                 f"SELECT number, {_LIST} FROM segment WHERE number = ?", (number,)
             ).fetchone()
@@ -268,19 +260,27 @@ class Memory:
     def add(self, segments: Iterable[MemorySegment]) -> Added:
         """Add segments; those that repeat a known one change nothing.
 
-        A transaction has up to 20,000 of them, so that a process that is killed loses no more.
+        A transaction has up to 20,000 of them, so that a process that is killed loses no more. If
+        `segments` raises an error of this package, such as for a malformed file, what was added
+        before it is removed.
 
         Raises:
             DataError: The memory is read-only, or another process writes for a long time.
         """
-        new = known = 0
+        known, added = 0, list[range]()
         rest = iter(segments)
-        while batch := list(islice(rest, _BATCH)):
-            added = self._add(batch)
-            new, known = new + added, known + len(batch) - added
-        return Added(new, known)
+        try:
+            while batch := list(islice(rest, BATCH)):
+                added.append(self._add(batch))
+                known += len(batch) - len(added[-1])
+        except YakusuError:
+            with suppress(DataError):
+                self.remove(chain.from_iterable(added))
+            raise
+        return Added(sum(map(len, added)), known)
 
-    def _add(self, batch: Sequence[MemorySegment]) -> int:
+    def _add(self, batch: Sequence[MemorySegment]) -> range:
+        """Add segments in one transaction; return the numbers of those that are new."""
         added = list[tuple[int, str]]()
         with self._writing() as db:
             for given in batch:
@@ -298,22 +298,25 @@ class Memory:
             if added:
                 postings.add(db, added)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
-        return len(added)
+        return range(added[0][0], added[-1][0] + 1) if added else range(0)
 
     def remove(self, numbers: Iterable[int]) -> int:
         """Remove segments; return how many there were."""
+        gone = [*numbers]
         with self._writing() as db:
             before = db.total_changes
-            db.executemany("DELETE FROM segment WHERE number = ?", ((n,) for n in numbers))
+            db.executemany("DELETE FROM segment WHERE number = ?", ((n,) for n in gone))
             removed = db.total_changes - before
             if removed:
+                if removed > _SEVERAL and removed > len(self) * _SHARE:
+                    postings.forget(db, gone)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         return removed
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is synced to disk, or leaves no trace."""
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -321,13 +324,6 @@ class Memory:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
-
-
-_LIST = ", ".join(_COLUMNS)
-_INSERT = (
-    f"INSERT OR IGNORE INTO segment ({_LIST}, identity, exact, variable, words) "
-    f"VALUES ({', '.join('?' * (len(_COLUMNS) + 4))})"
-)
 
 
 def _stored(row: Sequence[int | str]) -> StoredSegment:
@@ -338,70 +334,3 @@ def _renumbered(segment: MemorySegment) -> MemorySegment:
     source, target = renumbered(segment.source, segment.target)
     rest = astuple(segment)[2:]
     return MemorySegment(source, target, *rest)
-
-
-def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    """Open a file; in a transaction only where the code says so."""
-    mode = "rwc" if writable else "ro"
-    return _connect_to(f"{path.absolute().as_uri()}?mode={mode}", writable=writable)
-
-
-def _connect_to(uri: str, *, writable: bool) -> sqlite3.Connection:
-    db = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
-    db.execute("PRAGMA trusted_schema = OFF")
-    db.execute("PRAGMA cell_size_check = ON")
-    if writable:
-        db.execute("PRAGMA synchronous = FULL")
-        with suppress(sqlite3.OperationalError):  # the disk has no shared memory
-            db.execute("PRAGMA journal_mode = WAL")
-    return db
-
-
-def _create(db: sqlite3.Connection, languages: Sequence[str]) -> None:
-    """Create the tables in a file that has none."""
-    db.execute("BEGIN IMMEDIATE")
-    if db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        db.execute("ROLLBACK")
-        return
-    for statement in _SCHEMA.split(";\n"):
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id = {_APPLICATION}")
-    meta = {"format": FORMAT, "source": languages[0], "target": languages[1], "revision": 0}
-    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    db.execute("COMMIT")
-
-
-def _check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is not a memory of this format.
-
-    Raises:
-        DataError: It is none.
-    """
-    if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-        raise DataError(f"{path} is an SQLite file, but not a memory: check the path")
-    (version,) = db.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() or (0,)
-    if version != FORMAT:
-        raise DataError(
-            f"{path} has format {version} of memories, and this version of yakusu reads {FORMAT}: "
-            "install the version that wrote it"
-        )
-
-
-@contextmanager
-def _errors(path: Path) -> Iterator[None]:
-    """Raise DataError for what SQLite refuses."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        reason = str(error)
-        if "locked" in reason or "busy" in reason:
-            raise DataError(
-                f"{path} is being written by another process: try again later"
-            ) from error
-        if "readonly" in reason:
-            raise DataError(f"{path} cannot be written: change its permissions") from error
-        raise DataError(f"{path} cannot be read or written: {reason}") from error
-    except sqlite3.DatabaseError as error:
-        raise DataError(
-            f"{path} is not a memory, or is damaged ({error}): restore a copy of it"
-        ) from error

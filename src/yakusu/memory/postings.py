@@ -1,7 +1,7 @@
 """Finds the segments whose words may be similar to those of a text, without reading all of them.
 
 For each word, the memory's file holds its postings: the segments that contain it, and their lengths
-in words. Two texts of n and m words whose similarity is at least t share at least t max(n, m) words.
+in words. Two texts of n and m words whose similarity is at least t share t max(n, m) words or more.
 So of the n words of a text, any n - t n + 1 include a word of every segment that is that similar;
 taken are the rarest ones. No similar segment is missed.
 
@@ -13,7 +13,7 @@ A word that occurs twice in a text counts as two different words.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -36,6 +36,10 @@ _LONGEST = 255  # words of a segment, as its length is stored
 _FULL = 256  # postings in a row to which no single segment is added
 _FEW = 2_000  # postings that are read without looking for a cheaper way
 _DEEPEST = 4  # words that a segment must share with a longer prefix
+
+
+class PostingsError(ValueError):
+    """The postings in a file are not what `add` writes."""
 
 
 class _Posted(NamedTuple):
@@ -112,14 +116,47 @@ def candidates(db: sqlite3.Connection, text: str, threshold: float) -> Longs:
     numbers, places, shared = np.unique(every[possible], return_index=True, return_counts=True)
     longer = np.maximum(lengths[possible][places].astype(np.int64), n)
     enough = shared + (n - n_words) >= threshold * longer - 1e-9
-    return numbers[(shared >= depth) & enough].astype(np.int64)
+    found: Longs = numbers[(shared >= depth) & enough].astype(np.int64)
+    return found
+
+
+def forget(db: sqlite3.Connection, removed: Sequence[int]) -> None:
+    """Remove the postings of many segments; `candidates` need not know which ones were removed.
+
+    Args:
+        db: The file, in a transaction.
+        removed: The numbers of the segments.
+    """
+    gone = np.array(sorted(removed), np.uint32)
+    place = (-1, -1)
+    query = (
+        "SELECT word, first, segments, lengths FROM posting WHERE (word, first) > (?, ?) "
+        "ORDER BY word, first LIMIT 5000"
+    )
+    while rows := db.execute(query, place).fetchall():
+        place = rows[-1][:2]
+        for word, first, *blobs in rows:
+            posted = _posted(*blobs)
+            found = gone[np.minimum(np.searchsorted(gone, posted.segments), len(gone) - 1)]
+            kept = found != posted.segments
+            if kept.all():
+                continue
+            db.execute("DELETE FROM posting WHERE word = ? AND first = ?", (word, first))
+            if kept.any():
+                row = (posted.segments[kept].tobytes(), posted.lengths[kept].tobytes())
+                db.execute(
+                    "INSERT INTO posting VALUES (?, ?, ?, ?, ?)",
+                    (word, first, int(kept.sum()), *row),
+                )
 
 
 def _counts(db: sqlite3.Connection, wanted: Sequence[int]) -> dict[int, int]:
     """The number of postings of each word that has any."""
     marks = ", ".join("?" * len(wanted))
     return dict(
-        db.execute(f"SELECT word, sum(n) FROM posting WHERE word IN ({marks}) GROUP BY word", wanted)
+        db.execute(
+            f"SELECT word, sum(n) FROM posting WHERE word IN ({marks}) GROUP BY word", wanted
+        )
     )
 
 
@@ -147,5 +184,10 @@ def _read(db: sqlite3.Connection, word: int) -> _Posted:
     rows = db.execute(
         "SELECT segments, lengths FROM posting WHERE word = ? ORDER BY first", (word,)
     ).fetchall()
-    segments, lengths = (b"".join(row[side] for row in rows) for side in (0, 1))
+    return _posted(*(b"".join(row[side] for row in rows) for side in (0, 1)))
+
+
+def _posted(segments: bytes, lengths: bytes) -> _Posted:
+    if len(segments) != 4 * len(lengths):
+        raise PostingsError("the index of its words is incomplete")
     return _Posted(np.frombuffer(segments, np.uint32), np.frombuffer(lengths, np.uint8))

@@ -1,15 +1,14 @@
-"""A segment of a translation memory, and the texts by which it is found.
+"""The texts by which a segment of a memory is found.
 
     exact    "Save  the file."   ->   Save the file.        NFC, one space between words
     variable "Page 3 of 10"      ->   Page 0 of 0           and every number as 0
 
-Inline markup is made of marks (`data.lines.private_use`), numbered from 0 in the order of the source.
+Inline markup is made of marks (`data.lines.private_use`), numbered in the order of the source.
 """
 
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 
 import regex
 
@@ -26,40 +25,6 @@ from yakusu.data.lines.private_use import (
 )
 
 NUMBER = regex.compile(r"\p{Nd}++(?:[.,'’\u00a0\u202f]\p{Nd}++)*+")
-
-
-@dataclass(frozen=True)
-class MemorySegment:
-    """A source text, its translation, and what is known about them.
-
-    Attributes:
-        source: The text.
-        target: Its translation.
-        before: The text before it in its document; "": unknown.
-        after: The text after it.
-        file: The document.
-        key: The name of the message in it.
-        origin: Where the segment comes from, such as a file that was added or "page".
-        time: When it was confirmed, in UTC, as in 2026-11-28T10:15:00Z.
-        who: Who confirmed it.
-    """
-
-    source: str
-    target: str
-    before: str = ""
-    after: str = ""
-    file: str = ""
-    key: str = ""
-    origin: str = ""
-    time: str = ""
-    who: str = ""
-
-    @property
-    def identity(self) -> bytes:
-        """A digest that two segments share if one repeats the other: `time` and `who` may differ."""
-        parts = (self.source, self.target, self.before, self.after, self.file, self.key, self.origin)
-        lengths = b"".join(len(part.encode()).to_bytes(8, "little") for part in parts)
-        return hashlib.blake2b(lengths + "".join(parts).encode(), digest_size=16).digest()
 
 
 def normalised(text: str) -> str:
@@ -79,7 +44,9 @@ def numbers(text: str) -> list[str]:
 
 def digest(text: str) -> int:
     """An integer of 64 bits by which a text is found."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(
+        hashlib.blake2b(text.encode(), digest_size=8).digest(), "little", signed=True
+    )
 
 
 def renumbered(source: str, target: str) -> tuple[str, str]:

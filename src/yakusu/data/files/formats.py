@@ -1,4 +1,6 @@
-"""Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV and CSV, compressed or not.
+"""Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV, CSV and JSON lines.
+
+Any of them may be compressed. `read_file` reads plain pairs, `read_segments` what a memory stores.
 
 The suffix of a file determines its format or, if it is unknown, the first bytes do.
 """
@@ -9,20 +11,31 @@ from pathlib import Path
 from typing import Literal
 
 from yakusu.data.files.compressed import open_binary, plain_name
-from yakusu.data.files.po import read_po
-from yakusu.data.files.tables import read_csv, read_tsv
+from yakusu.data.files.jsonl import jsonl_segments, read_jsonl
+from yakusu.data.files.po import po_segments, read_po
+from yakusu.data.files.tables import csv_segments, read_csv, read_tsv, tsv_segments
 from yakusu.data.files.text import Pair, PairFile
-from yakusu.data.files.tmx import read_tmx, tmx_languages
-from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages
+from yakusu.data.files.tmx import read_tmx, tmx_languages, tmx_segments
+from yakusu.data.files.units import MemorySegment
+from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages, xliff_segments
 from yakusu.errors import DataError
 
-CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv"]
+CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv", "jsonl"]
 _READERS: dict[CorpusFormat, Callable[[PairFile], Iterator[Pair]]] = {
     "tmx": read_tmx,
     "xliff": read_xliff,
     "po": read_po,
     "csv": read_csv,
     "tsv": read_tsv,
+    "jsonl": read_jsonl,
+}
+_SEGMENTS: dict[CorpusFormat, Callable[[PairFile], Iterator[MemorySegment]]] = {
+    "tmx": tmx_segments,
+    "xliff": xliff_segments,
+    "po": po_segments,
+    "csv": csv_segments,
+    "tsv": tsv_segments,
+    "jsonl": jsonl_segments,
 }
 _SUFFIXES: dict[str, CorpusFormat] = {
     ".tmx": "tmx",
@@ -35,6 +48,8 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 
 
@@ -59,6 +74,8 @@ def format_of(path: str | Path) -> CorpusFormat:
         return "xliff"
     if re.match(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<(\?xml|!DOCTYPE tmx|tmx)\b", head):
         return "tmx"
+    if re.match(rb"(\xef\xbb\xbf)?\s*\{\s*\"", head):
+        return "jsonl"
     return "po" if re.search(rb"^msgid\s+\"", head, re.MULTILINE) else "tsv"
 
 
@@ -70,6 +87,18 @@ def read_file(file: PairFile) -> Iterator[Pair]:
         RunError: Its format needs a library that is not installed.
     """
     return _READERS[format_of(file.path)](file)
+
+
+def read_segments(file: PairFile) -> Iterator[MemorySegment]:
+    """Read the segments of a file in order, with inline markup and what the file says about them.
+
+    A segment that is too long is a pair of `LEFT_OUT`; an empty one has an empty side.
+
+    Raises:
+        DataError: The file cannot be read or is malformed.
+        RunError: Its format needs a library that is not installed.
+    """
+    return _SEGMENTS[format_of(file.path)](file)
 
 
 def languages_in(path: str) -> tuple[list[str], str]:
