@@ -92,7 +92,8 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
         db.close()
-        if "unable to open" not in str(error) or Path(f"{path}-wal").exists():
+        is_refused = any(each in str(error) for each in ("unable to open", "readonly"))
+        if not is_refused or Path(f"{path}-wal").exists():
             raise
         # In a folder that cannot be written, a file in WAL mode is complete, but SQLite needs to
         # be told that nobody changes it.
