@@ -12,11 +12,13 @@ import numpy as np
 
 from tests.cases import THOROUGH
 from tests.growth.crafted import Crafted
+from tests.pair_files import pair_file
 from tests.translators import untrained
 from yakusu.arrays import ArraysOnDisk, Floats
 from yakusu.data.augmentation import Way
 from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.files.formats import read_segments
 from yakusu.data.filters import FilterConfig, text_filter
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.placeholders import Placeholders
@@ -204,14 +206,18 @@ def _terms(text: str) -> object:
 # ---- files ---------------------------------------------------------------------------------------
 
 
+_BOTH_SIDES = (".tsv", ".csv", ".jsonl")
+
+
 def _read_corpus(data: bytes, name: str) -> object:
     """Read the pairs of a corpus, of which no more than one is in memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
         two = {"src": str(path), "tgt": str(path)}
-        corpus = Corpus(pairs=str(path)) if ".tsv" in name or ".csv" in name else Corpus(**two)
-        return sum(1 for _ in read_pairs(corpus))
+        corpus = Corpus(pairs=str(path)) if path.suffix in _BOTH_SIDES else Corpus(**two)
+        n_pairs = sum(1 for _ in read_pairs(corpus))
+        return n_pairs + (sum(1 for _ in read_segments(pair_file(path))) if corpus.pairs else 0)
 
 
 def _encoded(make: Text, encode: Callable[[bytes], bytes] = bytes) -> Callable[[int], bytes]:
@@ -233,6 +239,9 @@ _CORPORA: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "csv: quotes": ("a.csv", _encoded(_repeated('""', before='a,b\n"'))),
     "csv: a cell without an end": ("a.csv", _encoded(_repeated("a\n", before='a,b\n"'))),
     "csv: rows": ("a.csv", _encoded(_repeated("a,b\n"))),
+    "jsonl: rows": ("a.jsonl", _encoded(_repeated('["a","b"]\n'))),
+    "jsonl: lists": ("a.jsonl", _encoded(_repeated("["))),
+    "jsonl: keys": ("a.jsonl", _encoded(_numbered('"#":"b",', before="{", after='"source":""}'))),
 }
 
 
