@@ -123,7 +123,7 @@ def test_a_read_only_file_is_read(tmp_path: Path) -> None:
     path.chmod(stat.S_IRUSR)
     with Memory.open(path) as memory:
         assert targets(memory.exact("Save")) == ["Speichern"]
-        with pytest.raises(DataError, match="cannot be written: change its"):
+        with pytest.raises(DataError, match="cannot be written: check that it"):
             memory.add([SAVE])
 
 
