@@ -1,7 +1,8 @@
 """The file of a memory: its tables, how it is opened, created and checked, and its errors.
 
 Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`). The file is
-in WAL mode while a process writes, where the disk allows it; afterwards it is a single file.
+in WAL mode where the disk allows it, so that readers and a writer do not wait for each other. Two
+more files, FILE-wal and FILE-shm, exist while it is used; the last process removes them.
 """
 
 import sqlite3
@@ -56,11 +57,8 @@ def open_file(
             if writable and languages:
                 _create(db, languages)
             stated = _check(db, path)
-            if writable:
-                db.execute("PRAGMA synchronous = FULL")
-                db.execute("PRAGMA secure_delete = ON")  # what is removed is not kept in the file
-                with suppress(sqlite3.OperationalError):  # the disk has no shared memory
-                    db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA secure_delete = ON")  # what is removed is not kept in the file
         except BaseException:
             db.close()
             raise
@@ -74,29 +72,21 @@ def open_temporary(languages: tuple[str, str]) -> sqlite3.Connection:
     return db
 
 
-def close_file(db: sqlite3.Connection) -> None:
-    """Close a memory; the last process that does so leaves one file."""
-    with suppress(sqlite3.Error):  # another process uses it, or it is read-only
-        if db.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-            db.execute("PRAGMA journal_mode = DELETE")
-    db.close()
-
-
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     """Open a file; in a transaction only where the code says so."""
     uri = path.absolute().as_uri()
     if writable:
         return _connect_to(f"{uri}?mode=rwc")
-    db = _connect_to(f"{uri}?mode=ro")
+    db = _connect_to(f"{uri}?mode=rw")  # or read-only, if the system does not allow to write
     try:
+        db.execute("PRAGMA query_only = ON")
         db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
         db.close()
         is_refused = any(each in str(error) for each in ("unable to open", "readonly"))
         if not is_refused or Path(f"{path}-wal").exists():
             raise
-        # In a folder that cannot be written, a file in WAL mode is complete, but SQLite needs to
-        # be told that nobody changes it.
+        # The folder cannot be written. The file is complete, but SQLite must be told so.
         return _connect_to(f"{uri}?mode=ro&immutable=1")
     except BaseException:
         db.close()
@@ -125,6 +115,8 @@ def _create(db: sqlite3.Connection, languages: Sequence[str]) -> None:
     meta = {"format": FORMAT, "source": languages[0], "target": languages[1], "revision": 0}
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     db.execute("COMMIT")
+    with suppress(sqlite3.OperationalError):  # the disk has no shared memory
+        db.execute("PRAGMA journal_mode = WAL")
 
 
 def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:

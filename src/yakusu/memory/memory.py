@@ -25,7 +25,7 @@ from yakusu.data.languages import canonical
 from yakusu.errors import DataError, YakusuError
 from yakusu.memory import postings
 from yakusu.memory.choice import SegmentChoice
-from yakusu.memory.file import COLUMNS, close_file, open_file, open_temporary, sqlite_errors
+from yakusu.memory.file import COLUMNS, open_file, open_temporary, sqlite_errors
 from yakusu.memory.segments import digest, normalised, renumbered, with_variables
 from yakusu.memory.words import encoded
 
@@ -130,7 +130,7 @@ class Memory:
 
     def close(self) -> None:
         """Close the file; the last process that does so leaves one file."""
-        close_file(self._db)
+        self._db.close()
 
     # ---- reading -----------------------------------------------------------------------------
 
