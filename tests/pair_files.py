@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from yakusu.data.files.formats import read_segments
 from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, PairFile
-from yakusu.data.files.units import MemorySegment
+from yakusu.data.segments import MemorySegment, read_segments
 
 
 def pair_file(path: Path, *columns: int | str, remarks: list[str] | None = None) -> PairFile:

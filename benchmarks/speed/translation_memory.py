@@ -27,8 +27,8 @@ from rapidfuzz.distance import Levenshtein
 from benchmarks import memory as ram
 from benchmarks.common import Benchmark
 from benchmarks.tables import Table, entries
-from yakusu.data.files.units import MemorySegment
-from yakusu.memory.memory import Memory
+from yakusu.data.segments import MemorySegment
+from yakusu.memory.memory import TranslationMemory
 from yakusu.memory.words import encoded, words
 
 THRESHOLD = 0.75
@@ -116,7 +116,9 @@ def looked_up(
     return {kind: texts for kind, texts in kinds.items() if texts}
 
 
-def measured(memory: Memory, texts: Sequence[str], codes: Sequence[str]) -> dict[str, Any]:
+def measured(
+    memory: TranslationMemory, texts: Sequence[str], codes: Sequence[str]
+) -> dict[str, Any]:
     """Look up texts; compare with all encoded segments."""
     n_similar = n_found = 0
     for text in texts:
@@ -157,10 +159,10 @@ def main(args: argparse.Namespace) -> None:
             path = Path(folder) / "memory.db"
             ram.reset_peak()
             start = time.thread_time()
-            with Memory.open(path, ("en", "de"), writable=True) as memory:
+            with TranslationMemory.open(path, ("en", "de"), writable=True) as memory:
                 memory.add(MemorySegment(text, str(i)) for i, (text, _) in enumerate(chosen))
             seconds, peak = time.thread_time() - start, ram.mib(ram.PEAK)
-            with Memory.open(path) as memory:
+            with TranslationMemory.open(path) as memory:
                 codes = [encoded(each.segment.source) for each in memory]
                 kinds = {
                     kind: measured(memory, texts, codes)

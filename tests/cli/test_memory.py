@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from yakusu.data.files.units import MemorySegment
 from yakusu.data.lines.private_use import closing, opening
-from yakusu.memory.memory import Memory
+from yakusu.data.segments import MemorySegment
+from yakusu.memory.memory import TranslationMemory
 
 ROWS = (
     "source\ttarget\tfile\twho\n"
@@ -46,7 +46,7 @@ def test_segments_that_are_left_out_are_counted(team: Path, run_yakusu: Run) -> 
     file.write_text('source,target\nOpen,Öffnen\nClose,\n"",x\n', encoding="utf-8")
     said = run_yakusu("memory", "add", team, file, "--origin", "old", "--who", "Mia")
     assert said.out == f"{team}: 1 segment added\nleft out: 2 empty\n"
-    with Memory.open(team) as memory:
+    with TranslationMemory.open(team) as memory:
         (found,) = memory.exact("Open")
     assert (found.segment.origin, found.segment.who) == ("old", "Mia")
 
@@ -95,7 +95,7 @@ def test_fewer_matches_are_printed_and_lower_ones_on_request(team: Path, run_yak
 
 def test_inline_markup_and_line_breaks_are_shown_in_one_line(team: Path, run_yakusu: Run) -> None:
     marks = opening(0), closing(0)
-    with Memory.open(team, writable=True) as memory:
+    with TranslationMemory.open(team, writable=True) as memory:
         source = f"Press {marks[0]}Go{marks[1]}"
         memory.add([MemorySegment(source, f"{marks[0]}Los{marks[1]}\ndrücken")])
     said = run_yakusu("memory", "search", team, "Press Go")
@@ -110,7 +110,7 @@ def test_an_exported_memory_is_the_same_after_it_is_added(
     assert run_yakusu("memory", "export", team, out).code == 0
     assert run_yakusu("memory", "export", team, "--to", form).out.encode() == out.read_bytes()
     run_yakusu("memory", "add", again, out, "--source", "en", "--target", "de")
-    with Memory.open(team) as one, Memory.open(again) as other:
+    with TranslationMemory.open(team) as one, TranslationMemory.open(again) as other:
         assert [*one] == [*other]
     said = run_yakusu("memory", "export", team, out)
     assert said.error == f"{out} exists: choose another name, or remove it"
@@ -124,16 +124,16 @@ def test_a_part_of_a_memory_is_exported(team: Path, run_yakusu: Run) -> None:
 
 def test_memories_are_merged(team: Path, run_yakusu: Run) -> None:
     other, all_ = team.with_name("other.db"), team.with_name("all.db")
-    with Memory.open(other, ("en", "de"), writable=True) as memory:
+    with TranslationMemory.open(other, ("en", "de"), writable=True) as memory:
         memory.add([MemorySegment("Open", "Öffnen")])
     assert run_yakusu("memory", "merge", all_, team, other).out == f"{all_}: 4 segments added\n"
     said = run_yakusu("memory", "merge", all_, team)
     assert said.out == f"{all_}: 0 segments added, 3 already there\n"
     assert "merged with itself" in run_yakusu("memory", "merge", team, other, team).error
     french = team.with_name("fr.db")
-    Memory.open(french, ("en", "fr"), writable=True).close()
+    TranslationMemory.open(french, ("en", "fr"), writable=True).close()
     assert "not of en-de" in run_yakusu("memory", "merge", team, other, french).error
-    with Memory.open(team) as memory:
+    with TranslationMemory.open(team) as memory:
         assert len(memory) == 3
 
 
@@ -164,7 +164,7 @@ def test_segments_are_removed_only_if_the_user_agrees(team: Path, run_yakusu: Ru
         command = [sys.executable, "-m", "yakusu", "memory", "remove", str(team), "--who", "Anna"]
         said = subprocess.check_output(command, stdin=follower, text=True)
         assert said.startswith(f"Remove 2 segments of 2 from {team}?")
-        with Memory.open(team) as memory:
+        with TranslationMemory.open(team) as memory:
             assert len(memory) == left
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from tests.pair_files import pair_file, segments
 from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.files.formats import format_of, read_segments
-from yakusu.data.files.units import MemorySegment, utc_time
+from yakusu.data.files.formats import format_of
+from yakusu.data.files.units import utc_time
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
+from yakusu.data.segments import MemorySegment, read_segments
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.xliff import read as read_xliff_document
 from yakusu.errors import DataError

@@ -18,13 +18,13 @@ from yakusu.arrays import ArraysOnDisk, Floats
 from yakusu.data.augmentation import Way
 from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.files.formats import read_segments
 from yakusu.data.filters import FilterConfig, text_filter
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.placeholders import Placeholders
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.noise import patterns_in
 from yakusu.data.numbers.match import NumberMatch
+from yakusu.data.segments import read_segments
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, IdPair, Query, Searches, TargetScore

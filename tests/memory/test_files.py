@@ -14,16 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pair_files import pair_file
-from yakusu.data.files.formats import read_segments
-from yakusu.data.files.inline_codes import codes_of, with_marks
-from yakusu.data.files.units import MemorySegment
+from yakusu.data.inline_marks import codes_of, marked_texts
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
+from yakusu.data.segments import MemorySegment, read_segments
 from yakusu.errors import DataError
 from yakusu.memory import importing
 from yakusu.memory.choice import SegmentChoice
-from yakusu.memory.exporting import ExportFormat, exported
+from yakusu.memory.exporting import MemoryFormat, exported
 from yakusu.memory.importing import Imported, ImportOptions, add_files
-from yakusu.memory.memory import Added, Memory
+from yakusu.memory.memory import Added, TranslationMemory
 from yakusu.progress import Silent
 
 PAIR = ("en", "de")
@@ -49,7 +48,7 @@ def rows(n: int, name: str = "text") -> str:
 
 
 def pairs(path: Path) -> list[tuple[str, str]]:
-    with Memory.open(path) as memory:
+    with TranslationMemory.open(path) as memory:
         return [(each.segment.source, each.segment.target) for each in memory]
 
 
@@ -63,7 +62,7 @@ def test_a_segment_gets_the_name_and_date_of_its_file_unless_it_says_more(tmp_pa
     written(file, "source\ttarget\torigin\ttime\twho\na\tA\t\t\t\nb\tB\tc\t2026-01-01\tMia\n")
     os.utime(file, (0, 0))
     add(tmp_path / "team.db", file, options=ImportOptions(who="Ben"))
-    with Memory.open(tmp_path / "team.db") as memory:
+    with TranslationMemory.open(tmp_path / "team.db") as memory:
         assert [each.segment for each in memory] == [
             MemorySegment("a", "A", origin="a.tsv", time="1970-01-01T00:00:00Z", who="Ben"),
             MemorySegment("b", "B", origin="c", time="2026-01-01T00:00:00Z", who="Mia"),
@@ -131,7 +130,7 @@ def test_spellings_of_the_languages_are_the_same(tmp_path: Path) -> None:
     )
     add(tmp_path / "team.db", written(tmp_path / "a.tmx", tmx), languages=("en", "jpn"))
     assert pairs(tmp_path / "team.db") == [("a", "い")]
-    with Memory.open(tmp_path / "team.db", ("eng", "ja-JP")) as memory:
+    with TranslationMemory.open(tmp_path / "team.db", ("eng", "ja-JP")) as memory:
         assert memory.languages == ("en", "ja")
 
 
@@ -157,7 +156,7 @@ def test_a_removed_share_of_the_segments_is_removed_from_the_index(
 ) -> None:
     monkeypatch.setattr("yakusu.memory.memory._SEVERAL", 10)
     add(tmp_path / "team.db", written(tmp_path / "a.tsv", rows(300)))
-    with Memory.open(tmp_path / "team.db", writable=True) as memory:
+    with TranslationMemory.open(tmp_path / "team.db", writable=True) as memory:
         memory.remove(range(2, 300))
         assert memory._db.execute("SELECT sum(n) FROM posting").fetchone() == (4,)
         assert [each.number for each in memory.similar("text 7")] == [300, 1]
@@ -197,7 +196,7 @@ def test_two_imports_at_the_same_time_add_everything_once(tmp_path: Path) -> Non
     assert [each.wait(60) for each in running] == [0, 0]
     assert [path.name for path in tmp_path.glob("team*")] == ["team.db"]
     assert len(pairs(memory)) == 650  # of b 0 to 49, both files have one
-    with Memory.open(memory) as opened:
+    with TranslationMemory.open(memory) as opened:
         assert opened.counts("origin") == {"0.tsv": 350, "1.tsv": 300}
 
 
@@ -241,11 +240,11 @@ def test_a_locked_memory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("yakusu.memory.file._PATIENCE", 0.05)
     path, file = tmp_path / "team.db", written(tmp_path / "a.tsv", rows(1))
     add(path, file)
-    with Memory.open(path, writable=True) as other:
+    with TranslationMemory.open(path, writable=True) as other:
         other._db.execute("BEGIN IMMEDIATE")
         with pytest.raises(DataError, match="is being written by another process: try again"):
             add(path, written(tmp_path / "b.tsv", rows(2)))
-        with Memory.open(path) as reader:
+        with TranslationMemory.open(path) as reader:
             assert len(reader) == 1
 
 
@@ -255,7 +254,7 @@ def test_a_memory_in_a_folder_that_cannot_be_written_is_read(
     in_wal_mode: bool, tmp_path: Path
 ) -> None:
     path = tmp_path / "team.db"
-    with Memory.open(path, PAIR, writable=True) as memory:
+    with TranslationMemory.open(path, PAIR, writable=True) as memory:
         memory.add([MemorySegment("Save", "Speichern")])
     if in_wal_mode:
         import sqlite3
@@ -276,9 +275,9 @@ def _as_another_user(path: Path) -> int:
     os.setgid(65534)
     os.setuid(65534)
     try:
-        with Memory.open(path) as memory:
+        with TranslationMemory.open(path) as memory:
             read = memory.exact("Save")[0].segment.target == "Speichern"
-        with Memory.open(path, writable=True) as memory:
+        with TranslationMemory.open(path, writable=True) as memory:
             memory.add([MemorySegment("a", "b")])
     except DataError as error:
         return 0 if read and "check that it and its folder" in str(error) else 1
@@ -314,9 +313,9 @@ def test_a_memory_with_wrong_content_is_refused(
 ) -> None:
     path = tmp_path / "team.db"
     add(path, written(tmp_path / "a.tsv", rows(3)))
-    with Memory.open(path, writable=True) as memory:
+    with TranslationMemory.open(path, writable=True) as memory:
         memory._db.execute(statement)
-    with pytest.raises(DataError, match=message), Memory.open(path) as memory:
+    with pytest.raises(DataError, match=message), TranslationMemory.open(path) as memory:
         memory.similar("text 1", threshold=0.1)
 
 
@@ -341,11 +340,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(fields=st.lists(st.tuples(TEXT, TEXT, ABOUT, ABOUT, ABOUT, ABOUT), max_size=4))
 @pytest.mark.parametrize("form", ["tmx", "tsv", "jsonl"])
 def test_what_is_exported_is_added_again(
-    form: ExportFormat, fields: list[tuple[str, ...]], folder: Path
+    form: MemoryFormat, fields: list[tuple[str, ...]], folder: Path
 ) -> None:
     wanted = []
     for source, target, *about in fields:
-        texts = with_marks(codes_of(source.strip()), codes_of(target.strip()))
+        texts = marked_texts(codes_of(source.strip()), codes_of(target.strip()))
         assert texts
         named = MemorySegment(*texts, *about, origin="o", time="2026-01-02T03:04:05Z", who="A & B")
         wanted.append(named)
@@ -368,7 +367,7 @@ def test_a_choice_is_a_conjunction() -> None:
         MemorySegment("Save all", "Alles speichern", file="b", origin="x", who="Ben"),
         MemorySegment("Open", "Öffnen", file="b", origin="y"),
     ]
-    with Memory.in_memory(PAIR) as memory:
+    with TranslationMemory.in_memory(PAIR) as memory:
         memory.add(all_)
 
         def chosen(**choice: object) -> list[int]:
@@ -388,7 +387,7 @@ def test_a_choice_is_a_conjunction() -> None:
 def test_a_pair_of_several_documents_is_listed_once() -> None:
     rng = random.Random(1)
     same = MemorySegment("Save the file", "Datei speichern")
-    with Memory.in_memory(PAIR) as memory:
+    with TranslationMemory.in_memory(PAIR) as memory:
         memory.add(replace(same, file=f"{rng.random()}") for _ in range(30))
         memory.add([MemorySegment("Save the files", "Dateien speichern")])
         found = memory.similar("Save the file", threshold=0.5, most=5)
@@ -396,7 +395,7 @@ def test_a_pair_of_several_documents_is_listed_once() -> None:
 
 
 def test_closing_a_memory_that_others_use_does_not_wait(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "team.db", PAIR, writable=True):
+    with TranslationMemory.open(tmp_path / "team.db", PAIR, writable=True):
         start = time.monotonic()
-        Memory.open(tmp_path / "team.db", writable=True).close()
+        TranslationMemory.open(tmp_path / "team.db", writable=True).close()
         assert time.monotonic() - start < 1

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.files.units import MemorySegment
 from yakusu.data.lines.private_use import closing, opening
+from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory.filling import filled
-from yakusu.memory.memory import Added, Memory
+from yakusu.memory.memory import Added, TranslationMemory
 from yakusu.memory.words import encoded, similarity
 
 PAIR = ("en", "de")
@@ -24,8 +24,8 @@ SAVE = MemorySegment("Save", "Speichern", time="2026-01-01T00:00:00Z")
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "team.db", PAIR, writable=True) as opened:
+def memory(tmp_path: Path) -> Iterator[TranslationMemory]:
+    with TranslationMemory.open(tmp_path / "team.db", PAIR, writable=True) as opened:
         yield opened
 
 
@@ -33,31 +33,33 @@ def targets(found: object) -> list[str]:
     return [each.segment.target for each in found]  # type: ignore[attr-defined]
 
 
-def test_an_exact_source_is_found_in_another_spelling_of_its_characters(memory: Memory) -> None:
+def test_an_exact_source_is_found_in_another_spelling_of_its_characters(
+    memory: TranslationMemory,
+) -> None:
     memory.add([MemorySegment("Caf\u00e9  open", "Café offen")])
     assert targets(memory.exact("Cafe\u0301 open")) == ["Café offen"]
     assert memory.exact("café open") == []
 
 
-def test_the_latest_translation_is_the_first(memory: Memory) -> None:
+def test_the_latest_translation_is_the_first(memory: TranslationMemory) -> None:
     memory.add([SAVE, MemorySegment("Save", "Sichern", time="2026-02-01T00:00:00Z")])
     assert targets(memory.exact("Save")) == ["Sichern", "Speichern"]
 
 
-def test_a_source_is_found_with_other_numbers(memory: Memory) -> None:
+def test_a_source_is_found_with_other_numbers(memory: TranslationMemory) -> None:
     memory.add([MemorySegment("Page 3 of 10", "Seite 3 von 10")])
     assert memory.exact("Page 4 of 12") == []
     assert targets(memory.with_other_numbers("Page 4 of 12")) == ["Seite 3 von 10"]
 
 
-def test_what_is_added_twice_is_stored_once(memory: Memory) -> None:
+def test_what_is_added_twice_is_stored_once(memory: TranslationMemory) -> None:
     assert memory.add([SAVE, SAVE]) == Added(1, 1)
     revision = memory.revision
     assert memory.add([MemorySegment("Save", "Speichern", time="2027", who="Anna")]) == Added(0, 1)
     assert (len(memory), memory.revision) == (1, revision)
 
 
-def test_a_removed_segment_is_found_no_more(memory: Memory) -> None:
+def test_a_removed_segment_is_found_no_more(memory: TranslationMemory) -> None:
     memory.add([SAVE, MemorySegment("Save all", "Alles speichern")])
     (found,) = memory.exact("Save")
     assert memory.remove([found.number]) == 1
@@ -66,7 +68,7 @@ def test_a_removed_segment_is_found_no_more(memory: Memory) -> None:
     assert memory.remove([found.number]) == 0
 
 
-def test_marks_are_numbered_in_the_order_of_the_source(memory: Memory) -> None:
+def test_marks_are_numbered_in_the_order_of_the_source(memory: TranslationMemory) -> None:
     source = f"Press {opening(7)}Start{closing(7)}"
     memory.add([MemorySegment(source, f"{opening(7)}Start{closing(7)} drücken")])
     wanted = f"Press {opening(0)}Start{closing(0)}"
@@ -82,14 +84,14 @@ def test_no_similar_segment_is_missed(
     stored: list[list[str]], wanted: list[str], threshold: float
 ) -> None:
     texts, text = {" ".join(each) for each in stored}, " ".join(wanted)
-    with Memory.in_memory(PAIR) as memory:
+    with TranslationMemory.in_memory(PAIR) as memory:
         memory.add(MemorySegment(each, "x") for each in sorted(texts))
         found = {each.segment.source for each in memory.similar(text, threshold=threshold, most=99)}
     near = {t for t in texts if similarity(encoded(t), encoded(text)) >= threshold - 1e-9}
     assert found == near
 
 
-def test_the_most_similar_segments_come_first(memory: Memory) -> None:
+def test_the_most_similar_segments_come_first(memory: TranslationMemory) -> None:
     rng, common = random.Random(1), ["the", "of", "to", "and", "a", "in", "is", "it", "you", "that"]
     lines = [" ".join(rng.choices(common, k=rng.randint(1, 12))) for _ in range(3000)]
     memory.add(MemorySegment(line, str(n)) for n, line in enumerate(lines))
@@ -100,28 +102,31 @@ def test_the_most_similar_segments_come_first(memory: Memory) -> None:
     assert len(found) == 10
 
 
-def test_a_snapshot_does_not_see_what_others_add(memory: Memory, tmp_path: Path) -> None:
+def test_a_snapshot_does_not_see_what_others_add(memory: TranslationMemory, tmp_path: Path) -> None:
     memory.add([SAVE])
-    with Memory.open(tmp_path / "team.db", PAIR) as reader, reader.snapshot() as revision:
+    with (
+        TranslationMemory.open(tmp_path / "team.db", PAIR) as reader,
+        reader.snapshot() as revision,
+    ):
         memory.add([MemorySegment("Open", "Öffnen")])
         assert reader.exact("Open") == []
         assert reader.revision == revision < memory.revision
-    with Memory.open(tmp_path / "team.db") as reader:
+    with TranslationMemory.open(tmp_path / "team.db") as reader:
         assert targets(reader.exact("Open")) == ["Öffnen"]
 
 
 def test_one_file_is_left_after_closing(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "team.db", PAIR, writable=True) as memory:
+    with TranslationMemory.open(tmp_path / "team.db", PAIR, writable=True) as memory:
         memory.add([SAVE])
     assert [path.name for path in tmp_path.iterdir()] == ["team.db"]
 
 
 def test_a_read_only_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
-    with Memory.open(path, PAIR, writable=True) as memory:
+    with TranslationMemory.open(path, PAIR, writable=True) as memory:
         memory.add([SAVE])
     path.chmod(stat.S_IRUSR)
-    with Memory.open(path) as memory:
+    with TranslationMemory.open(path) as memory:
         assert targets(memory.exact("Save")) == ["Speichern"]
         with pytest.raises(DataError, match="cannot be written: check that it"):
             memory.add([SAVE])
@@ -141,7 +146,7 @@ def test_a_file_that_is_no_memory_is_refused(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(DataError, match=message):
-        Memory.open(path)
+        TranslationMemory.open(path)
     assert (path.read_bytes() if content else None) == content
 
 
@@ -151,37 +156,37 @@ def test_an_sqlite_file_of_another_program_is_refused(tmp_path: Path) -> None:
     db.execute("CREATE TABLE t (x)")
     db.close()
     with pytest.raises(DataError, match="an SQLite file, but not a memory"):
-        Memory.open(path, PAIR, writable=True)
+        TranslationMemory.open(path, PAIR, writable=True)
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
-    with Memory.open(path, PAIR, writable=True) as memory:
+    with TranslationMemory.open(path, PAIR, writable=True) as memory:
         memory.add(MemorySegment(f"text {n}", f"Text {n}") for n in range(500))
     data = bytearray(path.read_bytes())
     data[len(data) // 4 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 4)
     path.write_bytes(data)
-    with pytest.raises(DataError, match="damaged"), Memory.open(path) as memory:
+    with pytest.raises(DataError, match="damaged"), TranslationMemory.open(path) as memory:
         for _ in memory:
             pass
         memory.similar("text 7")
 
 
 def test_a_memory_of_other_languages_is_refused(tmp_path: Path) -> None:
-    Memory.open(tmp_path / "team.db", PAIR, writable=True).close()
+    TranslationMemory.open(tmp_path / "team.db", PAIR, writable=True).close()
     with pytest.raises(DataError, match="a memory of en-de, not of en-fr"):
-        Memory.open(tmp_path / "team.db", ("en", "fr"))
-    Memory.open(tmp_path / "team.db", ("eng", "deu")).close()
+        TranslationMemory.open(tmp_path / "team.db", ("en", "fr"))
+    TranslationMemory.open(tmp_path / "team.db", ("eng", "deu")).close()
 
 
 _ADD = """
 import sys
 from pathlib import Path
-from yakusu.memory.memory import Memory
-from yakusu.data.files.units import MemorySegment
+from yakusu.memory.memory import TranslationMemory
+from yakusu.data.segments import MemorySegment
 
 path, name, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-with Memory.open(path, ("en", "de"), writable=True) as memory:
+with TranslationMemory.open(path, ("en", "de"), writable=True) as memory:
     print("open", flush=True)
     for i in range(n):
         memory.add([MemorySegment(f"{name} {i}", f"{name} {i}")])
@@ -194,7 +199,7 @@ def test_two_processes_may_add_at_the_same_time(tmp_path: Path) -> None:
     commands = [[sys.executable, "-c", _ADD, str(path), name, "40"] for name in ("one", "two")]
     processes = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in commands]
     assert [process.wait(60) for process in processes] == [0, 0]
-    with Memory.open(path) as memory:
+    with TranslationMemory.open(path) as memory:
         assert len(memory) == 80
         assert len(memory.similar("one 7", most=99)) == 40
 
@@ -209,7 +214,7 @@ def test_a_kill_loses_no_confirmed_segment(tmp_path: Path) -> None:
                 process.kill()
                 break
         last = [25, *(int(line) for line in process.stdout if line.strip().isdecimal())][-1]
-    with Memory.open(path, PAIR, writable=True) as memory:
+    with TranslationMemory.open(path, PAIR, writable=True) as memory:
         assert len(memory) >= last + 1
         assert len(memory.similar("one 0", most=10**6)) == len(memory)
 

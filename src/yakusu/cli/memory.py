@@ -13,12 +13,13 @@ import typer
 from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.option_groups import grouped
 from yakusu.cli.show import counted
+from yakusu.data.lines.private_use import MARKS, is_closing, is_opening, number_of
 from yakusu.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
-    from yakusu.data.files.units import MemorySegment
+    from yakusu.data.segments import MemorySegment
     from yakusu.memory.choice import SegmentChoice
-    from yakusu.memory.memory import Added, Memory
+    from yakusu.memory.memory import Added, TranslationMemory
 
 memory_verbs = typer.Typer(
     name="memory",
@@ -26,6 +27,7 @@ memory_verbs = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
+_MARK = re.compile(MARKS)
 _SHOWN = 20  # origins, authors and files of `info`
 _Path = Annotated[Path, typer.Argument(metavar="MEMORY", help="The file of a memory.")]
 _Files = Annotated[
@@ -162,9 +164,9 @@ def memory_search_verb(
     Example: `yakusu memory search team.db "Save the file"`
     """
     from yakusu.memory.matches import find_matches
-    from yakusu.memory.memory import Memory
+    from yakusu.memory.memory import TranslationMemory
 
-    with Memory.open(memory) as opened, opened.snapshot():
+    with TranslationMemory.open(memory) as opened, opened.snapshot():
         found = find_matches(opened, text, threshold=threshold / 100, most=n)
     if as_json:
         matches = [
@@ -187,7 +189,6 @@ def _stated(segment: "MemorySegment") -> dict[str, str]:
 
 def _shown(text: str) -> str:
     """A text in one line; inline markup is <0>, </0> or <0/>."""
-    from yakusu.data.lines.private_use import MARKS, is_closing, is_opening, number_of
 
     def tag(found: re.Match[str]) -> str:
         mark, number = found[0], number_of(found[0])
@@ -195,7 +196,7 @@ def _shown(text: str) -> str:
             return f"<{number}>"
         return f"</{number}>" if is_closing(mark) else f"<{number}/>"
 
-    return " ".join(re.sub(MARKS, tag, text).split())
+    return " ".join(_MARK.sub(tag, text).split())
 
 
 @memory_verbs.command("export")
@@ -225,7 +226,7 @@ def memory_export_verb(
     from yakusu.data.files.formats import format_by_name
     from yakusu.folder import write_file
     from yakusu.memory.exporting import exported
-    from yakusu.memory.memory import Memory
+    from yakusu.memory.memory import TranslationMemory
 
     form = to or (format_by_name(out) if out else None)
     if form not in ("tmx", "tsv", "jsonl"):
@@ -233,7 +234,7 @@ def memory_export_verb(
     if out and (out.exists() or out.is_symlink()):
         raise DataError(f"{out} exists: choose another name, or remove it")
     left_out = list[None]()
-    with Memory.open(memory) as opened, opened.snapshot():
+    with TranslationMemory.open(memory) as opened, opened.snapshot():
         segments = (each.segment for each in opened.chosen(choice))
         parts = exported(segments, form, opened.languages, lambda: left_out.append(None))
         if out:
@@ -258,25 +259,25 @@ def memory_merge_verb(
 
     Example: `yakusu memory merge team.db anna.db ben.db`
     """
-    from yakusu.memory.memory import Memory
+    from yakusu.memory.memory import TranslationMemory
 
     for other in others:
         if other.exists() and memory.exists() and other.samefile(memory):
             raise DataError(f"{other} would be merged with itself: name another memory")
     languages: tuple[str, str] | None = None
     for other in others:
-        with Memory.open(other, languages) as opened:  # before anything is written
+        with TranslationMemory.open(other, languages) as opened:  # before anything is written
             languages = opened.languages
-    with Memory.open(memory, languages, writable=True) as target:
+    with TranslationMemory.open(memory, languages, writable=True) as target:
         added = target.add(_segments(others))
     _print_added(memory, added)
 
 
 def _segments(paths: Iterable[Path]) -> "Iterator[MemorySegment]":
-    from yakusu.memory.memory import Memory
+    from yakusu.memory.memory import TranslationMemory
 
     for path in paths:
-        with Memory.open(path) as opened, opened.snapshot():
+        with TranslationMemory.open(path) as opened, opened.snapshot():
             yield from (each.segment for each in opened)
 
 
@@ -286,9 +287,9 @@ def memory_info_verb(memory: _Path, as_json: _Json = False) -> None:
 
     Example: `yakusu memory info team.db`
     """
-    from yakusu.memory.memory import Memory
+    from yakusu.memory.memory import TranslationMemory
 
-    with Memory.open(memory) as opened, opened.snapshot() as revision:
+    with TranslationMemory.open(memory) as opened, opened.snapshot() as revision:
         facts = {
             "languages": opened.languages,
             "segments": len(opened),
@@ -334,14 +335,14 @@ def memory_remove_verb(
 
     Example: `yakusu memory remove team.db --origin old.tmx --pattern '*Windows 95*'`
     """
-    from yakusu.memory.memory import Memory
+    from yakusu.memory.memory import TranslationMemory
 
     if not choice:
         raise RecipeError(
             "nothing says which segments to remove: give --id, --file, --key, --origin, --who or "
             "--pattern"
         )
-    with Memory.open(memory, writable=True) as opened:
+    with TranslationMemory.open(memory, writable=True) as opened:
         numbers = [each.number for each in opened.chosen(choice)]
         n = counted(len(numbers), "segment")
         if numbers and not (yes or _agrees(opened, n)):
@@ -351,7 +352,7 @@ def memory_remove_verb(
     print(f"{memory}: {n} removed")
 
 
-def _agrees(memory: "Memory", n: str) -> bool:
+def _agrees(memory: "TranslationMemory", n: str) -> bool:
     """Ask on a terminal.
 
     Raises:

@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Literal
 
-from yakusu.data.files.inline_codes import CodeKind, codes_of
+from yakusu.data.files.inline_codes import CodeKind
 from yakusu.data.files.tables import ESCAPED
 from yakusu.data.files.tmx import PROPERTIES
-from yakusu.data.files.units import ABOUT, MemorySegment, utc_time
+from yakusu.data.files.units import ABOUT, utc_time
 from yakusu.data.files.xmltree import escaped, is_writable
+from yakusu.data.inline_marks import codes_of
+from yakusu.data.segments import MemorySegment
 from yakusu.version import __version__
 
-ExportFormat = Literal["tmx", "tsv", "jsonl"]
+MemoryFormat = Literal["tmx", "tsv", "jsonl"]
 _COLUMNS = ("source", "target", *ABOUT)
 _AT_ENDS = re.compile(r"\A\s+|\s+\Z")
 _NEEDS_ESCAPES = re.compile(r"[\x00-\x1f\x7f]|\A\s|\s\Z")
@@ -37,7 +39,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 def exported(
     segments: Iterable[MemorySegment],
-    form: ExportFormat,
+    form: MemoryFormat,
     languages: tuple[str, str],
     leave_out: Callable[[], None],
 ) -> Iterator[str]:

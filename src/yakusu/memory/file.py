@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 
-from yakusu.data.files.units import MemorySegment
+from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory import postings
 
@@ -35,7 +35,7 @@ CREATE INDEX by_variable ON segment (variable);
 """
 
 
-def open_file(
+def open_memory_file(
     path: Path, languages: Sequence[str] | None, *, writable: bool
 ) -> tuple[sqlite3.Connection, tuple[str, str]]:
     """Open a memory; return the connection and the languages of the memory.
@@ -135,11 +135,11 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:
         )
     source, target = meta.get("source"), meta.get("target")
     if not (isinstance(source, str) and isinstance(target, str) and source and target):
-        raise damaged(path, "its languages are missing")
+        raise damaged_memory(path, "its languages are missing")
     return source, target
 
 
-def damaged(path: Path, reason: object) -> DataError:
+def damaged_memory(path: Path, reason: object) -> DataError:
     """Return the error of a file whose content is wrong."""
     return DataError(f"{path} is not a memory, or is damaged ({reason}): restore a copy of it")
 
@@ -162,7 +162,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         if "full" in reason:
             raise DataError(f"{path} cannot be written: free some space on its disk") from error
         if "no such" in reason or "decode" in reason:
-            raise damaged(path, reason) from error
+            raise damaged_memory(path, reason) from error
         raise DataError(f"{path} cannot be read or written: {reason}") from error
     except (sqlite3.DatabaseError, postings.PostingsError) as error:
-        raise damaged(path, error) from error
+        raise damaged_memory(path, error) from error

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.compressed import plain_name, refuse_pipe
-from yakusu.data.files.formats import format_by_name, format_of, read_segments
+from yakusu.data.files.formats import format_by_name, format_of
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import ErrorPolicy, InvalidLines, PairFile, language_of
-from yakusu.data.files.units import MemorySegment
 from yakusu.data.languages import closeness, listed_codes, require_language
+from yakusu.data.segments import MemorySegment, read_segments
 from yakusu.errors import DataError
-from yakusu.memory.memory import BATCH, Added, Memory
+from yakusu.memory.memory import BATCH, Added, TranslationMemory
 from yakusu.progress import Progress
 
 _log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def add_files(
         if codes[0] == codes[1]:
             raise DataError(f"the source and the target language are both {codes[0]}: change one")
     else:
-        with Memory.open(path, languages, writable=True) as memory:
+        with TranslationMemory.open(path, languages, writable=True) as memory:
             codes = memory.languages
     found = Imported()
     with progress.track("adding", "segments", None) as tracker:
@@ -103,7 +103,7 @@ def add_files(
 
         segments = counted()
         first = [*islice(segments, BATCH)]  # before the memory is created
-        with Memory.open(path, codes, writable=True) as memory:
+        with TranslationMemory.open(path, codes, writable=True) as memory:
             found.added = memory.add(chain(first, segments))
     return found
 

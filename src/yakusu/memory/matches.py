@@ -7,9 +7,9 @@
 
 from dataclasses import dataclass
 
-from yakusu.data.files.units import MemorySegment
+from yakusu.data.segments import MemorySegment
 from yakusu.memory.filling import filled
-from yakusu.memory.memory import Memory
+from yakusu.memory.memory import TranslationMemory
 
 EXACT, FILLED = 100, 99
 
@@ -32,7 +32,7 @@ class MemoryMatch:
 
 
 def find_matches(
-    memory: Memory, text: str, *, threshold: float = 0.75, most: int = 10
+    memory: TranslationMemory, text: str, *, threshold: float = 0.75, most: int = 10
 ) -> list[MemoryMatch]:
     """The matches of a text, best first, then latest first; each translation of a source once.
 

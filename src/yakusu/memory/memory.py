@@ -1,6 +1,6 @@
 """A translation memory: segments with their translations in one SQLite file.
 
-    with Memory.open(path, ("en", "de"), writable=True) as memory:
+    with TranslationMemory.open(path, ("en", "de"), writable=True) as memory:
         memory.add([MemorySegment("Save", "Speichern")])
         memory.exact("Save")[0].segment.target
 
@@ -20,12 +20,12 @@ from typing import Self
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from yakusu.data.files.units import MemorySegment
 from yakusu.data.languages import canonical
+from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError, YakusuError
 from yakusu.memory import postings
 from yakusu.memory.choice import SegmentChoice
-from yakusu.memory.file import COLUMNS, open_file, open_temporary, sqlite_errors
+from yakusu.memory.file import COLUMNS, open_memory_file, open_temporary, sqlite_errors
 from yakusu.memory.segments import digest, normalised, renumbered, with_variables
 from yakusu.memory.words import encoded
 
@@ -58,13 +58,13 @@ class SimilarSegment:
 
 @dataclass(frozen=True)
 class Added:
-    """What `Memory.add` did: the numbers of new segments, and of those that were known."""
+    """What `TranslationMemory.add` did: how many were new, and how many known."""
 
     new: int
     known: int
 
 
-class Memory:
+class TranslationMemory:
     """An open memory; a context manager.
 
     Args:
@@ -79,7 +79,7 @@ class Memory:
     @classmethod
     def open(
         cls, path: Path, languages: tuple[str, str] | None = None, *, writable: bool = False
-    ) -> "Memory":
+    ) -> "TranslationMemory":
         """Open a memory.
 
         Args:
@@ -100,7 +100,7 @@ class Memory:
                 else "check the path"
             )
             raise DataError(f"{path} does not exist: {fix}")
-        db, stated = open_file(path, wanted, writable=writable)
+        db, stated = open_memory_file(path, wanted, writable=writable)
         memory = cls(db, path, stated)
         if wanted and wanted != memory.languages:
             memory.close()
@@ -111,7 +111,7 @@ class Memory:
         return memory
 
     @classmethod
-    def in_memory(cls, languages: tuple[str, str]) -> "Memory":
+    def in_memory(cls, languages: tuple[str, str]) -> "TranslationMemory":
         """A memory without a file, which is lost when it is closed."""
         return cls(open_temporary(languages), Path(":memory:"), languages)
 
@@ -202,7 +202,7 @@ class Memory:
         code = encoded(text)
         with sqlite_errors(self.path):
             rows = list[tuple[int, str, str]]()
-            numbers = postings.candidates(self._db, code, threshold).tolist()
+            numbers = postings.possible_segments(self._db, code, threshold).tolist()
             for start in range(0, len(numbers), _LISTED):
                 listed = ",".join(map(str, numbers[start : start + _LISTED]))
                 rows += self._db.execute(
@@ -296,7 +296,7 @@ class Memory:
                 if row.rowcount:
                     added.append((int(row.lastrowid or 0), code))
             if added:
-                postings.add(db, added)
+                postings.add_postings(db, added)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         return range(added[0][0], added[-1][0] + 1) if added else range(0)
 

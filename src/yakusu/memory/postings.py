@@ -39,7 +39,7 @@ _DEEPEST = 4  # words that a segment must share with a longer prefix
 
 
 class PostingsError(ValueError):
-    """The postings in a file are not what `add` writes."""
+    """The postings in a file are not what `add_postings` writes."""
 
 
 class _Posted(NamedTuple):
@@ -60,7 +60,7 @@ def features(text: str) -> list[int]:
     return found
 
 
-def add(db: sqlite3.Connection, segments: Sequence[tuple[int, str]]) -> None:
+def add_postings(db: sqlite3.Connection, segments: Sequence[tuple[int, str]]) -> None:
     """Add the postings of new segments.
 
     Args:
@@ -96,7 +96,7 @@ def _last(db: sqlite3.Connection, word: int) -> tuple[int, bytes, bytes] | None:
     return found[1:] if found and found[0] < _FULL else None
 
 
-def candidates(db: sqlite3.Connection, text: str, threshold: float) -> Longs:
+def possible_segments(db: sqlite3.Connection, text: str, threshold: float) -> Longs:
     """The numbers of the segments that may be as similar to an encoded text as a threshold.
 
     Among them are all that are; numbers of segments that were removed may be, too.
@@ -121,7 +121,7 @@ def candidates(db: sqlite3.Connection, text: str, threshold: float) -> Longs:
 
 
 def forget(db: sqlite3.Connection, removed: Sequence[int]) -> None:
-    """Remove the postings of many segments; `candidates` need not know which ones were removed.
+    """Remove the postings of many segments, which `possible_segments` would still return.
 
     Args:
         db: The file, in a transaction.

@@ -1,6 +1,7 @@
 """Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV, CSV and JSON lines.
 
-Any of them may be compressed. `read_file` reads plain pairs, `read_segments` what a memory stores.
+Any of them may be compressed. `read_file` yields pairs of plain lines, `read_units` all that a file
+says.
 
 The suffix of a file determines its format or, if it is unknown, the first bytes do.
 """
@@ -11,13 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from yakusu.data.files.compressed import open_binary, plain_name
-from yakusu.data.files.jsonl import jsonl_segments, read_jsonl
-from yakusu.data.files.po import po_segments, read_po
-from yakusu.data.files.tables import csv_segments, read_csv, read_tsv, tsv_segments
+from yakusu.data.files.jsonl import jsonl_units, read_jsonl
+from yakusu.data.files.po import po_units, read_po
+from yakusu.data.files.tables import csv_units, read_csv, read_tsv, tsv_units
 from yakusu.data.files.text import Pair, PairFile
-from yakusu.data.files.tmx import read_tmx, tmx_languages, tmx_segments
-from yakusu.data.files.units import MemorySegment
-from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages, xliff_segments
+from yakusu.data.files.tmx import read_tmx, tmx_languages, tmx_units
+from yakusu.data.files.units import FileUnit
+from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages, xliff_units
 from yakusu.errors import DataError
 
 CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv", "jsonl"]
@@ -29,13 +30,13 @@ _READERS: dict[CorpusFormat, Callable[[PairFile], Iterator[Pair]]] = {
     "tsv": read_tsv,
     "jsonl": read_jsonl,
 }
-_SEGMENTS: dict[CorpusFormat, Callable[[PairFile], Iterator[MemorySegment]]] = {
-    "tmx": tmx_segments,
-    "xliff": xliff_segments,
-    "po": po_segments,
-    "csv": csv_segments,
-    "tsv": tsv_segments,
-    "jsonl": jsonl_segments,
+_UNITS: dict[CorpusFormat, Callable[[PairFile], Iterator[FileUnit]]] = {
+    "tmx": tmx_units,
+    "xliff": xliff_units,
+    "po": po_units,
+    "csv": csv_units,
+    "tsv": tsv_units,
+    "jsonl": jsonl_units,
 }
 _SUFFIXES: dict[str, CorpusFormat] = {
     ".tmx": "tmx",
@@ -89,16 +90,14 @@ def read_file(file: PairFile) -> Iterator[Pair]:
     return _READERS[format_of(file.path)](file)
 
 
-def read_segments(file: PairFile) -> Iterator[MemorySegment]:
-    """Read the segments of a file in order, with inline markup and what the file says about them.
-
-    A segment that is too long is a pair of `LEFT_OUT`; an empty one has an empty side.
+def read_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read the units of a file in order, with inline markup and what the file says about them.
 
     Raises:
         DataError: The file cannot be read or is malformed.
         RunError: Its format needs a library that is not installed.
     """
-    return _SEGMENTS[format_of(file.path)](file)
+    return _UNITS[format_of(file.path)](file)
 
 
 def languages_in(path: str) -> tuple[list[str], str]:

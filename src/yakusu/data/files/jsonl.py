@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from yakusu.data.files.inline_codes import codes_of, with_marks
 from yakusu.data.files.long_lines import LEFT_OUT
 from yakusu.data.files.tables import column_index
 from yakusu.data.files.text import Pair, PairFile, one_line, raw_lines
-from yakusu.data.files.units import ABOUT, MemorySegment, field_places, utc_time
+from yakusu.data.files.units import ABOUT, FileUnit, field_places, utc_time
 from yakusu.data.languages import language_code, listed_codes
 from yakusu.errors import DataError
 
@@ -40,7 +39,7 @@ def read_jsonl(file: PairFile) -> Iterator[Pair]:
             yield one_line(src), one_line(tgt)
 
 
-def jsonl_segments(file: PairFile) -> Iterator[MemorySegment]:
+def jsonl_units(file: PairFile) -> Iterator[FileUnit]:
     """Read the lines of a file with what other keys say; see `units.COLUMN_NAMES`.
 
     Raises:
@@ -49,21 +48,17 @@ def jsonl_segments(file: PairFile) -> Iterator[MemorySegment]:
     for number, record in _records(file):
         if not isinstance(record, Mapping):
             if record is None:
-                yield MemorySegment("", "")
+                yield FileUnit([], [])
             continue
-        keys = _keys(file, record, number)
-        src, tgt = (_text(record, key, file.path, number).strip() for key in keys)
-        source, target = with_marks(codes_of(src), codes_of(tgt)) or (LEFT_OUT, LEFT_OUT)
+        src, tgt = (_text(record, key, file.path, number) for key in _keys(file, record, number))
         names = [*record]
         about = {
-            field: str(record[names[place]] or "").strip()
+            field: _valid(str(record[names[place]] or "").strip(), file.path, number)
             for field, place in field_places(names).items()
             if field in ABOUT and isinstance(record[names[place]], str | int | None)
         }
         about["time"] = utc_time(about.get("time", ""))
-        yield MemorySegment(
-            source, target, **{k: _valid(v, file.path, number) for k, v in about.items()}
-        )
+        yield FileUnit([src], [tgt], about, has_marks=True)
 
 
 def _records(file: PairFile) -> Iterator[tuple[int, _Record | str | None]]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from yakusu.data.files.compressed import open_binary, plain_name
-from yakusu.data.files.inline_codes import text_parts, with_marks
-from yakusu.data.files.long_lines import LEFT_OUT, LongLine, byte_lines, long_line_error
+from yakusu.data.files.long_lines import LongLine, byte_lines, long_line_error
 from yakusu.data.files.text import Pair, PairFile, decode_lines, extends_ascii, one_line
-from yakusu.data.files.units import MemorySegment, utc_time
+from yakusu.data.files.units import FileUnit, utc_time
 from yakusu.data.languages import closeness
 from yakusu.errors import DataError
 
@@ -212,7 +211,7 @@ def read_po(file: PairFile) -> Iterator[Pair]:
         yield one_line(source), one_line(target)
 
 
-def po_segments(file: PairFile) -> Iterator[MemorySegment]:
+def po_units(file: PairFile) -> Iterator[FileUnit]:
     """Read the same messages as `read_po` with their contexts; the header says when, and who.
 
     Raises:
@@ -220,17 +219,15 @@ def po_segments(file: PairFile) -> Iterator[MemorySegment]:
     """
     head = _Head()
     name = Path(plain_name(file.path)).name
-    for entry, *texts in _translated(file, head):
-        source, target = with_marks(*map(text_parts, texts)) or (LEFT_OUT, LEFT_OUT)
+    for entry, source, target in _translated(file, head):
         context = entry.strings.get("msgctxt")
-        yield MemorySegment(
-            source.strip(),
-            target.strip(),
-            file=name,
-            key=context.value if context else "",
-            time=utc_time(head.fields.get("PO-Revision-Date", "")),
-            who=head.fields.get("Last-Translator", ""),
-        )
+        about = {
+            "file": name,
+            "key": context.value if context else "",
+            "time": utc_time(head.fields.get("PO-Revision-Date", "")),
+            "who": head.fields.get("Last-Translator", ""),
+        }
+        yield FileUnit([source], [target], about)
 
 
 @dataclass

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from yakusu.data.files.inline_codes import codes_of, with_marks
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import InvalidLines, Pair, PairFile, one_line, raw_lines
 from yakusu.data.files.units import (
     ABOUT,
     COLUMN_NAMES,
-    MemorySegment,
+    FileUnit,
     field_places,
     utc_time,
 )
@@ -76,7 +75,7 @@ def read_csv(file: PairFile) -> Iterator[Pair]:
     return _as_pairs(_csv(file))
 
 
-def tsv_segments(file: PairFile) -> Iterator[MemorySegment]:
+def tsv_units(file: PairFile) -> Iterator[FileUnit]:
     """Read the rows of a TSV file with what other columns say; see `units.COLUMN_NAMES`.
 
     The cells of a row whose column "escaped" says "yes" have the escape sequences of JSON strings.
@@ -84,16 +83,16 @@ def tsv_segments(file: PairFile) -> Iterator[MemorySegment]:
     Raises:
         DataError: As in `read_tsv`, or an escape sequence is malformed.
     """
-    return _as_segments(_tsv(file), file.path)
+    return _as_units(_tsv(file), file.path)
 
 
-def csv_segments(file: PairFile) -> Iterator[MemorySegment]:
+def csv_units(file: PairFile) -> Iterator[FileUnit]:
     """Read the rows of a CSV file with what other columns say; see `units.COLUMN_NAMES`.
 
     Raises:
         DataError: As in `read_csv`.
     """
-    return _as_segments(_csv(file), file.path)
+    return _as_units(_csv(file), file.path)
 
 
 def _as_pairs(rows: Iterator[_TableRow]) -> Iterator[Pair]:
@@ -106,7 +105,7 @@ def _as_pairs(rows: Iterator[_TableRow]) -> Iterator[Pair]:
             yield one_line(cells[columns.src]), one_line(cells[columns.tgt])
 
 
-def _as_segments(rows: Iterator[_TableRow], path: str) -> Iterator[MemorySegment]:
+def _as_units(rows: Iterator[_TableRow], path: str) -> Iterator[FileUnit]:
     places: dict[str, int] | None = None
     for number, columns, cells in rows:
         if places is None:
@@ -116,15 +115,13 @@ def _as_segments(rows: Iterator[_TableRow], path: str) -> Iterator[MemorySegment
         if cells is _REPORTED or (cells and cells[0] is LEFT_OUT):
             continue
         if not cells:
-            yield MemorySegment("", "")
+            yield FileUnit([], [])
             continue
         if 0 <= is_escaped < len(cells) and cells[is_escaped].strip() == "yes":
             cells = _unescaped(cells, path, number)
-        src, tgt = (cells[place].strip() for place in (columns.src, columns.tgt))
-        source, target = with_marks(codes_of(src), codes_of(tgt)) or (LEFT_OUT, LEFT_OUT)
         about = {field: cells[at].strip() for field, at in places.items() if at < len(cells)}
         about["time"] = utc_time(about.get("time", ""))
-        yield MemorySegment(source, target, **about)
+        yield FileUnit([cells[columns.src]], [cells[columns.tgt]], about, has_marks=True)
 
 
 def _unescaped(cells: Sequence[str], path: str, number: int) -> list[str]:

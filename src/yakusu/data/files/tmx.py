@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from yakusu.data.files.inline_codes import CodeKind, InlineCode, text_parts, with_marks
-from yakusu.data.files.long_lines import LEFT_OUT
+from yakusu.data.files.inline_codes import CodeKind, InlineCode
 from yakusu.data.files.safexml import local_name, read_elements, text_of, undefined_entity
 from yakusu.data.files.text import Pair, PairFile, one_line
-from yakusu.data.files.units import MemorySegment, utc_time
+from yakusu.data.files.units import FileUnit, utc_time
 from yakusu.data.files.xmlstream import is_line_break
 from yakusu.data.languages import UnitLanguages, distinct, language_pair
 
@@ -45,24 +44,20 @@ def read_tmx(file: PairFile) -> Iterator[Pair]:
         yield one_line(src), one_line(tgt)
 
 
-def tmx_segments(file: PairFile) -> Iterator[MemorySegment]:
+def tmx_units(file: PairFile) -> Iterator[FileUnit]:
     """Read the same units as `read_tmx` with their inline markup and properties.
 
     Raises:
         DataError: The file is malformed or lacks a language.
     """
     for unit, *sides in _picked(file):
-        src, tgt = (chain.from_iterable(_parts(side, file.path)) for side in sides)
-        source, target = with_marks(src, tgt) or (LEFT_OUT, LEFT_OUT)
         own, variant = (side.getparent() for side in sides)
         assert own is not None and variant is not None
-        yield MemorySegment(
-            source,
-            target,
-            **_properties(chain(own, variant, unit), unit.get("tuid", "")),
-            time=next(filter(None, map(utc_time, _stated("date", variant, unit))), ""),
-            who=next(_stated("id", variant, unit), ""),
-        )
+        about = _properties(chain(own, variant, unit), unit.get("tuid", ""))
+        about["time"] = next(filter(None, map(utc_time, _stated("date", variant, unit))), "")
+        about["who"] = next(_stated("id", variant, unit), "")
+        source, target = ([*_parts(side, file.path)] for side in sides)
+        yield FileUnit(source, target, about)
 
 
 def _picked(file: PairFile) -> Iterator[tuple["Element", "Element", "Element"]]:
@@ -139,24 +134,24 @@ def _properties(children: Iterator["Element"], tuid: str) -> dict[str, str]:
     return found | {"key": found["key"] or tuid}
 
 
-def _parts(element: "Element", path: str) -> Iterator[Iterator[str | InlineCode]]:
+def _parts(element: "Element", path: str) -> Iterator[str | InlineCode]:
     """The texts and codes of a segment."""
-    yield text_parts(element.text or "")
+    yield element.text or ""
     for number, child in enumerate(element):
         if not isinstance(child.tag, str):
             raise undefined_entity(child, path)
         name, link = local_name(child), child.get("x")
         if name == "bpt":
-            yield iter([InlineCode(CodeKind.START, f"i {child.get('i', '')}", link)])
+            yield InlineCode(CodeKind.START, f"i {child.get('i', '')}", link)
         elif name == "ept":
-            yield iter([InlineCode(CodeKind.END, f"i {child.get('i', '')}")])
+            yield InlineCode(CodeKind.END, f"i {child.get('i', '')}")
         elif name in _CODE:
             content = "".join(map(str, child.itertext()))
             kind = CodeKind.BREAK if is_line_break(child.attrib, content) else CodeKind.EMPTY
-            yield iter([InlineCode(kind, content, link)])
+            yield InlineCode(kind, content, link)
         else:
             own = f"{name} {element.sourceline} {number}"
-            yield iter([InlineCode(CodeKind.START, own, link or child.get("type", ""))])
+            yield InlineCode(CodeKind.START, own, link or child.get("type", ""))
             yield from _parts(child, path)
-            yield iter([InlineCode(CodeKind.END, own)])
-        yield text_parts(child.tail or "")
+            yield InlineCode(CodeKind.END, own)
+        yield child.tail or ""

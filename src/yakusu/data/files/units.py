@@ -1,14 +1,14 @@
-"""Segments of files: a source, its translation, and what the file says about them.
+"""Units of files: a source, its translation, and what the file says about them.
 
-A file of pairs is read in two ways: as plain lines, for training, and as segments with inline
-markup, keys, context and dates, for a memory. Both views have one reader for each format.
+A file with both sides is read in two ways, by one reader for each format: as pairs of plain lines
+(`data.corpus`), and as units with inline markup, keys, context and dates (`data.segments`).
 """
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain, pairwise
+
+from yakusu.data.files.inline_codes import InlineParts
 
 # Names of columns, and of keys of JSON, for the fields of a segment, in lower case.
 COLUMN_NAMES: Mapping[str, Sequence[str]] = {
@@ -26,56 +26,35 @@ ABOUT = tuple(COLUMN_NAMES)[2:]  # what is known about the texts
 
 
 @dataclass(frozen=True, slots=True)
-class MemorySegment:
-    """A source text, its translation, and what is known about them.
-
-    Inline markup is made of marks (`data.lines.private_use`), numbered from 0 in the order of the
-    source.
+class FileUnit:
+    """A source and its translation in a file.
 
     Attributes:
-        source: The text.
-        target: Its translation.
-        before: The text before it in its document; "": unknown.
-        after: The text after it.
-        file: The document.
-        key: The name of the message in it.
-        origin: Where the segment comes from, such as a file that was added or "page".
-        time: When it was confirmed, in UTC, as in 2026-11-28T10:15:00Z.
-        who: Who confirmed it.
+        source: The parts of the source.
+        target: The parts of its translation.
+        about: What is known about them, by the names in `ABOUT`; times as `utc_time` writes them.
+        is_finished: Whether the translation is finished; others are context only.
+        in_order: Whether the units before and after it in the file are its neighbours.
+        keeps_spaces: Whether line breaks with indentation have a meaning.
+        has_marks: Whether private-use characters that are marks mean markup, as in the tables that
+            a memory exports.
     """
 
-    source: str
-    target: str
-    before: str = ""
-    after: str = ""
-    file: str = ""
-    key: str = ""
-    origin: str = ""
-    time: str = ""
-    who: str = ""
-
-    @property
-    def identity(self) -> bytes:
-        """A digest of all but `time` and `who`: two segments share it if one repeats the other."""
-        parts = (
-            self.source,
-            self.target,
-            self.before,
-            self.after,
-            self.file,
-            self.key,
-            self.origin,
-        )
-        lengths = b"".join(len(part.encode()).to_bytes(8, "little") for part in parts)
-        return hashlib.blake2b(lengths + "".join(parts).encode(), digest_size=16).digest()
+    source: InlineParts
+    target: InlineParts
+    about: Mapping[str, str] = field(default_factory=dict)
+    is_finished: bool = True
+    in_order: bool = False
+    keeps_spaces: bool = True
+    has_marks: bool = False
 
 
 def field_places(header: Sequence[str]) -> dict[str, int]:
     """Return the place of each field that the names of columns, or of keys, state."""
     names = [name.strip().lower() for name in header]
     return {
-        field: names.index(found)
-        for field, known in COLUMN_NAMES.items()
+        each: names.index(found)
+        for each, known in COLUMN_NAMES.items()
         if (found := next((name for name in known if name in names), ""))
     }
 
@@ -91,19 +70,3 @@ def utc_time(text: str) -> str:
         return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):
         return ""
-
-
-def with_neighbours(
-    segments: Iterator[tuple[MemorySegment, str]],
-) -> Iterator[tuple[MemorySegment, str]]:
-    """Give segments of one document the sources before and after them.
-
-    Args:
-        segments: Segments in the order of their documents, each with any text.
-    """
-    before = ""
-    end = (MemorySegment("", ""), "")
-    for (segment, note), (following, _) in pairwise(chain(segments, [end])):
-        after = following.source if following.file == segment.file else ""
-        yield replace(segment, before=before, after=after), note
-        before = segment.source if following.file == segment.file else ""

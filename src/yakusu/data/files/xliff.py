@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from yakusu.data.files.inline_codes import InlineCode, text_parts, with_marks
-from yakusu.data.files.long_lines import LEFT_OUT
+from yakusu.data.files.inline_codes import InlineCode
 from yakusu.data.files.text import Pair, PairFile, one_line
-from yakusu.data.files.units import MemorySegment, utc_time, with_neighbours
-from yakusu.data.files.xliff_inline import INDENTATION, inline_parts
+from yakusu.data.files.units import FileUnit, utc_time
+from yakusu.data.files.xliff_inline import inline_parts
 from yakusu.data.files.xmlstream import is_line_break, stream_elements
 from yakusu.data.files.xmltree import XML_SPACE, CharacterData, Element, Other
 from yakusu.data.languages import UnitLanguages, find_pair, language_pair
@@ -105,38 +104,29 @@ def read_xliff(file: PairFile) -> Iterator[Pair]:
             yield one_line(segment.text(order[0])), one_line(segment.text(order[1]))
 
 
-def xliff_segments(file: PairFile) -> Iterator[MemorySegment]:
-    """Read the same segments as `read_xliff` with their inline markup, keys and neighbours.
+def xliff_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read all segments with their inline markup and keys; those left out are not finished.
 
     Raises:
         DataError: The file is malformed or lacks a language.
     """
-    for segment, note in with_neighbours(_stated(file)):
-        if not note:
-            yield segment
-
-
-def _stated(file: PairFile) -> Iterator[tuple[MemorySegment, str]]:
-    """Yield all segments, and whether each is left out, or ""."""
     last = (0, 1)
     for segment, order in _ordered(file):
         last = order or last
-        texts = with_marks(segment.parts(last[0]), segment.parts(last[1]))
-        source, target = texts or (LEFT_OUT, LEFT_OUT)
-        if texts and not segment.keeps_spaces:
-            source, target = (INDENTATION.sub(" ", text) for text in texts)
         unit = segment.unit
         key = unit.attributes.get("resname") or unit.attributes.get("name") or ""
         document = _document(unit)
-        yield (
-            MemorySegment(
-                source.strip(),
-                target.strip(),
-                file=document.get("original", ""),
-                key=key or unit.attributes.get("id", ""),
-                time=utc_time(document.get("date", "")),
-            ),
-            "" if order else "left out",
+        yield FileUnit(
+            [*segment.parts(last[0])],
+            [*segment.parts(last[1])],
+            {
+                "file": document.get("original", ""),
+                "key": key or unit.attributes.get("id", ""),
+                "time": utc_time(document.get("date", "")),
+            },
+            is_finished=order is not None,
+            in_order=True,
+            keeps_spaces=unit.inherited(XML_SPACE, "default") == "preserve",
         )
 
 
@@ -203,14 +193,9 @@ class _Segment:
         for element in self.sides[side]:
             for part in inline_parts(element):
                 if part.kind is None:
-                    yield from text_parts(part.text)
+                    yield part.text
                 else:
                     yield InlineCode(part.kind, part.name, part.link)
-
-    @property
-    def keeps_spaces(self) -> bool:
-        """Whether line breaks and indentation in its texts have a meaning."""
-        return self.sides[0][0].inherited(XML_SPACE, "default") == "preserve"
 
 
 def _segments(unit: Element) -> Iterator[_Segment]:
