@@ -240,7 +240,6 @@ _CORPORA: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "csv: a cell without an end": ("a.csv", _encoded(_repeated("a\n", before='a,b\n"'))),
     "csv: rows": ("a.csv", _encoded(_repeated("a,b\n"))),
     "jsonl: rows": ("a.jsonl", _encoded(_repeated('["a","b"]\n'))),
-    "jsonl: lists": ("a.jsonl", _encoded(_repeated("["))),
     "jsonl: keys": ("a.jsonl", _encoded(_numbered('"#":"b",', before="{", after='"source":""}'))),
 }
 
