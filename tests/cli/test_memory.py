@@ -186,6 +186,9 @@ def test_segments_are_removed_only_if_the_user_agrees(team: Path, run_yakusu: Ru
         (["search", "/dev/null", "a"], "/dev/null is not a regular file"),
         (["info", "a.tsv"], "a.tsv is not a memory, or is damaged"),
         (["merge", "new.db", "none.db"], "none.db does not exist"),
+        (["merge", "new.db", "damaged.db"], "damaged.db is not a memory, or is damaged"),
+        (["search", "team.db", "\udcff"], "the text is not UTF-8"),
+        (["remove", "team.db", "--who", "\udcff", "--yes"], "--who is not UTF-8"),
         (["export", "team.db", "no-folder/a.tmx"], "no-folder/a.tmx"),
         (
             ["add", "no-folder/a.db", "a.tsv", "--source", "en", "--target", "de"],
@@ -198,6 +201,13 @@ def test_a_mistake_gets_one_sentence_and_changes_nothing(
 ) -> None:
     monkeypatch.chdir(team.parent)
     (team.parent / "a.tsv").write_text("a\tb\n" * 100, encoding="utf-8")
+    (team.parent / "damaged.db").write_bytes(_without_page_3(team))
     before = {path: path.read_bytes() for path in team.parent.iterdir()}
     assert message in run_yakusu("memory", *arguments).error
     assert {path: path.read_bytes() for path in team.parent.iterdir()} == before
+
+
+def _without_page_3(path: Path) -> bytes:
+    """A memory whose table of segments is damaged."""
+    data = path.read_bytes()
+    return data[:8192] + bytes(4096) + data[12288:]

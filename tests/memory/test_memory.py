@@ -102,6 +102,22 @@ def test_the_most_similar_segments_come_first(memory: TranslationMemory) -> None
     assert len(found) == 10
 
 
+def test_a_very_long_text_is_similar_to_nothing_or_to_one_as_long(
+    memory: TranslationMemory,
+) -> None:
+    text = " ".join(f"word{n}x" for n in range(20_000))
+    memory.add([SAVE, MemorySegment(text, "long")])
+    assert targets(memory.similar(f"{text} more")) == ["long"]
+    assert memory.similar(text.replace("x", "y")) == []
+    assert memory.similar("") == []
+
+
+@pytest.mark.parametrize(("n", "more"), [(17, 4), (100, 20), (254, 2), (255, 60), (300, 0)])
+def test_a_text_that_repeats_a_word_is_found(n: int, more: int, memory: TranslationMemory) -> None:
+    memory.add([MemorySegment("ha " * n, "x"), MemorySegment("ha ho " * n, "y")])
+    assert targets(memory.similar("ha " * (n + more))) == ["x"]
+
+
 def test_a_snapshot_does_not_see_what_others_add(memory: TranslationMemory, tmp_path: Path) -> None:
     memory.add([SAVE])
     with (

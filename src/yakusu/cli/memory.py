@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -78,7 +77,13 @@ def _option(name: str, metavar: str, help: str) -> Any:
 _CHOICE: dict[str, Any] = {
     "numbers": Annotated[
         list[int] | None,
-        typer.Option("--id", metavar="N", help="A segment, as `search` numbers it. Repeatable."),
+        typer.Option(
+            "--id",
+            metavar="N",
+            min=1,
+            max=2**63 - 1,
+            help="A segment, as `search` numbers it. Repeatable.",
+        ),
     ],
     "file": _option("--file", "NAME", "Segments of a document."),
     "key": _option("--key", "NAME", "Segments with a key."),
@@ -93,6 +98,9 @@ _CHOICE: dict[str, Any] = {
 def _choice(values: dict[str, Any]) -> "SegmentChoice":
     from yakusu.memory.choice import SegmentChoice
 
+    for name, value in values.items():
+        if isinstance(value, str):
+            _check_utf8(f"--{name}", value)
     return SegmentChoice(**{**values, "numbers": tuple(values["numbers"] or ())})
 
 
@@ -166,6 +174,7 @@ def memory_search_verb(
     from yakusu.memory.matches import find_matches
     from yakusu.memory.memory import TranslationMemory
 
+    _check_utf8("the text", text)
     with TranslationMemory.open(memory) as opened, opened.snapshot():
         found = find_matches(opened, text, threshold=threshold / 100, most=n)
     if as_json:
@@ -181,6 +190,13 @@ def memory_search_verb(
         print(f"{each.match}%", *texts, sep="\t")
     if not found:
         say(f"no matches of {threshold}% or more")
+
+
+def _check_utf8(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{name} is not UTF-8: set the locale of the terminal to UTF-8") from error
 
 
 def _stated(segment: "MemorySegment") -> dict[str, str]:
@@ -259,26 +275,9 @@ def memory_merge_verb(
 
     Example: `yakusu memory merge team.db anna.db ben.db`
     """
-    from yakusu.memory.memory import TranslationMemory
+    from yakusu.memory.importing import merge_memories
 
-    for other in others:
-        if other.exists() and memory.exists() and other.samefile(memory):
-            raise DataError(f"{other} would be merged with itself: name another memory")
-    languages: tuple[str, str] | None = None
-    for other in others:
-        with TranslationMemory.open(other, languages) as opened:  # before anything is written
-            languages = opened.languages
-    with TranslationMemory.open(memory, languages, writable=True) as target:
-        added = target.add(_segments(others))
-    _print_added(memory, added)
-
-
-def _segments(paths: Iterable[Path]) -> "Iterator[MemorySegment]":
-    from yakusu.memory.memory import TranslationMemory
-
-    for path in paths:
-        with TranslationMemory.open(path) as opened, opened.snapshot():
-            yield from (each.segment for each in opened)
+    _print_added(memory, merge_memories(memory, others))
 
 
 @memory_verbs.command("info")

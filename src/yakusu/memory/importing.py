@@ -9,7 +9,7 @@ What is left out is counted, and said. An error in one of the files changes noth
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -47,7 +47,7 @@ class ImportOptions:
     errors: ErrorPolicy = "strict"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Imported:
     """What was added.
 
@@ -56,8 +56,8 @@ class Imported:
         left_out: Numbers of segments that were left out, by reason.
     """
 
-    added: Added = field(default_factory=lambda: Added(0, 0))
-    left_out: Counter[str] = field(default_factory=Counter)
+    added: Added
+    left_out: Counter[str]
 
 
 def add_files(
@@ -85,27 +85,53 @@ def add_files(
             f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
             f"team.db {path}"
         )
-    is_new = languages is not None and not path.exists()
-    if is_new and languages:
+    if languages is None or path.exists():
+        with TranslationMemory.open(path, languages, writable=True) as memory:
+            codes = memory.languages
+    else:
         codes = require_language(languages[0]), require_language(languages[1])
         if codes[0] == codes[1]:
             raise DataError(f"the source and the target language are both {codes[0]}: change one")
-    else:
-        with TranslationMemory.open(path, languages, writable=True) as memory:
-            codes = memory.languages
-    found = Imported()
+    left_out = Counter[str]()
     with progress.track("adding", "segments", None) as tracker:
 
         def counted() -> Iterator[MemorySegment]:
-            for segment in _read(files, codes, options, found.left_out):
+            for segment in _read(files, codes, options, left_out):
                 tracker.advance()
                 yield segment
 
-        segments = counted()
-        first = [*islice(segments, BATCH)]  # before the memory is created
-        with TranslationMemory.open(path, codes, writable=True) as memory:
-            found.added = memory.add(chain(first, segments))
-    return found
+        return Imported(_add(path, codes, counted()), left_out)
+
+
+def merge_memories(path: Path, others: Sequence[Path]) -> Added:
+    """Add all segments of other memories to a memory, which is created if it does not exist.
+
+    Raises:
+        DataError: One of them is not a memory, is damaged or has other languages, or the memory
+            cannot be written. Nothing is added.
+    """
+    for other in others:
+        if other.exists() and path.exists() and other.samefile(path):
+            raise DataError(f"{other} would be merged with itself: name another memory")
+    languages = None
+    for each in [*([path] if path.exists() else []), *others]:
+        with TranslationMemory.open(each, languages) as memory:
+            languages = memory.languages
+    assert languages is not None
+
+    def segments() -> Iterator[MemorySegment]:
+        for other in others:
+            with TranslationMemory.open(other) as memory, memory.snapshot():
+                yield from (each.segment for each in memory)
+
+    return _add(path, languages, segments())
+
+
+def _add(path: Path, languages: tuple[str, str], segments: Iterator[MemorySegment]) -> Added:
+    """Add segments to a memory, which is created when the first `BATCH` of them have been read."""
+    first = [*islice(segments, BATCH)]
+    with TranslationMemory.open(path, languages, writable=True) as memory:
+        return memory.add(chain(first, segments))
 
 
 def _read(

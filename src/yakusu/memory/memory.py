@@ -20,7 +20,7 @@ from typing import Self
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from yakusu.data.languages import canonical
+from yakusu.data.languages import require_language
 from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError, YakusuError
 from yakusu.memory import postings
@@ -90,9 +90,9 @@ class TranslationMemory:
 
         Raises:
             DataError: The file does not exist, is not a memory, is damaged, has other languages,
-                or cannot be written.
+                or cannot be written; or a language is unknown.
         """
-        wanted = languages and tuple(map(canonical, languages))
+        wanted = languages and tuple(map(require_language, languages))
         if not path.exists() and not (writable and wanted):
             fix = (
                 "give its languages, as in --source en --target de"

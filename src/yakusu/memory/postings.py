@@ -31,10 +31,11 @@ CREATE TABLE posting (
     PRIMARY KEY (word, first)
 ) WITHOUT ROWID;
 """
-_MOST_TIMES = 16  # a word occurs; further occurrences are ignored
+_MOST_TIMES = 1 << 16  # a word occurs; further occurrences are ignored
 _LONGEST = 255  # words of a segment, as its length is stored
 _FULL = 256  # postings in a row to which no single segment is added
 _FEW = 2_000  # postings that are read without looking for a cheaper way
+_LISTED = 10_000  # words in a statement
 _DEEPEST = 4  # words that a segment must share with a longer prefix
 
 
@@ -111,7 +112,8 @@ def possible_segments(db: sqlite3.Connection, text: str, threshold: float) -> Lo
         return np.zeros(0, np.int64)
     every = np.concatenate([each.segments for each in posted])
     lengths = np.concatenate([each.lengths for each in posted])
-    possible = np.minimum(lengths, n) >= threshold * np.maximum(lengths, n) - 1e-9
+    least, most = ceil(threshold * n - 1e-9), int(n / threshold + 1e-9)
+    possible = (lengths >= min(least, _LONGEST)) & (lengths <= min(most, _LONGEST))
     possible |= lengths == _LONGEST
     numbers, places, shared = np.unique(every[possible], return_index=True, return_counts=True)
     longer = np.maximum(lengths[possible][places].astype(np.int64), n)
@@ -152,12 +154,13 @@ def forget(db: sqlite3.Connection, removed: Sequence[int]) -> None:
 
 def _counts(db: sqlite3.Connection, wanted: Sequence[int]) -> dict[int, int]:
     """The number of postings of each word that has any."""
-    marks = ", ".join("?" * len(wanted))
-    return dict(
-        db.execute(
-            f"SELECT word, sum(n) FROM posting WHERE word IN ({marks}) GROUP BY word", wanted
-        )
-    )
+    found: dict[int, int] = {}
+    for start in range(0, len(wanted), _LISTED):
+        words = wanted[start : start + _LISTED]
+        marks = ", ".join("?" * len(words))
+        query = f"SELECT word, sum(n) FROM posting WHERE word IN ({marks}) GROUP BY word"
+        found.update(db.execute(query, words))
+    return found
 
 
 def _prefix(counts: Sequence[int], threshold: float) -> tuple[int, int]:
