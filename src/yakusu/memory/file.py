@@ -18,7 +18,7 @@ from yakusu.memory import postings
 FORMAT = 1
 COLUMNS = tuple(field.name for field in fields(MemorySegment))
 _APPLICATION = 0x79616B75  # "yaku", in the header of the file
-_PATIENCE = 10.0  # seconds for which a process waits until another one has written
+_PATIENCE = 20.0  # seconds for which a process waits until another one has written
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE segment (

@@ -9,9 +9,10 @@ What is left out is counted, and said. An error in one of the files changes noth
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, read_pairs
@@ -22,11 +23,13 @@ from yakusu.data.files.text import ErrorPolicy, InvalidLines, PairFile, language
 from yakusu.data.languages import closeness, listed_codes, require_language
 from yakusu.data.segments import MemorySegment, read_segments
 from yakusu.errors import DataError
+from yakusu.memory.file import COLUMNS
 from yakusu.memory.memory import BATCH, Added, TranslationMemory
 from yakusu.progress import Progress
 
 _log = logging.getLogger(__name__)
 LONGEST = 10_000  # characters of a field of a segment
+_fields = attrgetter(*COLUMNS)
 _TABLES = ("csv", "tsv", "jsonl")
 
 
@@ -164,16 +167,15 @@ def _read(
 
 def _unfit(segment: MemorySegment) -> str:
     """Why a segment is not stored, or ""."""
-    if (
-        LEFT_OUT is segment.source
-        or LEFT_OUT is segment.target
-        or max(map(len, astuple(segment))) > LONGEST
-    ):
+    fields = _fields(segment)
+    if LEFT_OUT is segment.source or LEFT_OUT is segment.target:
+        return "too long"
+    if max(map(len, fields)) > LONGEST:
         return "too long"
     if not (segment.source.strip() and segment.target.strip()):
         return "empty"
     try:
-        "".join(astuple(segment)).encode()
+        "".join(fields).encode()
     except UnicodeEncodeError:
         return "not UTF-8"
     return ""

@@ -24,6 +24,7 @@ from yakusu.data.lines.private_use import (
     opening,
 )
 
+_MARK = re.compile(MARKS)
 NUMBER = regex.compile(r"\p{Nd}++(?:[.,'’\u00a0\u202f]\p{Nd}++)*+")
 
 
@@ -51,8 +52,10 @@ def digest(text: str) -> int:
 
 def renumbered(source: str, target: str) -> tuple[str, str]:
     """A pair of texts whose marks have the numbers 0, 1, ... in the order of the source."""
+    if not _MARK.search(source) and not _MARK.search(target):
+        return source, target
     seen: dict[int, int] = {}
-    for mark in re.findall(MARKS, source):
+    for mark in _MARK.findall(source):
         seen.setdefault(number_of(mark), len(seen))
 
     def replaced(match: re.Match[str]) -> str:
@@ -64,5 +67,5 @@ def renumbered(source: str, target: str) -> tuple[str, str]:
             return closing(number)
         return line_break(number) if is_break(mark) else empty(number)
 
-    source, target = (re.sub(MARKS, replaced, text) for text in (source, target))
+    source, target = (_MARK.sub(replaced, text) for text in (source, target))
     return source, target
