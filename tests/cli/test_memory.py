@@ -190,6 +190,8 @@ def test_segments_are_removed_only_if_the_user_agrees(team: Path, run_yakusu: Ru
         (["search", "team.db", "\udcff"], "the text is not UTF-8"),
         (["remove", "team.db", "--who", "\udcff", "--yes"], "--who is not UTF-8"),
         (["export", "team.db", "no-folder/a.tmx"], "no-folder/a.tmx"),
+        (["export", "team.db", "a.tmx.gz"], "a.tmx.gz would not be compressed"),
+        (["export", "team.db", "a.xlf"], "the format is missing: add --to tmx"),
         (
             ["add", "no-folder/a.db", "a.tsv", "--source", "en", "--target", "de"],
             "cannot be opened",

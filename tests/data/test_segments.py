@@ -8,6 +8,7 @@ import pytest
 from tests.pair_files import pair_file, segments
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.formats import format_of
+from yakusu.data.files.long_lines import LEFT_OUT
 from yakusu.data.files.units import utc_time
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
 from yakusu.data.segments import MemorySegment, read_segments
@@ -68,7 +69,7 @@ def test_a_unit_of_tmx_says_who_when_and_where(tmp_path: Path) -> None:
                 properties,
                 'changeid="Anna" changedate="20260101T120000Z"',
             )
-            + unit("Exit", "Ende", 'tuid="u2" creationid="Ben" changedate="soon"')
+            + unit("Exit", "Schluss", 'tuid="u2" creationid="Ben" changedate="soon"')
             + unit("Go", "Los", 'tuid="9"', '<prop type="x-context-pre">&lt;seg>x&lt;/seg></prop>')
         ),
     )
@@ -77,7 +78,7 @@ def test_a_unit_of_tmx_says_who_when_and_where(tmp_path: Path) -> None:
             *("Save", "Speichern", "Open", "Close", "a.txt", "u1", "", "2026-01-01T12:00:00Z"),
             who="Anna",
         ),
-        MemorySegment("Exit", "Ende", key="u2", who="Ben"),
+        MemorySegment("Exit", "Schluss", key="u2", who="Ben"),
         MemorySegment("Go", "Los", before="x", key="9"),
     ]
 
@@ -109,6 +110,14 @@ def test_placeholders_of_tmx_keep_their_numbers_when_they_change_places(tmp_path
     assert found.target == f"von {empty(1)} {empty(0)}"
 
 
+def test_a_unit_with_too_many_codes_is_left_out(tmp_path: Path) -> None:
+    (found,) = segments(written(tmp_path / "a.tmx", tmx(unit("<ph/>" * 9000, "b"))), "en", "de")
+    assert (len(found.source), found.target) == (9000, "b")
+    many = unit("a" + "<ph/>" * 9000, "<ph/>" * 9000)
+    (found,) = segments(written(tmp_path / "a.tmx", tmx(many)), "en", "de")
+    assert found.source is LEFT_OUT and found.target is LEFT_OUT
+
+
 # ---- XLIFF
 
 
@@ -129,14 +138,14 @@ def test_a_unit_of_xliff_has_its_document_key_and_neighbours(tmp_path: Path) -> 
         trans_unit("1", "Open", "Öffnen")
         + trans_unit("2", "Save", "")
         + trans_unit("3", "Close", "Zu", 'state="needs-review-translation"')
-        + '<trans-unit id="4" resname="x"><source>Exit</source><target>Ende</target></trans-unit>'
+        + '<trans-unit id="4" resname="x"><source>Exit</source><target>Schluss</target></trans-unit>'
     )
     path, said = written(tmp_path / "a.xlf", xliff_1(units)), list[str]()
     found = [*read_segments(pair_file(path, "en", "de", remarks=said))]
     when = "2026-02-03T04:05:06Z"
     assert found == [
         MemorySegment("Open", "Öffnen", after="Save", file="a.html", key="1", time=when),
-        MemorySegment("Exit", "Ende", before="Close", file="a.html", key="x", time=when),
+        MemorySegment("Exit", "Schluss", before="Close", file="a.html", key="x", time=when),
     ]
     assert said == [f"{path}: units or segments left out: 1 unfinished, 1 untranslated"]
 

@@ -36,7 +36,7 @@ def targets(found: object) -> list[str]:
 def test_an_exact_source_is_found_in_another_spelling_of_its_characters(
     memory: TranslationMemory,
 ) -> None:
-    memory.add([MemorySegment("Caf\u00e9  open", "Café offen")])
+    memory.add([MemorySegment("Café  open", "Café offen")])
     assert targets(memory.exact("Cafe\u0301 open")) == ["Café offen"]
     assert memory.exact("café open") == []
 
@@ -72,7 +72,8 @@ def test_marks_are_numbered_in_the_order_of_the_source(memory: TranslationMemory
     source = f"Press {opening(7)}Start{closing(7)}"
     memory.add([MemorySegment(source, f"{opening(7)}Start{closing(7)} drücken")])
     wanted = f"Press {opening(0)}Start{closing(0)}"
-    assert targets(memory.exact(wanted)) == [f"{opening(0)}Start{closing(0)} drücken"]
+    for text in (wanted, source):
+        assert targets(memory.exact(text)) == [f"{opening(0)}Start{closing(0)} drücken"]
 
 
 WORDS = (*"abcdefgh保存저", "1", "22")

@@ -18,6 +18,7 @@ from yakusu.errors import DataError, RecipeError
 if TYPE_CHECKING:
     from yakusu.data.segments import MemorySegment
     from yakusu.memory.choice import SegmentChoice
+    from yakusu.memory.exporting import MemoryFormat
     from yakusu.memory.memory import Added, TranslationMemory
 
 memory_verbs = typer.Typer(
@@ -239,14 +240,11 @@ def memory_export_verb(
 
     Example: `yakusu memory export team.db team.tmx`
     """
-    from yakusu.data.files.formats import format_by_name
     from yakusu.folder import write_file
     from yakusu.memory.exporting import exported
     from yakusu.memory.memory import TranslationMemory
 
-    form = to or (format_by_name(out) if out else None)
-    if form not in ("tmx", "tsv", "jsonl"):
-        raise RecipeError("the format is missing: add --to tmx, --to tsv or --to jsonl")
+    form = to or _format_of(out)
     if out and (out.exists() or out.is_symlink()):
         raise DataError(f"{out} exists: choose another name, or remove it")
     left_out = list[None]()
@@ -262,6 +260,19 @@ def memory_export_verb(
             f"{counted(n, 'segment')} with control characters, which XML cannot hold, left out: "
             "export with --to jsonl"
         )
+
+
+def _format_of(out: Path | None) -> "MemoryFormat":
+    """The format that the name of a file states."""
+    from yakusu.data.files.compressed import plain_name
+    from yakusu.data.files.formats import format_by_name
+
+    if out and plain_name(out) != str(out):
+        raise RecipeError(f"{out} would not be compressed: choose another name")
+    form = format_by_name(out) if out else None
+    if form not in ("tmx", "tsv", "jsonl"):
+        raise RecipeError("the format is missing: add --to tmx, --to tsv or --to jsonl")
+    return form
 
 
 @memory_verbs.command("merge")

@@ -69,7 +69,7 @@ def read_segments(file: PairFile) -> Iterator[MemorySegment]:
         RunError: Its format needs a library that is not installed.
     """
     before, last = "", None
-    units = ((unit, _segment(unit)) for unit in read_units(file))
+    units = ((unit, segment_of(unit)) for unit in read_units(file))
     for following in chain(units, [None]):  # one ahead
         if last:
             unit, segment = last
@@ -83,13 +83,16 @@ def read_segments(file: PairFile) -> Iterator[MemorySegment]:
         last = following
 
 
-def _segment(unit: FileUnit) -> MemorySegment:
-    """A unit with marks for its inline codes."""
+def segment_of(unit: FileUnit) -> MemorySegment:
+    """Return a unit with marks for its inline codes, without white space at the ends of fields."""
     texts = marked_texts(_parts(unit, unit.source), _parts(unit, unit.target))
-    source, target = map(str.strip, texts or (LEFT_OUT, LEFT_OUT))
-    if not unit.keeps_spaces:
-        source, target = (INDENTATION.sub(" ", text) for text in (source, target))
-    return MemorySegment(source, target, **unit.about)
+    about = {name: value.strip() for name, value in unit.about.items()}
+    if texts is None:
+        return MemorySegment(LEFT_OUT, LEFT_OUT, **about)
+    source, target = (
+        text.strip() if unit.keeps_spaces else INDENTATION.sub(" ", text.strip()) for text in texts
+    )
+    return MemorySegment(source, target, **about)
 
 
 def _parts(unit: FileUnit, side: InlineParts) -> Iterator[str | InlineCode]:

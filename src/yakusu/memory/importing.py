@@ -20,8 +20,9 @@ from yakusu.data.files.compressed import plain_name, refuse_pipe
 from yakusu.data.files.formats import format_by_name, format_of
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import ErrorPolicy, InvalidLines, PairFile, language_of
+from yakusu.data.files.units import FileUnit
 from yakusu.data.languages import closeness, listed_codes, require_language
-from yakusu.data.segments import MemorySegment, read_segments
+from yakusu.data.segments import MemorySegment, read_segments, segment_of
 from yakusu.errors import DataError
 from yakusu.memory.file import COLUMNS
 from yakusu.memory.memory import BATCH, Added, TranslationMemory
@@ -88,13 +89,7 @@ def add_files(
             f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
             f"team.db {path}"
         )
-    if languages is None or path.exists():
-        with TranslationMemory.open(path, languages, writable=True) as memory:
-            codes = memory.languages
-    else:
-        codes = require_language(languages[0]), require_language(languages[1])
-        if codes[0] == codes[1]:
-            raise DataError(f"the source and the target language are both {codes[0]}: change one")
+    codes = _languages(path, languages)
     left_out = Counter[str]()
     with progress.track("adding", "segments", None) as tracker:
 
@@ -104,6 +99,17 @@ def add_files(
                 yield segment
 
         return Imported(_add(path, codes, counted()), left_out)
+
+
+def _languages(path: Path, wanted: tuple[str, str] | None) -> tuple[str, str]:
+    """The languages of a memory, or of one that is to be created."""
+    if wanted is None or path.exists():
+        with TranslationMemory.open(path, wanted, writable=True) as memory:
+            return memory.languages
+    source, target = map(require_language, wanted)
+    if source == target:
+        raise DataError(f"the source and the target language are both {source}: change one")
+    return source, target
 
 
 def merge_memories(path: Path, others: Sequence[Path]) -> Added:
@@ -168,9 +174,7 @@ def _read(
 def _unfit(segment: MemorySegment) -> str:
     """Why a segment is not stored, or ""."""
     fields = _fields(segment)
-    if LEFT_OUT is segment.source or LEFT_OUT is segment.target:
-        return "too long"
-    if max(map(len, fields)) > LONGEST:
+    if LEFT_OUT is segment.source or max(map(len, fields)) > LONGEST:
         return "too long"
     if not (segment.source.strip() and segment.target.strip()):
         return "empty"
@@ -227,7 +231,11 @@ def _side(path: Path, languages: tuple[str, str]) -> int | None:
 def _lines(path: Path, translation: Path, options: ImportOptions) -> Iterator[MemorySegment]:
     """Yield the lines of two text files."""
     corpus = Corpus(src=str(path), tgt=str(translation), errors=options.errors)
-    return (MemorySegment(*pair) for pair in read_pairs(corpus))
+    for source, target in read_pairs(corpus):
+        if LEFT_OUT is source or LEFT_OUT is target:
+            yield MemorySegment(LEFT_OUT, LEFT_OUT)
+        else:
+            yield segment_of(FileUnit([source], [target]))
 
 
 def _segments(

@@ -163,8 +163,8 @@ class TranslationMemory:
             self._db.execute("ROLLBACK")
 
     def exact(self, text: str) -> list[StoredSegment]:
-        """The segments with a source, the latest one first."""
-        wanted = normalised(text)
+        """The segments with a source, the latest one first; the numbers of its marks may differ."""
+        wanted = normalised(renumbered(text, "")[0])
         return [
             each
             for each in self._with("exact", digest(wanted))
@@ -173,7 +173,7 @@ class TranslationMemory:
 
     def with_other_numbers(self, text: str) -> list[StoredSegment]:
         """The segments whose source differs in its numbers only, or not at all, latest first."""
-        wanted = with_variables(text)
+        wanted = with_variables(renumbered(text, "")[0])
         return [
             each
             for each in self._with("variable", digest(wanted))

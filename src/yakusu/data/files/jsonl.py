@@ -18,6 +18,7 @@ from yakusu.data.languages import language_code, listed_codes
 from yakusu.errors import DataError
 
 _NESTED = "translation"
+_SHOWN = 40  # characters of a key in a message
 _Record = Mapping[str, Any]
 
 
@@ -109,9 +110,10 @@ def _keys(file: PairFile, record: _Record, number: int) -> tuple[str, str]:
                 f"{file.path}, line {number} has texts in {listed_codes(codes)}, not in {wanted}: "
                 f"{file.choose(codes)}"
             )
+        keys = listed_codes(one_line(key)[:_SHOWN] for key in record)
         raise DataError(
-            f"{file.path}, line {number} has the keys {listed_codes([*record])}: it needs 'source' "
-            "and 'target', or name both in --columns"
+            f"{file.path}, line {number} has the keys {keys}: it needs 'source' and 'target', or "
+            "name both in --columns"
         )
     return found
 
