@@ -138,14 +138,14 @@ def test_a_unit_of_xliff_has_its_document_key_and_neighbours(tmp_path: Path) -> 
         trans_unit("1", "Open", "Öffnen")
         + trans_unit("2", "Save", "")
         + trans_unit("3", "Close", "Zu", 'state="needs-review-translation"')
-        + '<trans-unit id="4" resname="x"><source>Exit</source><target>Schluss</target></trans-unit>'
+        + '<trans-unit id="4" resname="x"><source>Exit</source><target>Aus</target></trans-unit>'
     )
     path, said = written(tmp_path / "a.xlf", xliff_1(units)), list[str]()
     found = [*read_segments(pair_file(path, "en", "de", remarks=said))]
     when = "2026-02-03T04:05:06Z"
     assert found == [
         MemorySegment("Open", "Öffnen", after="Save", file="a.html", key="1", time=when),
-        MemorySegment("Exit", "Schluss", before="Close", file="a.html", key="x", time=when),
+        MemorySegment("Exit", "Aus", before="Close", file="a.html", key="x", time=when),
     ]
     assert said == [f"{path}: units or segments left out: 1 unfinished, 1 untranslated"]
 
