@@ -4,7 +4,8 @@ Each verb of the command line is also a function: `check`, `prepare`, `train`, `
 `backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs
 `compress`, `import` and `export` are the functions `compress_translator`, `import_model` and
 `export_model`.
-`compress`, `serve`, `vectors` and `view` are packages. Each name is imported when it is first used.
+`compress`, `memory`, `serve`, `vectors` and `view` are packages. Each name is imported when it is
+first used.
 """
 
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from yakusu.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from yakusu import compress, serve, vectors, view
+    from yakusu import compress, memory, serve, vectors, view
     from yakusu.data.lines.config import TextConfig
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
@@ -76,7 +77,13 @@ _MODULES = {  # public name -> the module that defines it
     "translate_document": "pipeline.documents",
     "verify": "pipeline.receipts.receipt",
 }
-_PACKAGES = ("compress", "serve", "vectors", "view")  # `yakusu.compress.kmeans1d` and the like
+_PACKAGES = (
+    "compress",
+    "memory",
+    "serve",
+    "vectors",
+    "view",
+)  # `yakusu.compress.kmeans1d` and the like
 __all__ = [
     "BacktranslateConfig",
     "DataError",
@@ -111,6 +118,7 @@ __all__ = [
     "export_model",
     "import_model",
     "load_recipe",
+    "memory",
     "prepare",
     "save_recipe",
     "score",

@@ -179,7 +179,7 @@ class RecipeFiles(TypedDict, total=False):
         mix: Share of the training pairs that are taken from the parent's corpus.
         src: Source sentences of the training set.
         tgt: Their translations, line by line.
-        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV or CSV.
+        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV, CSV or JSON lines.
         dev_src: Source sentences of the dev set.
         dev_tgt: Their translations, line by line.
         dev_pairs: One file with both sides of the dev set.

@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.cases import THOROUGH
 from tests.growth.crafted import Crafted
+from tests.pair_files import pair_file
 from tests.translators import untrained
 from yakusu.arrays import ArraysOnDisk, Floats
 from yakusu.data.augmentation import Way
@@ -24,6 +25,7 @@ from yakusu.data.lines.private_use import line_break, opening
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.noise import patterns_in
 from yakusu.data.numbers.match import NumberMatch
+from yakusu.data.segments import read_segments
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, IdPair, Query, Searches, TargetScore
@@ -226,14 +228,18 @@ def _terms(text: str) -> object:
 # ---- files ---------------------------------------------------------------------------------------
 
 
+_BOTH_SIDES = (".tsv", ".csv", ".jsonl")
+
+
 def _read_corpus(data: bytes, name: str) -> object:
     """Read the pairs of a corpus, of which no more than one is in memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
         two = {"src": str(path), "tgt": str(path)}
-        corpus = Corpus(pairs=str(path)) if ".tsv" in name or ".csv" in name else Corpus(**two)
-        return sum(1 for _ in read_pairs(corpus))
+        corpus = Corpus(pairs=str(path)) if path.suffix in _BOTH_SIDES else Corpus(**two)
+        n_pairs = sum(1 for _ in read_pairs(corpus))
+        return n_pairs + (sum(1 for _ in read_segments(pair_file(path))) if corpus.pairs else 0)
 
 
 def _encoded(make: Text, encode: Callable[[bytes], bytes] = bytes) -> Callable[[int], bytes]:
@@ -255,6 +261,8 @@ _CORPORA: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "csv: quotes": ("a.csv", _encoded(_repeated('""', before='a,b\n"'))),
     "csv: a cell without an end": ("a.csv", _encoded(_repeated("a\n", before='a,b\n"'))),
     "csv: rows": ("a.csv", _encoded(_repeated("a,b\n"))),
+    "jsonl: rows": ("a.jsonl", _encoded(_repeated('["a","b"]\n'))),
+    "jsonl: keys": ("a.jsonl", _encoded(_numbered('"#":"b",', before="{", after='"source":""}'))),
 }
 
 

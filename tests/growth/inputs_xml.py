@@ -10,7 +10,9 @@ from tempfile import TemporaryDirectory
 
 from tests.documents.shared import members, with_members
 from tests.growth.crafted import Crafted
+from tests.pair_files import pair_file
 from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.segments import read_segments
 from yakusu.documents.document import Document, DocumentOptions
 
 _Make = Callable[[int], bytes]
@@ -122,14 +124,14 @@ def _document(module: str) -> Callable[[bytes], object]:
 
 
 def _corpus(suffix: str) -> Callable[[bytes], object]:
-    """Return a function that reads the pairs of a file."""
+    """Return a function that reads the pairs of a file, and its segments."""
 
     def read(data: bytes) -> object:
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"file.{suffix}"
             path.write_bytes(data)
             pairs = read_pairs(Corpus(pairs=str(path), src_column=1, tgt_column=2))
-            return sum(1 for _ in pairs)
+            return sum(1 for _ in pairs) + sum(1 for _ in read_segments(pair_file(path)))
 
     return read
 

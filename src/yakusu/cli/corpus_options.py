@@ -56,7 +56,7 @@ _PAIRS: dict[str, Any] = {
             "--pairs",
             "--tsv",
             help="One file with both sides, instead of a source and a target file: TMX, XLIFF, "
-            "PO, TSV or CSV.",
+            "PO, TSV, CSV or JSON lines.",
             rich_help_panel=_CORPUS,
         ),
     ],

@@ -15,6 +15,7 @@ _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     **dict.fromkeys(("prepare", "train", "average", "demo"), "train"),
     **dict.fromkeys(("distil", "backtranslate"), "distil"),
     "translate": "translate",
+    "memory": "memory",
     "score": "score",
     **dict.fromkeys(("evaluate", "verify"), "evaluate"),
     "card": "card",

@@ -34,7 +34,7 @@ Column = Annotated[int, Field(ge=1)] | str
 class Corpus(Config):
     """The files of a corpus: two text files, one file with both sides, or trees.
 
-    Any file may be compressed. `pairs` is TMX, XLIFF, PO, TSV or CSV; `src_column` and
+    Any file may be compressed. `pairs` is TMX, XLIFF, PO, TSV, CSV or JSON lines; `src_column` and
     `tgt_column` are its columns, as numbers from 1 or names in its first line, or its languages.
     """
 

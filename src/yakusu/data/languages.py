@@ -349,13 +349,20 @@ class UnitLanguages:
     Args:
         path: Name of the file in messages.
         wanted: Codes of the two languages; None: the only two of the file.
+        choose: Returns what to do if the file has other languages; None: choose two of them.
 
     Attributes:
         chosen: The two languages; None until they are known.
     """
 
-    def __init__(self, path: str, wanted: tuple[str, str] | None) -> None:
+    def __init__(
+        self,
+        path: str,
+        wanted: tuple[str, str] | None,
+        choose: Callable[[Sequence[str]], str] | None = None,
+    ) -> None:
         self._path, self.chosen, self._given = path, wanted, wanted is not None
+        self._fix = choose or _choices
         self._spellings = set[str]()
         self._seen = list[str]()  # each language once, in the order of the file
         self._found = False
@@ -394,11 +401,11 @@ class UnitLanguages:
         if self._given or len(self._seen) < 2:
             return
         if len(self._seen) > 2:
-            raise DataError(f"{self._path} has more than two languages: {_choices(self._seen)}")
+            raise DataError(f"{self._path} has more than two languages: {self._fix(self._seen)}")
         first, second = self._seen
         if not source or find_pair((source, ""), (first, second))[0] is None:
             raise DataError(
-                f"{self._path} does not state its source language: {_choices(self._seen)} "
+                f"{self._path} does not state its source language: {self._fix(self._seen)} "
                 "(languages, not numbers)"
             )
         reverse = find_pair((source, ""), (first, second))[0] == 1
@@ -425,9 +432,9 @@ class UnitLanguages:
         if not missing:
             raise DataError(
                 f"{self._path} has no unit with both {' and '.join(self.chosen)}: "
-                f"{_choices(self._seen)}"
+                f"{self._fix(self._seen)}"
             )
-        raise DataError(f"{self._path} has no language {missing[0]}: {_choices(self._seen)}")
+        raise DataError(f"{self._path} has no language {missing[0]}: {self._fix(self._seen)}")
 
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what was left out."""

@@ -1,4 +1,7 @@
-"""Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV and CSV, compressed or not.
+"""Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV, CSV and JSON lines.
+
+Any of them may be compressed. `read_file` yields pairs of plain lines, `read_units` all that a file
+says.
 
 The suffix of a file determines its format or, if it is unknown, the first bytes do.
 """
@@ -9,20 +12,31 @@ from pathlib import Path
 from typing import Literal
 
 from yakusu.data.files.compressed import open_binary, plain_name
-from yakusu.data.files.po import read_po
-from yakusu.data.files.tables import read_csv, read_tsv
+from yakusu.data.files.jsonl import jsonl_units, read_jsonl
+from yakusu.data.files.po import po_units, read_po
+from yakusu.data.files.tables import csv_units, read_csv, read_tsv, tsv_units
 from yakusu.data.files.text import Pair, PairFile
-from yakusu.data.files.tmx import read_tmx, tmx_languages
-from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages
+from yakusu.data.files.tmx import read_tmx, tmx_languages, tmx_units
+from yakusu.data.files.units import FileUnit
+from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages, xliff_units
 from yakusu.errors import DataError
 
-CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv"]
+CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv", "jsonl"]
 _READERS: dict[CorpusFormat, Callable[[PairFile], Iterator[Pair]]] = {
     "tmx": read_tmx,
     "xliff": read_xliff,
     "po": read_po,
     "csv": read_csv,
     "tsv": read_tsv,
+    "jsonl": read_jsonl,
+}
+_UNITS: dict[CorpusFormat, Callable[[PairFile], Iterator[FileUnit]]] = {
+    "tmx": tmx_units,
+    "xliff": xliff_units,
+    "po": po_units,
+    "csv": csv_units,
+    "tsv": tsv_units,
+    "jsonl": jsonl_units,
 }
 _SUFFIXES: dict[str, CorpusFormat] = {
     ".tmx": "tmx",
@@ -35,6 +49,8 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 
 
@@ -59,6 +75,8 @@ def format_of(path: str | Path) -> CorpusFormat:
         return "xliff"
     if re.match(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<(\?xml|!DOCTYPE tmx|tmx)\b", head):
         return "tmx"
+    if re.match(rb"(\xef\xbb\xbf)?\s*\{\s*\"", head):
+        return "jsonl"
     return "po" if re.search(rb"^msgid\s+\"", head, re.MULTILINE) else "tsv"
 
 
@@ -70,6 +88,16 @@ def read_file(file: PairFile) -> Iterator[Pair]:
         RunError: Its format needs a library that is not installed.
     """
     return _READERS[format_of(file.path)](file)
+
+
+def read_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read the units of a file in order, with inline markup and what the file says about them.
+
+    Raises:
+        DataError: The file cannot be read or is malformed.
+        RunError: Its format needs a library that is not installed.
+    """
+    return _UNITS[format_of(file.path)](file)
 
 
 def languages_in(path: str) -> tuple[list[str], str]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from yakusu.data.files.compressed import open_binary
+from yakusu.data.files.compressed import open_binary, plain_name
 from yakusu.data.files.long_lines import LongLine, byte_lines, long_line_error
 from yakusu.data.files.text import Pair, PairFile, decode_lines, extends_ascii, one_line
+from yakusu.data.files.units import FileUnit, utc_time
 from yakusu.data.languages import closeness
 from yakusu.errors import DataError
 
@@ -206,24 +207,62 @@ def read_po(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: The file is malformed, or is in another language than the columns say.
     """
+    for _, source, target in _translated(file, _Head()):
+        yield one_line(source), one_line(target)
+
+
+def po_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read the same messages as `read_po` with their contexts; the header says when, and who.
+
+    Raises:
+        DataError: The file is malformed, or is in another language than the columns say.
+    """
+    head = _Head()
+    name = Path(plain_name(file.path)).name
+    for entry, source, target in _translated(file, head):
+        context = entry.strings.get("msgctxt")
+        about = {
+            "file": name,
+            "key": context.value if context else "",
+            "time": utc_time(head.fields.get("PO-Revision-Date", "")),
+            "who": head.fields.get("Last-Translator", ""),
+        }
+        yield FileUnit([source], [target], about)
+
+
+@dataclass
+class _Head:
+    """What the header of a file says; it is complete when the first message is read."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def read(self, header: str) -> None:
+        for line in header.split("\n"):
+            name, _, value = line.partition(":")
+            self.fields.setdefault(name.strip(), value.strip())
+
+
+def _translated(file: PairFile, head: _Head) -> Iterator[tuple[Entry, str, str]]:
+    """Yield the source and the target of each translated message, and its entry."""
     charset = _charset(file.path)
     reader = PoReader(charset, file.path)
     reverse = _is_reversed(file, "")
     left_out = Counter[str]()
     for entry in reader.entries(_lines(file, charset)):
         if entry.is_header:
-            header = entry.forms.get(0)
-            code = _CODE.fullmatch(language_of_header(header.value if header else ""))
+            header = entry.forms[0].value if 0 in entry.forms else ""
+            head.read(header)
+            code = _CODE.fullmatch(language_of_header(header))
             reverse = _is_reversed(file, code[1] if code else "")
             continue
         fuzzy = "fuzzy" in entry.flags
-        pairs = [] if fuzzy else [pair for pair in _pairs(entry) if all(pair)]
+        pairs = [] if fuzzy else [pair for pair in _pairs(entry) if all(map(str.strip, pair))]
         if not pairs:
             left_out["fuzzy" if fuzzy else "untranslated"] += 1
         for source, target in pairs:
             if _INVALID.search(source + target):
                 continue  # counted by `file.errors`
-            yield (target, source) if reverse else (source, target)
+            yield (entry, target, source) if reverse else (entry, source, target)
     left_out += Counter(obsolete=reader.n_obsolete)
     if left_out:
         counts = ", ".join(f"{n:,} {kind}" for kind, n in sorted(left_out.items()))
@@ -231,11 +270,11 @@ def read_po(file: PairFile) -> Iterator[Pair]:
 
 
 def _pairs(entry: Entry) -> list[Pair]:
-    msgid = one_line(entry.strings["msgid"].value)
-    forms = [one_line(item.value) for _, item in sorted(entry.forms.items())]
+    msgid = entry.strings["msgid"].value
+    forms = [item.value for _, item in sorted(entry.forms.items())]
     if "msgid_plural" not in entry.strings:
         return [(msgid, forms[0])]
-    return [(msgid, forms[0]), (one_line(entry.strings["msgid_plural"].value), forms[-1])]
+    return [(msgid, forms[0]), (entry.strings["msgid_plural"].value, forms[-1])]
 
 
 def _is_reversed(file: PairFile, language: str) -> bool:
@@ -251,9 +290,8 @@ def _is_reversed(file: PairFile, language: str) -> bool:
         return False
     if closeness(str(src), language) is not None:
         return True
-    raise DataError(
-        f"{file.path} has translations into {language}, not into {tgt}: name it in --columns"
-    )
+    fix = file.choose([language]) if file.choose else "name it in --columns"
+    raise DataError(f"{file.path} has translations into {language}, not into {tgt}: {fix}")
 
 
 def _charset(path: str) -> str:

@@ -180,10 +180,7 @@ def text_of(element: "Element", code: frozenset[str], path: str) -> str:
     parts = [element.text or ""]
     for child in element:
         if not isinstance(child.tag, str):
-            raise DataError(
-                f"{path}, line {child.sourceline}: the entity {child.text} is not defined: write "
-                "the character itself"
-            )
+            raise undefined_entity(child, path)
         is_code = local_name(child) in code
         content = "".join(map(str, child.itertext())) if is_code else ""
         if is_line_break(child.attrib, content):
@@ -192,3 +189,11 @@ def text_of(element: "Element", code: frozenset[str], path: str) -> str:
             parts.append(text_of(child, code, path))
         parts.append(child.tail or "")
     return "".join(parts)
+
+
+def undefined_entity(element: "Element", path: str) -> DataError:
+    """Return the error of a reference to an entity, which is a child of a segment."""
+    return DataError(
+        f"{path}, line {element.sourceline}: the entity {element.text} is not defined: write the "
+        "character itself"
+    )

@@ -5,25 +5,52 @@ contain the separator and line breaks.
 """
 
 import csv
+import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import InvalidLines, Pair, PairFile, one_line, raw_lines
-from yakusu.data.languages import closeness, language_code
+from yakusu.data.files.units import (
+    ABOUT,
+    COLUMN_NAMES,
+    FileUnit,
+    field_places,
+    utc_time,
+)
+from yakusu.data.languages import closeness, language_code, listed_codes
 from yakusu.errors import DataError
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _INSPECTED = 20  # rows from which the separator and the number of columns are found
 _SHOWN = 10  # columns, or numbers of lines, in a message
-_SOURCE = ("source", "src", "original", "sentence", "text", "term")
-_TARGET = ("target", "tgt", "trg", "translation", "translated")
+ESCAPED = "escaped"  # name of the column that says whether cells have escape sequences
 _TSV_FIX = "separate columns with tabs, or name a file with commas .csv"
 _CSV_FIX = "check the quotes and separators of this row"
-TableRow = tuple[int, list[str]]  # number of its line, cells
+NumberedCells = tuple[int, list[str]]  # number of their line, cells
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns of a table are used.
+
+    Attributes:
+        src: Index of the source.
+        tgt: Index of the target.
+        header: Their names; none without a header.
+    """
+
+    src: int
+    tgt: int
+    header: Sequence[str]
+
+
+_TableRow = tuple[int, _Columns, list[str]]  # number of its line, columns, cells
+_REPORTED: list[str] = []  # in place of the cells of a row that another message counts
 
 
 def read_tsv(file: PairFile) -> Iterator[Pair]:
@@ -35,13 +62,86 @@ def read_tsv(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: A row lacks a column, or the header lacks a name.
     """
+    return _as_pairs(_tsv(file))
+
+
+def read_csv(file: PairFile) -> Iterator[Pair]:
+    """Read the pairs of a CSV file; an empty row is an empty pair.
+
+    Raises:
+        DataError: As in `read_tsv`, the quotes of a row are wrong, a row has more cells than the
+            others, or several characters may be the separator.
+    """
+    return _as_pairs(_csv(file))
+
+
+def tsv_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read the rows of a TSV file with what other columns say; see `units.COLUMN_NAMES`.
+
+    The cells of a row whose column "escaped" says "yes" have the escape sequences of JSON strings.
+
+    Raises:
+        DataError: As in `read_tsv`, or an escape sequence is malformed.
+    """
+    return _as_units(_tsv(file), file.path)
+
+
+def csv_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read the rows of a CSV file with what other columns say; see `units.COLUMN_NAMES`.
+
+    Raises:
+        DataError: As in `read_csv`.
+    """
+    return _as_units(_csv(file), file.path)
+
+
+def _as_pairs(rows: Iterator[_TableRow]) -> Iterator[Pair]:
+    for _, columns, cells in rows:
+        if cells and cells[0] is LEFT_OUT:
+            yield LEFT_OUT, LEFT_OUT
+        elif not cells:
+            yield "", ""  # counted as an empty pair
+        else:
+            yield one_line(cells[columns.src]), one_line(cells[columns.tgt])
+
+
+def _as_units(rows: Iterator[_TableRow], path: str) -> Iterator[FileUnit]:
+    places: dict[str, int] | None = None
+    for number, columns, cells in rows:
+        if places is None:
+            found = field_places(columns.header)
+            places = {field: found[field] for field in ABOUT if field in found}
+            is_escaped = columns.header.index(ESCAPED) if ESCAPED in columns.header else -1
+        if cells is _REPORTED or (cells and cells[0] is LEFT_OUT):
+            continue
+        if not cells:
+            yield FileUnit([], [])
+            continue
+        if 0 <= is_escaped < len(cells) and cells[is_escaped].strip() == "yes":
+            cells = _unescaped(cells, path, number)
+        about = {field: cells[at].strip() for field, at in places.items() if at < len(cells)}
+        about["time"] = utc_time(about.get("time", ""))
+        yield FileUnit([cells[columns.src]], [cells[columns.tgt]], about, has_marks=True)
+
+
+def _unescaped(cells: Sequence[str], path: str, number: int) -> list[str]:
+    try:
+        return [str(json.loads(f'"{cell.strip()}"')) for cell in cells]
+    except ValueError as error:
+        raise DataError(
+            f"{path}, line {number}: an escape sequence is malformed ({error}): correct it, or "
+            f"remove 'yes' from the column '{ESCAPED}'"
+        ) from error
+
+
+def _tsv(file: PairFile) -> Iterator[_TableRow]:
     lines = raw_lines(file.path, errors=file.errors, long=file.long)
     rows = (
         (number, [line] if line is LEFT_OUT else line.split("\t"))
         for number, line in enumerate(lines, start=1)
     )
     longer = list[int]()
-    yield from _pairs(file, rows, _inspected(file), _TSV_FIX, longer.append)
+    yield from _rows(file, rows, _inspected(file), _TSV_FIX, longer.append)
     if longer:
         numbers = ", ".join(map(str, longer[:_SHOWN])) + (", ..." if len(longer) > _SHOWN else "")
         rows_are, lines_ = ("row was", "line") if len(longer) == 1 else ("rows were", "lines")
@@ -49,6 +149,17 @@ def read_tsv(file: PairFile) -> Iterator[Pair]:
             f"{file.path}: {len(longer):,} {rows_are} left out because of more cells than the "
             f"table has columns ({lines_} {numbers}): remove the tabs inside sentences"
         )
+
+
+def _csv(file: PairFile) -> Iterator[_TableRow]:
+    def refuse(number: int) -> None:
+        raise DataError(
+            f"{file.path}, line {number}: this row has more cells than the table has columns: "
+            f"{_CSV_FIX}"
+        )
+
+    separator, inspected = _separator(file)
+    yield from _rows(file, _csv_rows(file, separator), inspected, _CSV_FIX, refuse)
 
 
 def has_header(file: PairFile) -> bool:
@@ -67,25 +178,7 @@ def _inspected(file: PairFile) -> list[list[str]]:
     return [line.split("\t") for line in islice(begin, _INSPECTED)]
 
 
-def read_csv(file: PairFile) -> Iterator[Pair]:
-    """Read the pairs of a CSV file; an empty row is an empty pair.
-
-    Raises:
-        DataError: As in `read_tsv`, the quotes of a row are wrong, a row has more cells than the
-            others, or several characters may be the separator.
-    """
-
-    def refuse(number: int) -> None:
-        raise DataError(
-            f"{file.path}, line {number}: this row has more cells than the table has columns: "
-            f"{_CSV_FIX}"
-        )
-
-    separator, inspected = _separator(file)
-    yield from _pairs(file, _csv_rows(file, separator), inspected, _CSV_FIX, refuse)
-
-
-def _csv_rows(file: PairFile, separator: str) -> Iterator[TableRow]:
+def _csv_rows(file: PairFile, separator: str) -> Iterator[NumberedCells]:
     lines = (f"{line}\n" for line in raw_lines(file.path, errors=file.errors))
     reader = csv.reader(lines, delimiter=separator, strict=True)
     begin = 1
@@ -149,38 +242,42 @@ def _first_rows(path: str, separator: str) -> tuple[list[list[str]], bool]:
     return rows, True
 
 
-def _pairs(
+def _rows(
     file: PairFile,
-    rows: Iterator[TableRow],
+    rows: Iterator[NumberedCells],
     inspected: Sequence[list[str]],
     fix: str,
     report_longer: Callable[[int], None],
-) -> Iterator[Pair]:
-    """Read the pairs of rows; `report_longer` gets the number of each row that is too long."""
+) -> Iterator[_TableRow]:
+    """Yield the rows below a header; `report_longer` gets the number of each row that is too long.
+
+    The cells are [] for an empty row, and `_REPORTED` or `LEFT_OUT` for one that is left out.
+    """
     errors, first = file.errors, next(rows, None)
     if first is None:
         return
     src, tgt, is_header = _find_columns(file, first[1], inspected)
+    columns = _Columns(src, tgt, [cell.strip() for cell in first[1]] if is_header else ())
     n_columns = max(len(first[1]) if is_header else _usual_length(inspected), src + 1, tgt + 1)
     n_invalid = errors.count if is_header else 0
     for number, cells in rows if is_header else chain([first], rows):
         invalid, n_invalid = errors.count > n_invalid, errors.count
         if cells and cells[0] is LEFT_OUT:
-            yield LEFT_OUT, LEFT_OUT
-            continue
-        if (invalid and errors.policy == "skip") or not any(map(str.strip, cells)):
-            yield "", ""  # counted as an empty pair
-            continue
-        if len(cells) <= max(src, tgt):
+            yield number, columns, cells
+        elif invalid and errors.policy == "skip":
+            yield number, columns, _REPORTED
+        elif not any(map(str.strip, cells)):
+            yield number, columns, []
+        elif len(cells) <= max(src, tgt):
             raise DataError(
                 f"{file.path}, line {number}: column {max(src, tgt) + 1} is missing because the "
                 f"line has only {len(cells)}: {fix}"
             )
-        if any(map(str.strip, cells[n_columns:])):
+        elif any(map(str.strip, cells[n_columns:])):
             report_longer(number)
-            yield "", ""
-            continue
-        yield one_line(cells[src]), one_line(cells[tgt])
+            yield number, columns, _REPORTED
+        else:
+            yield number, columns, cells
 
 
 def _usual_length(rows: Sequence[list[str]]) -> int:
@@ -194,7 +291,11 @@ def _find_columns(
 ) -> tuple[int, int, bool]:
     """Return the indices of both columns, from 0, and whether the first row is a header."""
     header = [cell.strip() for cell in row]
-    src, tgt = (_index(column, header) for column in file.columns)
+    if file.languages and file.columns == (1, 2):
+        if named := _named(header, file.languages):
+            return *named, True
+        _refuse_languages(file, header, inspected)
+    src, tgt = (column_index(column, header) for column in file.columns)
     if src is None or tgt is None:
         raise _no_column(file, file.columns[0 if src is None else 1], header)
     if any(isinstance(column, str) for column in file.columns):
@@ -213,11 +314,35 @@ def _find_columns(
     return src, tgt, False
 
 
+def _named(header: Sequence[str], languages: tuple[str, str]) -> tuple[int, int] | None:
+    """Return the places of the columns that a header names by languages, or source and target."""
+    src, tgt = (column_index(code, header) for code in languages)
+    if src is not None and tgt is not None and src != tgt:
+        return src, tgt
+    fields = field_places(header)
+    if {"source", "target"} <= fields.keys():
+        src, tgt = fields["source"], fields["target"]
+        names = header[src], header[tgt]
+        return (src, tgt) if looks_like_header(names, ("", "")) else None
+    return None
+
+
+def _refuse_languages(
+    file: PairFile, header: Sequence[str], inspected: Sequence[list[str]]
+) -> None:
+    """Refuse a table whose header names other languages."""
+    codes = [code for code in map(language_code, header) if code]
+    if len(codes) > 1 and len(header) > 1 and _has_header(file, [header, *inspected[1:]]):
+        known = f"has columns of {listed_codes(codes)}, not of {' and '.join(file.languages or ())}"
+        fix = file.choose(codes) if file.choose else "choose columns"
+        raise DataError(f"{file.path}, line 1 {known}: {fix}")
+
+
 def _has_header(file: PairFile, rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns of a file."""
     header = [cell.strip() for cell in rows[0]]
     if any(isinstance(column, str) for column in file.columns):
-        found = (_index(column, header) for column in file.columns)
+        found = (column_index(column, header) for column in file.columns)
         return all(place is not None and place < len(header) for place in found)
     places = [int(column) - 1 for column in file.columns]
     if max(places) >= len(header):
@@ -247,7 +372,9 @@ def looks_like_header(names: Pair, following: Pair) -> bool:
         return not is_word and (longer or len(codes) < 2)
     words = [re.split(r"[\W_]+", name.lower())[0] for name in names]
     return any(
-        words[i] in _SOURCE and words[1 - i] in _TARGET and max(map(len, names)) < 40
+        words[i] in COLUMN_NAMES["source"]
+        and words[1 - i] in COLUMN_NAMES["target"]
+        and max(map(len, names)) < 40
         for i in (0, 1)
     )
 
@@ -263,7 +390,7 @@ def _n_places(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in text)
 
 
-def _index(column: int | str, header: Sequence[str]) -> int | None:
+def column_index(column: int | str, header: Sequence[str]) -> int | None:
     """Return the index of a column: by number, by its name, or by its language; None: not found."""
     if isinstance(column, int):
         return column - 1

@@ -6,7 +6,7 @@ alignment of two files.
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
@@ -96,6 +96,9 @@ class PairFile:
         errors: What to do with lines that are not UTF-8.
         long: Counts the lines that are too long.
         remark: Called with a sentence about what was left out.
+        choose: Returns what to do if the file has these languages, but not those of the columns;
+            None: choose others with --columns.
+        languages: Codes of source and target that a header may name instead of `columns`.
     """
 
     path: str
@@ -103,6 +106,8 @@ class PairFile:
     errors: InvalidLines
     long: LongLines
     remark: Callable[[str], None]
+    choose: Callable[[Sequence[str]], str] | None = None
+    languages: tuple[str, str] | None = None
 
 
 def one_line(text: str) -> str:

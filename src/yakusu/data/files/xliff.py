@@ -9,12 +9,15 @@ be divided into segments, <mrk mtype="seg" mid="1">, of which some may lack a tr
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from yakusu.data.files.inline_codes import InlineCode
 from yakusu.data.files.text import Pair, PairFile, one_line
+from yakusu.data.files.units import FileUnit, utc_time
+from yakusu.data.files.xliff_inline import inline_parts
 from yakusu.data.files.xmlstream import is_line_break, stream_elements
-from yakusu.data.files.xmltree import CharacterData, Element, Other
+from yakusu.data.files.xmltree import XML_SPACE, CharacterData, Element, Other
 from yakusu.data.languages import UnitLanguages, find_pair, language_pair
 
 HEAD = 2**16  # bytes of a file that show its format; it may begin with long comments
@@ -96,17 +99,58 @@ def read_xliff(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: The file is malformed or lacks a language.
     """
+    for segment, order in _ordered(file):
+        if order:
+            yield one_line(segment.text(order[0])), one_line(segment.text(order[1]))
+
+
+def xliff_units(file: PairFile) -> Iterator[FileUnit]:
+    """Read all segments with their inline markup and keys; those left out are not finished.
+
+    Raises:
+        DataError: The file is malformed or lacks a language.
+    """
+    last = (0, 1)
+    for segment, order in _ordered(file):
+        last = order or last
+        unit = segment.unit
+        key = unit.attributes.get("resname") or unit.attributes.get("name") or ""
+        document = _document(unit)
+        yield FileUnit(
+            [*segment.parts(last[0])],
+            [*segment.parts(last[1])],
+            {
+                "file": document.get("original", ""),
+                "key": key or unit.attributes.get("id", ""),
+                "time": utc_time(document.get("date", "")),
+            },
+            is_finished=order is not None,
+            in_order=True,
+            keeps_spaces=unit.inherited(XML_SPACE, "default") == "preserve",
+        )
+
+
+def _document(unit: Element) -> Mapping[str, str]:
+    """The attributes of the <file> around a unit."""
+    parent = unit.parent
+    while parent and parent.name != "file":
+        parent = parent.parent
+    return parent.attributes if parent else {}
+
+
+def _ordered(file: PairFile) -> Iterator[tuple["_Segment", tuple[int, int] | None]]:
+    """Yield each segment, and which side is its source and its target; None: it is left out."""
     wanted = language_pair(file.path, file.columns, lambda: xliff_languages(file.path)[0])
-    languages = UnitLanguages(file.path, wanted)
+    languages = UnitLanguages(file.path, wanted, file.choose)
     left_out = Counter[str]()
     for unit in _units(file.path):
-        for texts, state in _segments(unit):
-            if state or not texts[1].strip():
-                left_out[state or "untranslated"] += 1
+        for segment in _segments(unit):
+            if segment.reason:
+                left_out[segment.reason] += 1
+                yield segment, None
                 continue
             codes = _languages(unit, languages.chosen)
-            if found := languages.pick(codes, codes[0]):
-                yield one_line(texts[found[0]]), one_line(texts[found[1]])
+            yield segment, languages.pick(codes, codes[0])
     languages.check()
     for remark in languages.remarks():
         file.remark(remark)
@@ -119,8 +163,43 @@ def _units(path: str) -> Iterator[Element]:
     return stream_elements(path, "xliff", lambda _, name: name in _UNITS)
 
 
-def _segments(unit: Element) -> Iterator[tuple[Pair, str]]:
-    """Yield the source and the target of each segment, and why it is not finished, or ""."""
+@dataclass(frozen=True)
+class _Segment:
+    """A source and its target.
+
+    Attributes:
+        unit: The <trans-unit> or <unit> that contains them.
+        sides: The elements of the source, and those of the target.
+        native: Native code that is stored apart, by its identifier.
+        state: Why the target is not finished, or "".
+    """
+
+    unit: Element
+    sides: tuple[Sequence[Element], Sequence[Element]]
+    native: Mapping[str | None, str]
+    state: str
+
+    def text(self, side: int) -> str:
+        """The text of a side without native code."""
+        return "".join(_text(element, self.native) for element in self.sides[side])
+
+    @property
+    def reason(self) -> str:
+        """Why the segment is left out, or ""."""
+        return self.state or ("" if self.text(1).strip() else "untranslated")
+
+    def parts(self, side: int) -> Iterator[str | InlineCode]:
+        """The texts and codes of a side."""
+        for element in self.sides[side]:
+            for part in inline_parts(element):
+                if part.kind is None:
+                    yield part.text
+                else:
+                    yield InlineCode(part.kind, part.name, part.link)
+
+
+def _segments(unit: Element) -> Iterator[_Segment]:
+    """Yield the segments of a unit."""
     native = {
         data.attributes.get("id"): data.text
         for each in unit.named("originalData")
@@ -128,31 +207,24 @@ def _segments(unit: Element) -> Iterator[tuple[Pair, str]]:
     }
     for part in xliff_parts(unit):
         state = _unfinished(part)
-        for pair in _pairs(part, native):
-            yield pair, state
+        is_unit = part.element.name == "trans-unit"
+        sources = _marked(part.divided) if is_unit else {}
+        targets = _marked(part.target) if part.target else {}
+        if not (sources and targets):
+            target = [part.target] if part.target else []
+            yield _Segment(unit, ([part.source], target), native, state)
+            continue
+        for number, source in sources.items():
+            segment = _Segment(unit, (source, targets.get(number, [])), native, state)
+            if segment.text(0).strip() or segment.text(1).strip():
+                yield segment
 
 
-def _pairs(part: XliffPart, native: Mapping[str | None, str]) -> Iterator[Pair]:
-    """Yield the pairs of segments with the same number; the whole unit if a side has none."""
-    is_unit = part.element.name == "trans-unit"
-    sources = _marked(part.divided, native) if is_unit else {}
-    targets = _marked(part.target, native) if part.target else {}
-    if not (sources and targets):
-        target = _text(part.target, native) if part.target else ""
-        yield _text(part.source, native), target
-        return
-    for number, source in sources.items():
-        target = targets.get(number, "")
-        if source.strip() or target.strip():
-            yield source, target
-
-
-def _marked(side: Element, native: Mapping[str | None, str]) -> dict[str, str]:
-    """Return the text of each segment by its number; its parts may be in several elements."""
-    found: dict[str, str] = {}
+def _marked(side: Element) -> dict[str, list[Element]]:
+    """Return the parts of each segment by its number; they may be in several elements."""
+    found: dict[str, list[Element]] = {}
     for mark in marked_segments(side):
-        number = mark.attributes.get("mid", "")
-        found[number] = found.get(number, "") + _text(mark, native)
+        found.setdefault(mark.attributes.get("mid", ""), []).append(mark)
     return found
 
 

@@ -1,15 +1,15 @@
 """The content of a <source> of XLIFF as texts: inline elements are marks, their code is kept."""
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from yakusu.data.files.inline_codes import CodeKind
+from yakusu.data.files.xliff_inline import INDENTATION, InlinePart, inline_parts
 from yakusu.data.files.xmltree import (
     XML_SPACE,
     CharacterData,
     Element,
-    Other,
     XmlFile,
     escaped,
     is_writable,
@@ -20,9 +20,12 @@ from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.plural_forms import text_string
 from yakusu.errors import DataError
 
-_ENCLOSING = ("g", "mrk", "pc")  # their content is text
-_ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
-_INDENTATION = re.compile(r"(?<=\S)[ \t]*\n[ \t]+(?=\S)")
+_KINDS = {
+    CodeKind.START: PieceKind.START,
+    CodeKind.END: PieceKind.END,
+    CodeKind.EMPTY: PieceKind.EMPTY,
+    CodeKind.BREAK: PieceKind.EMPTY,
+}
 # What a piece of markup consists of: parts of the file, and texts inside code (<sub>).
 _Parts: TypeAlias = "Sequence[str | Content]"
 _Item: TypeAlias = tuple[Piece, _Parts]
@@ -65,7 +68,7 @@ class Content:
         self._parts = dict(zip(self._marks, parts, strict=False))  # no marks: there are too many
         string = "".join(shown)
         if element.inherited(XML_SPACE, "default") != "preserve":
-            string = _INDENTATION.sub(" ", string)
+            string = INDENTATION.sub(" ", string)
         has_key = is_key(re.sub(MARKS, "", string))
         self._message = text_string("" if has_key else string, spaced=True)
         inner = [p for parts in self._parts.values() for p in parts if isinstance(p, Content)]
@@ -84,28 +87,16 @@ class Content:
 
     def _add_items(self, items: list[_Item], element: Element) -> None:
         """Add the pieces of an element. Start and end tags are firm: they must nest."""
-        stop = 0  # of the last code
-        ends: Mapping[str, deque[Element]] | None = None
-        for child in element.children:
-            if child.start < stop:  # inside a part that must not be translated
-                continue
-            if isinstance(child, CharacterData):
-                items += _text_items(child.text)
-            elif isinstance(child, Other):
-                items.append((Piece(PieceKind.EMPTY), [self._file.raw(child.start, child.end)]))
-            elif child.name in _ENCLOSING and _is_translatable(child):
-                name = f"tag {child.start}"
-                start = self._file.raw(child.start, child.inner)
-                items.append((Piece(PieceKind.START, name=name), [start]))
-                self._add_items(items, child)
-                end = self._file.raw(child.inner_end, child.end)
-                items.append((Piece(PieceKind.END, name=name), [end]))
+        for part in inline_parts(element):
+            if part.kind is None:
+                items += _text_items(part.text)
+            elif part.code is not None:
+                items.append(self._code(part, part.code))
             else:
-                ends = _ends(element) if ends is None and child.name == "sm" else ends
-                stop = _stop(child, ends or {})
-                items.append(self._code(child, stop))
+                piece = Piece(_KINDS[part.kind], name=part.name)
+                items.append((piece, [self._file.raw(part.start, part.stop)]))
 
-    def _code(self, element: Element, stop: int) -> _Item:
+    def _code(self, code: InlinePart, element: Element) -> _Item:
         """An element whose content is code, except for <sub>, which is text."""
         parts: list[str | Content] = []
         at = element.start
@@ -114,15 +105,12 @@ class Content:
                 content = Content(self._file, inner, self._depth + 1)
                 parts += [self._file.raw(at, inner.inner), content]
                 at = inner.inner_end
-        kind = element.attributes.get("ctype"), element.attributes.get("subType")
-        parts.append(self._file.raw(at, stop))
-        piece = Piece(PieceKind.EMPTY, breaks="lb" in kind or "xlf:lb" in kind, firm=False)
-        name, key = element.name, _key(element)
-        if name in _ENDS.values() and stop == element.end:
-            piece = piece._replace(kind=PieceKind.START, name=f"{name} {key}")
-        elif name in _ENDS:
-            piece = piece._replace(kind=PieceKind.END, name=f"{_ENDS[name]} {key}")
-        return piece, parts
+        parts.append(self._file.raw(at, code.stop))
+        assert code.kind is not None
+        is_pair = code.kind in (CodeKind.START, CodeKind.END)
+        name = code.name if is_pair else ""
+        breaks = code.kind is CodeKind.BREAK
+        return Piece(_KINDS[code.kind], name=name, breaks=breaks, firm=False), parts
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the content with these translations, one for each text.
@@ -180,41 +168,3 @@ def _text_items(text: str) -> Iterator[_Item]:
             if is_mark(part[0])
             else (Piece(PieceKind.TEXT, text=part), [])
         )
-
-
-def _is_translatable(element: Element) -> bool:
-    """Whether an annotation allows its text to be translated."""
-    attributes = element.attributes
-    return attributes.get("translate") != "no" and attributes.get("mtype") != "protected"
-
-
-def _key(element: Element) -> str:
-    """What the start and the end of a pair have in common."""
-    for name in ("rid", "startRef", "id"):
-        if name in element.attributes:
-            return element.attributes[name]
-    return ""
-
-
-def _ends(parent: Element) -> dict[str, deque[Element]]:
-    """The ends of annotations, by the key of their start."""
-    ends = defaultdict[str, deque[Element]](deque)
-    for end in parent.named("em"):
-        ends[_key(end)].append(end)
-    return ends
-
-
-def _stop(element: Element, ends: Mapping[str, deque[Element]]) -> int:
-    """Where a code ends: that of <sm translate="no"/> after its <em/>.
-
-    Args:
-        element: The code; it comes after those of previous calls.
-        ends: The ends of annotations, from which those before the code are removed.
-    """
-    if element.name == "sm" and not _is_translatable(element):
-        following = ends.get(_key(element), deque())
-        while following and following[0].start < element.start:
-            following.popleft()
-        if following:
-            return following[0].end
-    return element.end

@@ -1,0 +1,1 @@
+"""Translation memory: segments and their translations in one SQLite file."""

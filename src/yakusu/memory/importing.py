@@ -1,0 +1,256 @@
+"""Adds the segments of files to a memory, in batches.
+
+    team.tmx, ui.po, terms.tsv          files with both sides
+    guide.en guide.de                   text files whose lines correspond, named after languages
+
+What is left out is counted, and said. An error in one of the files changes nothing.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain, islice
+from operator import attrgetter
+from pathlib import Path
+
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.files.compressed import plain_name, refuse_pipe
+from yakusu.data.files.formats import format_by_name, format_of
+from yakusu.data.files.long_lines import LEFT_OUT, LongLines
+from yakusu.data.files.text import ErrorPolicy, InvalidLines, PairFile, language_of
+from yakusu.data.files.units import FileUnit
+from yakusu.data.languages import closeness, listed_codes, require_language
+from yakusu.data.segments import MemorySegment, read_segments, segment_of
+from yakusu.errors import DataError
+from yakusu.memory.file import COLUMNS
+from yakusu.memory.memory import BATCH, Added, TranslationMemory
+from yakusu.progress import Progress
+
+_log = logging.getLogger(__name__)
+LONGEST = 10_000  # characters of a field of a segment
+_fields = attrgetter(*COLUMNS)
+_TABLES = ("csv", "tsv", "jsonl")
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How files are read.
+
+    Attributes:
+        origin: Origin of the segments; None: what the file says, or its name.
+        who: Who confirmed the segments whose file does not say it.
+        columns: Source and target in tables and JSON lines; None: as their header says.
+        errors: What to do with lines that are not UTF-8.
+    """
+
+    origin: str | None = None
+    who: str = ""
+    columns: tuple[int | str, int | str] | None = None
+    errors: ErrorPolicy = "strict"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was added.
+
+    Attributes:
+        added: Numbers of new and of known segments.
+        left_out: Numbers of segments that were left out, by reason.
+    """
+
+    added: Added
+    left_out: Counter[str]
+
+
+def add_files(
+    path: Path,
+    files: Sequence[Path],
+    languages: tuple[str, str] | None,
+    options: ImportOptions,
+    progress: Progress,
+) -> Imported:
+    """Add the segments of files to a memory, which is created if it does not exist.
+
+    Args:
+        path: The memory.
+        files: The files.
+        languages: Codes of its languages; None: those that the memory has.
+        options: How the files are read.
+        progress: Counts the segments.
+
+    Raises:
+        DataError: A file is malformed or has other languages, or the memory cannot be written.
+            Nothing is added; a memory of less than `BATCH` segments is not created.
+    """
+    if format_by_name(path):
+        raise DataError(
+            f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
+            f"team.db {path}"
+        )
+    codes = _languages(path, languages)
+    left_out = Counter[str]()
+    with progress.track("adding", "segments", None) as tracker:
+
+        def counted() -> Iterator[MemorySegment]:
+            for segment in _read(files, codes, options, left_out):
+                tracker.advance()
+                yield segment
+
+        return Imported(_add(path, codes, counted()), left_out)
+
+
+def _languages(path: Path, wanted: tuple[str, str] | None) -> tuple[str, str]:
+    """The languages of a memory, or of one that is to be created."""
+    if wanted is None or path.exists():
+        with TranslationMemory.open(path, wanted, writable=True) as memory:
+            return memory.languages
+    source, target = map(require_language, wanted)
+    if source == target:
+        raise DataError(f"the source and the target language are both {source}: change one")
+    return source, target
+
+
+def merge_memories(path: Path, others: Sequence[Path]) -> Added:
+    """Add all segments of other memories to a memory, which is created if it does not exist.
+
+    Raises:
+        DataError: One of them is not a memory, is damaged or has other languages, or the memory
+            cannot be written. Nothing is added.
+    """
+    for other in others:
+        if other.exists() and path.exists() and other.samefile(path):
+            raise DataError(f"{other} would be merged with itself: name another memory")
+    languages = None
+    for each in [*([path] if path.exists() else []), *others]:
+        with TranslationMemory.open(each, languages) as memory:
+            languages = memory.languages
+    assert languages is not None
+
+    def segments() -> Iterator[MemorySegment]:
+        for other in others:
+            with TranslationMemory.open(other) as memory, memory.snapshot():
+                yield from (each.segment for each in memory)
+
+    return _add(path, languages, segments())
+
+
+def _add(path: Path, languages: tuple[str, str], segments: Iterator[MemorySegment]) -> Added:
+    """Add segments to a memory, which is created when the first `BATCH` of them have been read."""
+    first = [*islice(segments, BATCH)]
+    with TranslationMemory.open(path, languages, writable=True) as memory:
+        return memory.add(chain(first, segments))
+
+
+def _read(
+    files: Sequence[Path],
+    languages: tuple[str, str],
+    options: ImportOptions,
+    left_out: Counter[str],
+) -> Iterator[MemorySegment]:
+    """Yield the segments of files; count those that are left out."""
+    for path, translation in _sides(files, languages):
+        refuse_pipe(path)
+        plain = Path(plain_name(path))
+        origin = plain.name if translation is None else plain.stem
+        time = _modified(path)
+        for segment in (
+            _segments(path, languages, options)
+            if translation is None
+            else _lines(path, translation, options)
+        ):
+            if reason := _unfit(segment):
+                left_out[reason] += 1
+                continue
+            yield replace(
+                segment,
+                origin=segment.origin or origin if options.origin is None else options.origin,
+                time=segment.time or time,
+                who=segment.who or options.who,
+            )
+
+
+def _unfit(segment: MemorySegment) -> str:
+    """Why a segment is not stored, or ""."""
+    fields = _fields(segment)
+    if LEFT_OUT is segment.source or max(map(len, fields)) > LONGEST:
+        return "too long"
+    if not (segment.source.strip() and segment.target.strip()):
+        return "empty"
+    try:
+        "".join(fields).encode()
+    except UnicodeEncodeError:
+        return "not UTF-8"
+    return ""
+
+
+def _modified(path: Path) -> str:
+    """When a file was changed, for segments without a date."""
+    try:
+        found = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, OverflowError, ValueError):
+        return ""
+    return found.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _sides(files: Sequence[Path], languages: tuple[str, str]) -> Iterator[tuple[Path, Path | None]]:
+    """Yield each file with both sides, and each text file with its translation.
+
+    Raises:
+        DataError: A text file has no translation, or a file does not exist.
+    """
+    texts: dict[tuple[str, int], Path] = {}  # by name without language, and side
+    for path in files:
+        if (side := _side(path, languages)) is None:
+            yield path, None
+        else:
+            stem = plain_name(path).rpartition(".")[0]
+            texts[stem, side] = path
+    for (stem, side), path in texts.items():
+        if (stem, 1 - side) not in texts:
+            other = f"{stem}.{languages[1 - side]}"
+            raise DataError(f"{path} has one language only: add its translation, too, as {other}")
+        if side == 0:
+            yield path, texts[stem, 1]
+
+
+def _side(path: Path, languages: tuple[str, str]) -> int | None:
+    """Which side of a corpus a text file is, by its name; None: it is not one."""
+    if format_by_name(path) or not (code := language_of(path)) or format_of(path) != "tsv":
+        return None
+    ranks = [closeness(language, code) for language in languages]
+    if ranks == [None, None]:
+        raise DataError(
+            f"{path} is in {code}, and the memory in {' and '.join(languages)}: give files of "
+            "these languages"
+        )
+    return min((rank, side) for side, rank in enumerate(ranks) if rank is not None)[1]
+
+
+def _lines(path: Path, translation: Path, options: ImportOptions) -> Iterator[MemorySegment]:
+    """Yield the lines of two text files."""
+    corpus = Corpus(src=str(path), tgt=str(translation), errors=options.errors)
+    for source, target in read_pairs(corpus):
+        if LEFT_OUT is source or LEFT_OUT is target:
+            yield MemorySegment(LEFT_OUT, LEFT_OUT)
+        else:
+            yield segment_of(FileUnit([source], [target]))
+
+
+def _segments(
+    path: Path, languages: tuple[str, str], options: ImportOptions
+) -> Iterator[MemorySegment]:
+    """Yield the segments of a file with both sides; say what its reader leaves out."""
+
+    def choose(codes: Sequence[str]) -> str:
+        return f"add it to a memory of its languages, {listed_codes(codes)}"
+
+    is_table = format_of(path) in _TABLES
+    columns = (options.columns or (1, 2)) if is_table else languages
+    errors = InvalidLines(options.errors, whole_lines=True)
+    file = PairFile(str(path), columns, errors, LongLines(), _log.warning, choose, languages)
+    yield from read_segments(file)
+    for warning in file.errors.warning(str(path)), file.long.warning(str(path)):
+        if warning:
+            _log.warning(warning)

@@ -1,0 +1,338 @@
+"""A translation memory: segments with their translations in one SQLite file.
+
+    with TranslationMemory.open(path, ("en", "de"), writable=True) as memory:
+        memory.add([MemorySegment("Save", "Speichern")])
+        memory.exact("Save")[0].segment.target
+
+The segments of one transaction get consecutive numbers; numbers are not used again. Readers use
+snapshots, so that a job sees one revision. One process writes at a time; others wait.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from operator import attrgetter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from yakusu.data.languages import require_language
+from yakusu.data.segments import MemorySegment
+from yakusu.errors import DataError, YakusuError
+from yakusu.memory import postings
+from yakusu.memory.choice import SegmentChoice
+from yakusu.memory.file import COLUMNS, open_memory_file, open_temporary, sqlite_errors
+from yakusu.memory.segments import digest, normalised, renumbered, with_variables
+from yakusu.memory.words import encoded
+
+BATCH = 20_000  # segments of a transaction
+_LISTED = 50_000  # numbers in a statement
+_SEVERAL, _SHARE = 1000, 0.05  # segments, removed at once, that are also removed from the index
+_LIST = ", ".join(COLUMNS)
+_values = attrgetter(*COLUMNS)  # many times as fast as dataclasses.astuple
+_INSERT = (
+    f"INSERT OR IGNORE INTO segment ({_LIST}, identity, exact, variable, words) "
+    f"VALUES ({', '.join('?' * (len(COLUMNS) + 4))})"
+)
+
+
+@dataclass(frozen=True)
+class StoredSegment:
+    """A segment, and its number in the memory."""
+
+    number: int
+    segment: MemorySegment
+
+
+@dataclass(frozen=True)
+class SimilarSegment:
+    """A segment whose source is similar to a text; see `words.similarity`."""
+
+    number: int
+    segment: MemorySegment
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `TranslationMemory.add` did: how many were new, and how many known."""
+
+    new: int
+    known: int
+
+
+class TranslationMemory:
+    """An open memory; a context manager.
+
+    Args:
+        db: The file.
+        path: Its name, for messages.
+        languages: Codes of the source and the target language.
+    """
+
+    def __init__(self, db: sqlite3.Connection, path: Path, languages: tuple[str, str]) -> None:
+        self._db, self.path, self.languages = db, path, languages
+
+    @classmethod
+    def open(
+        cls, path: Path, languages: tuple[str, str] | None = None, *, writable: bool = False
+    ) -> "TranslationMemory":
+        """Open a memory.
+
+        Args:
+            path: The file.
+            languages: Codes of the source and the target language, which must be those of the
+                memory. With `writable`, a file that does not exist is created for them.
+            writable: Whether segments may be added and removed.
+
+        Raises:
+            DataError: The file does not exist, is not a memory, is damaged, has other languages,
+                or cannot be written; or a language is unknown.
+        """
+        wanted = languages and tuple(map(require_language, languages))
+        if not path.exists() and not (writable and wanted):
+            fix = (
+                "give its languages, as in --source en --target de"
+                if writable
+                else "check the path"
+            )
+            raise DataError(f"{path} does not exist: {fix}")
+        db, stated = open_memory_file(path, wanted, writable=writable)
+        memory = cls(db, path, stated)
+        if wanted and wanted != memory.languages:
+            memory.close()
+            raise DataError(
+                f"{path} is a memory of {'-'.join(memory.languages)}, not of {'-'.join(wanted)}: "
+                "choose another file"
+            )
+        return memory
+
+    @classmethod
+    def in_memory(cls, languages: tuple[str, str]) -> "TranslationMemory":
+        """A memory without a file, which is lost when it is closed."""
+        return cls(open_temporary(languages), Path(":memory:"), languages)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the last process that does so leaves one file."""
+        self._db.close()
+
+    # ---- reading -----------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """A number that every change increases."""
+        with sqlite_errors(self.path):
+            row = self._db.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+        return int(row[0])
+
+    def __len__(self) -> int:
+        with sqlite_errors(self.path):
+            return int(self._db.execute("SELECT count(*) FROM segment").fetchone()[0])
+
+    def __iter__(self) -> Iterator[StoredSegment]:
+        """The segments in the order in which they were added."""
+        return self.chosen(SegmentChoice())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[int]:
+        """Read one revision, whatever others add meanwhile; returns the revision."""
+        with sqlite_errors(self.path):
+            self._db.execute("BEGIN")
+            revision = self.revision  # the first read decides what is read
+        try:
+            yield revision
+        finally:
+            self._db.execute("ROLLBACK")
+
+    def exact(self, text: str) -> list[StoredSegment]:
+        """The segments with a source, the latest one first; the numbers of its marks may differ."""
+        wanted = normalised(renumbered(text, "")[0])
+        return [
+            each
+            for each in self._with("exact", digest(wanted))
+            if normalised(each.segment.source) == wanted
+        ]
+
+    def with_other_numbers(self, text: str) -> list[StoredSegment]:
+        """The segments whose source differs in its numbers only, or not at all, latest first."""
+        wanted = with_variables(renumbered(text, "")[0])
+        return [
+            each
+            for each in self._with("variable", digest(wanted))
+            if with_variables(each.segment.source) == wanted
+        ]
+
+    def _with(self, column: str, value: int) -> list[StoredSegment]:
+        with sqlite_errors(self.path):
+            rows = self._db.execute(
+                f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
+                "ORDER BY time DESC, number DESC",
+                (value,),
+            )
+            return [*map(_stored, rows)]
+
+    def similar(
+        self, text: str, *, threshold: float = 0.75, most: int = 10
+    ) -> list[SimilarSegment]:
+        """The segments that are most similar to a text, best first, then latest first.
+
+        A pair that several documents contain is listed once.
+
+        Args:
+            text: The text.
+            threshold: Lowest similarity.
+            most: Maximum number of segments.
+        """
+        code = encoded(text)
+        with sqlite_errors(self.path):
+            rows = list[tuple[int, str, str]]()
+            numbers = postings.possible_segments(self._db, code, threshold).tolist()
+            for start in range(0, len(numbers), _LISTED):
+                listed = ",".join(map(str, numbers[start : start + _LISTED]))
+                rows += self._db.execute(
+                    f"SELECT number, words, time FROM segment WHERE number IN ({listed})"
+                )
+            scores = process.extract(
+                code,
+                [words for _, words, _ in rows],
+                scorer=Levenshtein.normalized_similarity,
+                score_cutoff=threshold - 1e-9,
+                limit=None,
+            )
+            ranked = sorted(
+                ((score, rows[i][2], rows[i][0]) for _, score, i in scores), reverse=True
+            )
+        found: dict[tuple[str, str], SimilarSegment] = {}
+        for score, _, number in ranked:
+            if len(found) == most:
+                break
+            segment = self[number].segment
+            pair = segment.source, segment.target
+            found.setdefault(pair, SimilarSegment(number, segment, score))
+        return [*found.values()]
+
+    def chosen(self, choice: SegmentChoice) -> Iterator[StoredSegment]:
+        """The segments that a choice describes, in the order in which they were added."""
+        condition, values = choice.condition
+        query = f"SELECT number, {_LIST} FROM segment WHERE {condition} ORDER BY number"
+        with sqlite_errors(self.path):
+            for row in self._db.execute(query, values):
+                yield _stored(row)
+
+    def counts(self, column: str) -> dict[str, int]:
+        """The numbers of segments by "origin", "who" or "file", most frequent first."""
+        query = f"SELECT {column}, count(*) FROM segment GROUP BY 1 ORDER BY 2 DESC, 1"
+        with sqlite_errors(self.path):
+            return {str(value): int(n) for value, n in self._db.execute(query)}
+
+    def __getitem__(self, number: int) -> StoredSegment:
+        """The segment with a number.
+
+        Raises:
+            KeyError: There is none.
+        """
+        with sqlite_errors(self.path):
+            row = self._db.execute(
+                f"SELECT number, {_LIST} FROM segment WHERE number = ?", (number,)
+            ).fetchone()
+        if row is None:
+            raise KeyError(number)
+        return _stored(row)
+
+    # ---- writing -----------------------------------------------------------------------------
+
+    def add(self, segments: Iterable[MemorySegment]) -> Added:
+        """Add segments; those that repeat a known one change nothing.
+
+        A transaction has up to 20,000 of them, so that a process that is killed loses no more. If
+        `segments` raises an error of this package, such as for a malformed file, what was added
+        before it is removed.
+
+        Raises:
+            DataError: The memory is read-only, or another process writes for a long time.
+        """
+        known, added = 0, list[range]()
+        rest = iter(segments)
+        try:
+            while batch := list(islice(rest, BATCH)):
+                added.append(self._add(batch))
+                known += len(batch) - len(added[-1])
+        except YakusuError:
+            with suppress(DataError):
+                self.remove(chain.from_iterable(added))
+            raise
+        return Added(sum(map(len, added)), known)
+
+    def _add(self, batch: Sequence[MemorySegment]) -> range:
+        """Add segments in one transaction; return the numbers of those that are new."""
+        rows = [*map(_row, batch)]  # before others have to wait
+        added = list[tuple[int, str]]()
+        with self._writing() as db:
+            for row in rows:
+                cursor = db.execute(_INSERT, row)
+                if cursor.rowcount:
+                    added.append((int(cursor.lastrowid or 0), row[-1]))
+            if added:
+                postings.add_postings(db, added)
+                db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+        return range(added[0][0], added[-1][0] + 1) if added else range(0)
+
+    def remove(self, numbers: Iterable[int]) -> int:
+        """Remove segments; return how many there were."""
+        gone = [*numbers]
+        with self._writing() as db:
+            before = db.total_changes
+            db.executemany("DELETE FROM segment WHERE number = ?", ((n,) for n in gone))
+            removed = db.total_changes - before
+            if removed:
+                if removed > _SEVERAL and removed > len(self) * _SHARE:
+                    postings.forget(db, gone)
+                db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+        return removed
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is synced to disk, or leaves no trace."""
+        with sqlite_errors(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+
+def _stored(row: Sequence[int | str]) -> StoredSegment:
+    return StoredSegment(int(row[0]), MemorySegment(*map(str, row[1:])))
+
+
+def _row(given: MemorySegment) -> tuple[Any, ...]:
+    """The values of a new row."""
+    source, target = renumbered(given.source, given.target)
+    segment = replace(given, source=source, target=target)
+    return (
+        *_values(segment),
+        segment.identity,
+        digest(normalised(source)),
+        digest(with_variables(source)),
+        encoded(source),
+    )
