@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from yakusu.arrays import Floats
+from yakusu.engine.codebook import NativeCodebook
 from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
@@ -28,6 +29,7 @@ from yakusu.search.decoder import (
     too_long,
 )
 from yakusu.search.hypothesis import limit
+from yakusu.search.neighbours import Codebook, Codes
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 from yakusu.search.tokens import TokenRules
@@ -43,6 +45,7 @@ class NativeDecoder(Decoder):
         models: The models; their vocabularies are the same.
         workers: The threads that decode.
         kernels: Instruction set.
+        codebook: Maps the states of the only model to codes; None: queries have no states.
 
     Raises:
         ModelError: The vocabularies of the models differ in size, there are too many models, or
@@ -52,6 +55,7 @@ class NativeDecoder(Decoder):
     models: Sequence[NativeModel]
     workers: Workers = field(default_factory=Threads)
     kernels: str = field(default_factory=instruction_set)
+    codebook: Codebook | None = None
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +94,11 @@ class NativeDecoder(Decoder):
     def n_members(self) -> int:
         """The number of models."""
         return len(self.models)
+
+    @cached_property
+    def _codebook(self) -> NativeCodebook | None:
+        """The codebook in the layout of the library."""
+        return self.codebook and NativeCodebook(self.codebook)
 
     def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
         """See `Decoder.searches`.
@@ -146,6 +155,15 @@ class NativeDecoder(Decoder):
             for own in recorded
         ]
 
+    def codes(self, pairs: Sequence[IdPair], *, batch: int) -> list[Codes]:
+        """See `Decoder.codes`."""
+        assert self.codebook
+        recorded = [_recorded(len(target), 0) for _, target in pairs]
+        for own, (_, target) in zip(recorded, pairs, strict=True):
+            own.codes = np.zeros((len(target), self.codebook.n_components // 2), np.uint8)
+        self._record(pairs, recorded, self.models, batch)
+        return [own.codes for own in recorded if own.codes is not None]
+
     def attentions(
         self, pairs: Sequence[IdPair], roles: Collection[Role]
     ) -> list[list[dict[Role, Floats]]]:
@@ -168,7 +186,7 @@ class NativeDecoder(Decoder):
         def add(session: Session, key: int, row: int) -> None:
             session.score(key, *pairs[row], recorded[row])
 
-        sessions = _ScoringSessions(models, max(1, batch), self.kernels)
+        sessions = _ScoringSessions(models, max(1, batch), self.kernels, self._codebook)
         with self.workers.begin(add, sessions, batch=batch) as work:
             for row in range(len(pairs)):
                 work.submit(row)
@@ -196,8 +214,12 @@ class _SearchSessions:
                     return session
         idle.clear()
         rules, max_rows, samples = own
-        kernels = self.decoder.kernels
-        return Session(self.decoder.models, rules, max_rows, samples=samples, kernels=kernels)
+        return Session(
+            *(self.decoder.models, rules, max_rows),
+            samples=samples,
+            codebook=None if samples else self.decoder._codebook,
+            kernels=self.decoder.kernels,
+        )
 
     def give_back(self, session: Session) -> None:
         self.decoder._idle.append(session)
@@ -210,9 +232,11 @@ class _ScoringSessions:
     models: Sequence[NativeModel]
     max_rows: int
     kernels: str
+    codebook: NativeCodebook | None
 
     def take(self) -> Session:
-        return Session(self.models, max_rows=self.max_rows, kernels=self.kernels)
+        settings = {"max_rows": self.max_rows, "codebook": self.codebook}
+        return Session(self.models, kernels=self.kernels, **settings)
 
     def give_back(self, session: Session) -> None:
         pass
