@@ -13,6 +13,7 @@ from yakusu.engine.codebook import NativeCodebook
 from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
+from yakusu.engine.packing import padded
 from yakusu.engine.session import Recorded, Session
 from yakusu.engine.workers import Threads, Workers
 from yakusu.errors import ModelError
@@ -98,7 +99,7 @@ class NativeDecoder(Decoder):
     @cached_property
     def _codebook(self) -> NativeCodebook | None:
         """The codebook in the layout of the library."""
-        return self.codebook and NativeCodebook(self.codebook)
+        return None if self.codebook is None else NativeCodebook(self.codebook)
 
     def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
         """See `Decoder.searches`.
@@ -155,9 +156,18 @@ class NativeDecoder(Decoder):
             for own in recorded
         ]
 
+    def states(self, pairs: Sequence[IdPair], *, batch: int) -> list[Floats]:
+        """The hidden states (T, d_model) from which the tokens of each target are predicted."""
+        (model,), recorded = self.models, [_recorded(len(target), 0) for _, target in pairs]
+        width = model.config.d_model
+        for own, (_, target) in zip(recorded, pairs, strict=True):
+            own.hidden = np.zeros((len(target), padded(width)), np.float32)
+        self._record(pairs, recorded, self.models, batch)
+        return [own.hidden[:, :width] for own in recorded if own.hidden is not None]
+
     def codes(self, pairs: Sequence[IdPair], *, batch: int) -> list[Codes]:
-        """See `Decoder.codes`."""
-        assert self.codebook
+        """The codes (T, M / 2) of these states."""
+        assert self.codebook, "a decoder without a codebook"
         recorded = [_recorded(len(target), 0) for _, target in pairs]
         for own, (_, target) in zip(recorded, pairs, strict=True):
             own.codes = np.zeros((len(target), self.codebook.n_components // 2), np.uint8)
@@ -235,8 +245,9 @@ class _ScoringSessions:
     codebook: NativeCodebook | None
 
     def take(self) -> Session:
-        settings = {"max_rows": self.max_rows, "codebook": self.codebook}
-        return Session(self.models, kernels=self.kernels, **settings)
+        return Session(
+            self.models, max_rows=self.max_rows, codebook=self.codebook, kernels=self.kernels
+        )
 
     def give_back(self, session: Session) -> None:
         pass

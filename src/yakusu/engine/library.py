@@ -157,6 +157,7 @@ class Record(Structure):
                 "encoder",
                 "decoder",
                 "cross",
+                "hidden",
                 "codes",
             ]
         ),

@@ -39,7 +39,8 @@ class Recorded:
         encoder: Attention weights (N, S, H, S).
         decoder: Attention weights (T, N, H, T).
         cross: Attention weights (T, N, H, S).
-        codes: Of the hidden states, (T, M / 2).
+        hidden: Hidden states (T, padded width).
+        codes: Their codes (T, M / 2).
     """
 
     log_probs: NDArray[np.float64]
@@ -48,13 +49,14 @@ class Recorded:
     encoder: NDArray[np.float32] | None = None
     decoder: NDArray[np.float32] | None = None
     cross: NDArray[np.float32] | None = None
+    hidden: NDArray[np.float32] | None = None
     codes: Codes | None = None
 
     def structure(self) -> Record:
         """The addresses of the arrays."""
         arrays = (
             *(self.log_probs, self.alternatives, self.of_alternatives),
-            *(self.encoder, self.decoder, self.cross, self.codes),
+            *(self.encoder, self.decoder, self.cross, self.hidden, self.codes),
         )
         return Record(
             self.alternatives.shape[1], *(None if a is None else a.ctypes.data for a in arrays)

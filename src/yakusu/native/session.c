@@ -162,6 +162,14 @@ static int admit(Session *session) {
     return 1;
 }
 
+/* Record the hidden states of the sentences that request them. */
+static void record_hidden(Session *session) {
+    const float *x = session->scratch.x;
+    size_t width = session->members[0].model->width;
+    for (Sentence *s = session->open.first; s; x += s->search.n_open * width, s = s->next)
+        if (s->record.hidden) memcpy(s->record.hidden + s->search.length * width, x, width * sizeof *x);
+}
+
 /* Find what the states of similar segments predict for n rows whose hidden states are known. 0: out of memory. */
 static int find_nearest(Session *session, int n) {
     const Codebook *codebook = session->codebook;
@@ -202,6 +210,7 @@ static int predict(Session *session, int n) {
     for (int i = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
         session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
+        record_hidden(session);
         if (session->codebook && !find_nearest(session, n)) return 0;
         if (session->logits) session->kernels->logits(m, n, session->logits + i * size, &session->scratch);
         else session->kernels->predict(m, n, session->best, &session->scratch);

@@ -55,7 +55,8 @@ typedef struct {
     float *encoder; /* attention weights (layers, S, h, S), or NULL; of sessions with one model */
     float *decoder; /* (T, layers, h, T) or NULL */
     float *cross;   /* (T, layers, h, S) or NULL */
-    uint8_t *codes; /* (T, M / 2) of the states, or NULL */
+    float *hidden;  /* (T, width) the states of the decoder that the logits are computed from, or NULL */
+    uint8_t *codes; /* (T, M / 2) their codes, or NULL */
 } Record;
 
 /* `allowed` (V): the tokens that may follow in every sentence when no character is incomplete. `spelling`

@@ -51,7 +51,7 @@ class Codebook:
     @property
     def n_components(self) -> int:
         """M."""
-        return self.axes.shape[1]
+        return int(self.axes.shape[1])
 
     def scores(self, hidden: Floats) -> Floats:
         """The scores (n, M) of hidden states (n, H)."""
@@ -60,9 +60,10 @@ class Codebook:
 
     def distances(self, scores: Floats, codes: Codes) -> Longs:
         """The distances of stored states, as integers: (n, M) and (N, M / 2) -> (n, N)."""
-        squares = (scores[:, :, None] - self.centroids) ** 2 * np.float32(_UNIT) + np.float32(0.5)
-        far = ~(squares < _FARTHEST)  # also NaN
-        tables = np.where(far, _FARTHEST, squares).astype(np.int64)  # (n, M, 16)
+        away = scores[:, :, None] - self.centroids
+        squares = away * away * np.float32(_UNIT) + np.float32(0.5)
+        is_near = squares < _FARTHEST  # not NaN
+        tables = np.where(is_near, squares, _FARTHEST).astype(np.int64)  # (n, M, 16)
         parts = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)  # (N, M)
         found: Longs = sum(
             (tables[:, m][:, parts[:, m]] for m in range(self.n_components)),
