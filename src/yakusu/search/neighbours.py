@@ -55,13 +55,13 @@ class Codebook:
 
     def scores(self, hidden: Floats) -> Floats:
         """The scores (n, M) of hidden states (n, H)."""
-        found: Floats = (hidden - self.mean) @ self.axes
+        found: Floats = np.matmul(hidden - self.mean, self.axes, dtype=np.float32)
         return found
 
     def distances(self, scores: Floats, codes: Codes) -> Longs:
         """The distances of stored states, as integers: (n, M) and (N, M / 2) -> (n, N)."""
-        away = scores[:, :, None] - self.centroids
-        squares = away * away * np.float32(_UNIT) + np.float32(0.5)
+        away: Floats = scores[:, :, None] - self.centroids
+        squares: Floats = away * away * np.float32(_UNIT) + np.float32(0.5)
         is_near = squares < _FARTHEST  # not NaN
         tables = np.where(is_near, squares, _FARTHEST).astype(np.int64)  # (n, M, 16)
         parts = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)  # (N, M)
