@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from yakusu.arrays import Floats
+from yakusu.engine.codebook import NativeCodebook
 from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
+from yakusu.engine.packing import padded
 from yakusu.engine.session import Recorded, Session
 from yakusu.engine.workers import Threads, Workers
 from yakusu.errors import ModelError
@@ -28,6 +30,7 @@ from yakusu.search.decoder import (
     too_long,
 )
 from yakusu.search.hypothesis import limit
+from yakusu.search.neighbours import Codebook, Codes
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 from yakusu.search.tokens import TokenRules
@@ -43,6 +46,7 @@ class NativeDecoder(Decoder):
         models: The models; their vocabularies are the same.
         workers: The threads that decode.
         kernels: Instruction set.
+        codebook: Maps the states of the only model to codes; None: queries have no states.
 
     Raises:
         ModelError: The vocabularies of the models differ in size, there are too many models, or
@@ -52,6 +56,7 @@ class NativeDecoder(Decoder):
     models: Sequence[NativeModel]
     workers: Workers = field(default_factory=Threads)
     kernels: str = field(default_factory=instruction_set)
+    codebook: Codebook | None = None
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +95,11 @@ class NativeDecoder(Decoder):
     def n_members(self) -> int:
         """The number of models."""
         return len(self.models)
+
+    @cached_property
+    def _codebook(self) -> NativeCodebook | None:
+        """The codebook in the layout of the library."""
+        return None if self.codebook is None else NativeCodebook(self.codebook)
 
     def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
         """See `Decoder.searches`.
@@ -144,6 +154,24 @@ class NativeDecoder(Decoder):
             for own in recorded
         ]
 
+    def states(self, pairs: Sequence[IdPair], *, batch: int) -> list[Floats]:
+        """The hidden states (T, d_model) from which the tokens of each target are predicted."""
+        (model,), recorded = self.models, [_recorded(len(target), 0) for _, target in pairs]
+        width = model.config.d_model
+        for own, (_, target) in zip(recorded, pairs, strict=True):
+            own.hidden = np.zeros((len(target), padded(width)), np.float32)
+        self._record(pairs, recorded, self.models, batch)
+        return [own.hidden[:, :width] for own in recorded if own.hidden is not None]
+
+    def codes(self, pairs: Sequence[IdPair], *, batch: int) -> list[Codes]:
+        """The codes (T, M / 2) of these states."""
+        assert self.codebook, "a decoder without a codebook"
+        recorded = [_recorded(len(target), 0) for _, target in pairs]
+        for own, (_, target) in zip(recorded, pairs, strict=True):
+            own.codes = np.zeros((len(target), self.codebook.n_components // 2), np.uint8)
+        self._record(pairs, recorded, self.models, batch)
+        return [own.codes for own in recorded if own.codes is not None]
+
     def attentions(
         self, pairs: Sequence[IdPair], roles: Collection[Role]
     ) -> list[list[dict[Role, Floats]]]:
@@ -166,7 +194,7 @@ class NativeDecoder(Decoder):
         def add(session: Session, key: int, row: int) -> None:
             session.score(key, *pairs[row], recorded[row])
 
-        sessions = _ScoringSessions(models, max(1, batch), self.kernels)
+        sessions = _ScoringSessions(models, max(1, batch), self.kernels, self._codebook)
         with self.workers.begin(add, sessions, batch=batch) as work:
             for row in range(len(pairs)):
                 work.submit(row)
@@ -194,8 +222,12 @@ class _SearchSessions:
                     return session
         idle.clear()
         rules, max_rows, samples = own
-        kernels = self.decoder.kernels
-        return Session(self.decoder.models, rules, max_rows, samples=samples, kernels=kernels)
+        return Session(
+            *(self.decoder.models, rules, max_rows),
+            samples=samples,
+            codebook=None if samples else self.decoder._codebook,
+            kernels=self.decoder.kernels,
+        )
 
     def give_back(self, session: Session) -> None:
         self.decoder._idle.append(session)
@@ -208,9 +240,12 @@ class _ScoringSessions:
     models: Sequence[NativeModel]
     max_rows: int
     kernels: str
+    codebook: NativeCodebook | None
 
     def take(self) -> Session:
-        return Session(self.models, max_rows=self.max_rows, kernels=self.kernels)
+        return Session(
+            self.models, max_rows=self.max_rows, codebook=self.codebook, kernels=self.kernels
+        )
 
     def give_back(self, session: Session) -> None:
         pass

@@ -114,6 +114,23 @@ class ByteSpelling(Structure):
     _fields_ = (("next", c_void_p), ("tokens", c_void_p), ("byte_of", c_void_p))
 
 
+class Codebook(Structure):
+    """What maps hidden states to codes; see native/neighbours.h."""
+
+    _fields_ = (
+        ("axes", c_void_p),
+        ("centroids", c_void_p),
+        ("n_components", c_int32),
+        *((name, c_float) for name in ("temperature", "reach", "weight")),
+    )
+
+
+class States(Structure):
+    """The states of similar segments; see native/neighbours.h."""
+
+    _fields_ = (("n", c_int32), ("codes", c_void_p), ("tokens", c_void_p))
+
+
 class Requirements(Structure):
     """What applies to the search for one sentence; see native/session.h."""
 
@@ -122,6 +139,7 @@ class Requirements(Structure):
         ("n_required", c_int32),
         ("required", c_void_p),
         ("spelling", POINTER(ByteSpelling)),
+        ("states", POINTER(States)),
     )
 
 
@@ -139,6 +157,8 @@ class Record(Structure):
                 "encoder",
                 "decoder",
                 "cross",
+                "hidden",
+                "codes",
             ]
         ),
     )
@@ -176,6 +196,7 @@ _SIGNATURES = {  # name: result, arguments
         c_void_p,
         POINTER(ByteSpelling),
         POINTER(Guide),
+        POINTER(Codebook),
     ),
     "yk_free_session": (None, c_void_p),
     "yk_search": (c_int, *_SENTENCE, POINTER(Settings), POINTER(Requirements)),
@@ -188,7 +209,7 @@ _SIGNATURES = {  # name: result, arguments
 # As in native/interface.c.
 _STRUCTURES = (
     *(ModelSizes, Settings, Finished, Search, Traced, ByteSpelling),
-    *(Requirements, Record, Guide),
+    *(Requirements, Record, Guide, Codebook, States),
 )
 _FUNCTIONS = Functions(
     "native engine",

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.data.vocabulary import UNK
+from yakusu.engine.codebook import NativeCodebook
 from yakusu.engine.guide import Guided, Guides
-from yakusu.engine.library import ByteSpelling, Record, Requirements, Settings, library
+from yakusu.engine.library import ByteSpelling, Record, Requirements, Settings, States, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
@@ -22,6 +23,8 @@ from yakusu.native.library import instruction_set, kernels
 from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
+from yakusu.search.neighbours import Codes
+from yakusu.search.neighbours import States as StateCodes
 from yakusu.search.tokens import TokenRules
 
 
@@ -36,6 +39,8 @@ class Recorded:
         encoder: Attention weights (N, S, H, S).
         decoder: Attention weights (T, N, H, T).
         cross: Attention weights (T, N, H, S).
+        hidden: Hidden states (T, padded width).
+        codes: Their codes (T, M / 2).
     """
 
     log_probs: NDArray[np.float64]
@@ -44,12 +49,14 @@ class Recorded:
     encoder: NDArray[np.float32] | None = None
     decoder: NDArray[np.float32] | None = None
     cross: NDArray[np.float32] | None = None
+    hidden: NDArray[np.float32] | None = None
+    codes: Codes | None = None
 
     def structure(self) -> Record:
         """The addresses of the arrays."""
         arrays = (
             *(self.log_probs, self.alternatives, self.of_alternatives),
-            *(self.encoder, self.decoder, self.cross),
+            *(self.encoder, self.decoder, self.cross, self.hidden, self.codes),
         )
         return Record(
             self.alternatives.shape[1], *(None if a is None else a.ctypes.data for a in arrays)
@@ -67,6 +74,7 @@ class Session:
         rules: The tokens that may follow; None: all but UNK.
         max_rows: Number of hypotheses that are decoded together.
         samples: Draw tokens at random: every sentence has a sampler.
+        codebook: That of the only model, which must not be sampled; None: queries have no states.
         kernels: Instruction set.
 
     Raises:
@@ -77,6 +85,7 @@ class Session:
     rules: TokenRules | None = None
     max_rows: int = 256
     samples: bool = False
+    codebook: NativeCodebook | None = None
     kernels: str = field(default_factory=instruction_set)
     n_unfinished: int = field(default=0, init=False)
 
@@ -105,6 +114,7 @@ class Session:
             self._allowed.ctypes.data,
             self._spelling,
             byref(self._guides.functions),
+            self.codebook and byref(self.codebook.structure),
         )
         if not self._handle:
             raise _no_memory()
@@ -130,7 +140,7 @@ class Session:
             guided: All of its restrictions and its sampler in Python, if it needs any there.
         """
         src, given = array("i", self.models[0].encoded(query.source)), array("i", query.prefix)
-        own = self._no_requirements
+        own = self._no_requirements if query.states is None else Requirements()
         if guided:
             own = Requirements(guided=guided.kind)
         elif query.restrictions:
@@ -139,6 +149,8 @@ class Session:
             characters = query.restrictions.characters
             if characters and characters is not self._characters:
                 own.spelling = pointer(_spelling(characters))
+        if query.states is not None:
+            own.states = pointer(_states(query.states))
         ids = *src.buffer_info(), *given.buffer_info()
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), byref(own)))
         if guided:
@@ -210,6 +222,12 @@ class Session:
 def _spelling(table: CharacterTable) -> ByteSpelling:
     """The addresses of the arrays of a table, which the library reads."""
     return ByteSpelling(*(array.ctypes.data for array in (table.next, table.tokens, table.byte_of)))
+
+
+def _states(states: StateCodes) -> States:
+    """The addresses of the arrays of states, which the library copies."""
+    codes, tokens = states.codes, states.tokens
+    return States(len(tokens), codes.ctypes.data, tokens.ctypes.data)
 
 
 def _no_memory() -> ModelError:

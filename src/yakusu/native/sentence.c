@@ -53,7 +53,7 @@ void free_sentence(Session *session, Sentence *s) {
     if (!s) return;
     for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
     for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) release(s->arrays[i]);
-    release(s->search.trace), release(s);
+    release_blocks(&s->states), release(s->search.trace), release(s);
 }
 
 /* Memory for the hypotheses of a sentence whose settings are known. */
@@ -107,6 +107,8 @@ Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, 
     const Spelling *spelling = own->spelling ? own->spelling : session->spelling;
     if (spelling && !own->guided) s->spelling = *spelling; /* a guide knows which bytes may follow */
     if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
+    if (session->codebook && own->states && !arrange(session->codebook, own->states, &s->states))
+        return free_sentence(session, s), NULL;
     s->search.n_open = session->guide.draw ? settings->beam : 1;
     memcpy(s->source, source, n_source * sizeof *source);
     if (n_given) memcpy(s->given, given, n_given * sizeof *given);

@@ -52,7 +52,8 @@ static int reserve(Session *session, int n, int length) {
 }
 
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
-                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide) {
+                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide,
+                    const Codebook *codebook) {
     Session *s = allocate(sizeof *s);
     if (!s) return NULL;
     s->n_positions = models[0]->config.n_positions;
@@ -65,6 +66,7 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     }
     s->n_members = n_models, s->n_tokens = models[0]->output.n_out, s->kernels = kernels;
     s->max_rows = max_rows, s->allowed = allowed, s->spelling = spelling;
+    s->codebook = codebook, s->scans = yk_scans(yk_name(kernels));
     if (guide) s->guide = *guide;
     int stored = n_models > 1 || s->guide.draw;
     s->waiting.end = &s->waiting.first, s->open.end = &s->open.first, s->finished.end = &s->finished.first;
@@ -86,7 +88,7 @@ API void yk_free_session(Session *s) {
     for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
     release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
     release(s->candidates), release(s->ranked), release(s->flags), release(s->proposals);
-    free_scratch(&s->scratch);
+    free_scratch(&s->scratch), release_distances(&s->distances);
     release(s);
 }
 
@@ -160,18 +162,64 @@ static int admit(Session *session) {
     return 1;
 }
 
-/* Compute what the searches request of n rows. */
-static void predict(Session *session, int n) {
+/* Record the hidden states of the sentences that request them. */
+static void record_hidden(Session *session) {
+    const float *x = session->scratch.x;
+    size_t width = session->members[0].model->width;
+    for (Sentence *s = session->open.first; s; x += s->search.n_open * width, s = s->next)
+        if (s->record.hidden) memcpy(s->record.hidden + s->search.length * width, x, width * sizeof *x);
+}
+
+/* Find what the states of similar segments predict for n rows whose hidden states are known. 0: out of memory. */
+static int find_nearest(Session *session, int n) {
+    const Codebook *codebook = session->codebook;
+    Distances *d = &session->distances;
+    int row = 0, most = 0;
+    for (Sentence *s = session->open.first; s; s = s->next)
+        if (s->states.n > most) most = s->states.n;
+    if (!reserve_distances(codebook, n, most, d)) return 0;
+    session->kernels->linear(codebook->axes, session->scratch.x, n, d->scores, &session->scratch);
+    for (Sentence *s = session->open.first; s; s = s->next)
+        for (int k = 0; k < s->search.n_open; k++, row++) {
+            const float *scores = d->scores + (size_t)row * codebook->n_components;
+            Buffer *buffer = &session->buffers[row];
+            Best *best = &session->best[row];
+            uint8_t *codes = s->record.codes;
+            if (codes) encode_state(codebook, scores, codes + (size_t)s->search.length * (codebook->n_components / 2));
+            buffer->near.weight = 0.0;
+            if (!s->states.n || !best->wanted || s->is_scored) continue;
+            buffer->near = nearest(codebook, session->scans, &s->states, scores, d);
+            buffer->n_probes = best->n_probes;
+            if (buffer->near.weight > 0.0) probe_nearest(&buffer->near, best, buffer->all_probes);
+        }
+    return 1;
+}
+
+/* Mix the predictions of n rows with those of similar segments. */
+static void mix_nearest(Session *session, int n) {
+    for (int row = 0; row < n; row++) {
+        Buffer *buffer = &session->buffers[row];
+        Best *best = &session->best[row];
+        if (buffer->near.weight > 0.0) mix_in(&buffer->near, best, buffer->probes, buffer->n_probes);
+    }
+}
+
+/* Compute what the searches request of n rows. 0: out of memory. */
+static int predict(Session *session, int n) {
     size_t size = (size_t)n * session->n_tokens;
     for (int i = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
         session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
+        record_hidden(session);
+        if (session->codebook && !find_nearest(session, n)) return 0;
         if (session->logits) session->kernels->logits(m, n, session->logits + i * size, &session->scratch);
         else session->kernels->predict(m, n, session->best, &session->scratch);
     }
     if (session->n_members > 1)
         session->kernels->average(session->logits, session->n_members, n, session->n_tokens);
     if (session->logits) session->kernels->predict_stored(session->logits, n, session->n_tokens, session->best);
+    if (session->codebook) mix_nearest(session, n);
+    return 1;
 }
 
 /* Decode a position of every open sentence; the result is that of `yk_advance`. */
@@ -182,7 +230,7 @@ static int step(Session *session) {
         if (!write_rows(session, s, n)) return -1;
         n += s->search.n_open;
     }
-    if (n) predict(session, n);
+    if (n && !predict(session, n)) return -1;
     for (Sentence **at = &session->open.first, *s; (s = *at);) {
         int n_rows = s->search.n_open;
         if (!extend(session, s, row)) return -1;

@@ -5,6 +5,7 @@
 #ifndef YK_SESSION_H
 #define YK_SESSION_H
 
+#include "neighbours.h"
 #include "search.h"
 
 typedef struct Session Session;
@@ -42,6 +43,7 @@ typedef struct {
     const int32_t *required;  /* (n_required): placeholder tokens, each as often as it must occur; the
                                  first one that is missing is always a candidate */
     const Spelling *spelling; /* NULL: that of the session */
+    const States *states;     /* of similar segments; NULL: none */
 } Requirements;
 
 /* What is recorded while a given target is decoded; (T) tokens including eos. */
@@ -53,12 +55,16 @@ typedef struct {
     float *encoder; /* attention weights (layers, S, h, S), or NULL; of sessions with one model */
     float *decoder; /* (T, layers, h, T) or NULL */
     float *cross;   /* (T, layers, h, S) or NULL */
+    float *hidden;  /* (T, width) the states of the decoder that the logits are computed from, or NULL */
+    uint8_t *codes; /* (T, M / 2) their codes, or NULL */
 } Record;
 
 /* `allowed` (V): the tokens that may follow in every sentence when no character is incomplete. `spelling`
-   and `guide` may be NULL. If the guide draws tokens, all sentences are sampled. */
+   and `guide` may be NULL. If the guide draws tokens, all sentences are sampled. `codebook`: of the only model of
+   a session that does not sample, or NULL. */
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
-                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide);
+                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide,
+                    const Codebook *codebook);
 API void yk_free_session(Session *session);
 
 /* Queue a sentence for search; `prefix` begins its translation. The arrays of its own spelling are read

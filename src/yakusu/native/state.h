@@ -21,6 +21,7 @@ typedef struct Sentence {
     Sources *memory; /* (layers of all members) */
     float **blocks;  /* all keys and values of its hypotheses */
     int n_blocks;
+    Blocks states;   /* of similar segments */
     void *arrays[4]; /* what the pointers above point into */
 } Sentence;
 
@@ -28,10 +29,13 @@ typedef struct { Sentence *first, **end; } Queue;
 
 /* Working memory of a row. */
 typedef struct {
-    float values[WANTED], probed[PROPOSALS];
+    float values[WANTED], probed[PROPOSALS + NEAREST];
     int32_t ids[WANTED], probes[PROPOSALS], *banned;
+    int32_t all_probes[PROPOSALS + NEAREST]; /* and those of `near` */
+    Nearest near;
     uint8_t *allowed;
     int capacity; /* of `banned` */
+    int n_probes; /* without those of `near` */
 } Buffer;
 
 struct Session {
@@ -42,6 +46,9 @@ struct Session {
     const uint8_t *allowed;
     const Spelling *spelling;
     Guide guide;
+    const Codebook *codebook; /* NULL: nothing is predicted from states */
+    const Scans *scans;
+    Distances distances;
     int max_rows, n_rows; /* `n_rows`: of the open sentences, at most */
     Queue waiting, open, finished;
     Sentence *last;  /* returned by yk_next */

@@ -14,6 +14,7 @@ from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.neighbours import States
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 from yakusu.search.trace import TraceStep
@@ -32,6 +33,7 @@ class Query:
         prefix: The ids that the translation begins with, without eos.
         restrictions: What the translation must and must not contain; None: `TokenRules` only. They
             change during the search, so they belong to one query.
+        states: Those of similar segments, if the decoder has a codebook; None: none.
         trace: The search appends its steps to this list; None: the trace is not requested.
         cancelled: Once it is set, from any thread, the search for the sentence ends and finds
             nothing. torch reads it before each batch only. None: the search cannot be cancelled.
@@ -40,6 +42,7 @@ class Query:
     source: Sequence[int]
     prefix: Sequence[int] = ()
     restrictions: Restrictions | None = None
+    states: States | None = None
     trace: list[TraceStep[int]] | None = None
     cancelled: Event | None = None
 
