@@ -53,7 +53,9 @@ _UNSPACED_LETTER = regex.compile(rf"[{UNSPACED}\p{{Hangul}}]")
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
 _LETTERED_TOO = regex.compile(rf"(?<!{_LETTER})(?:\p{{Lu}}\s?[-‑]?|{_LETTER}+[-‑]?)(?P<digits>\d+)")
 # A minus sign, and what a translation may have instead: "five below zero"
-_NEGATIVE = regex.compile(r"(?<![^\s(\[\"'“„«:=])[-‑−–](?=\d)\d+(?:[.,]\d+)*(?![\d%]*\s?[-‑−–]\s?\d)")
+_NEGATIVE = regex.compile(
+    r"(?<![^\s(\[\"'“„«:=])[-‑−–](?=\d)\d+(?:[.,]\d+)*(?![\d%]*\s?[-‑−–]\s?\d)"
+)
 _MINUS = regex.compile(
     r"[-‑−–－]\s?(?=[\d$€£¥])|min[uo]s|moins|menos|meno\b|negativ|below|under|unter|sous|bajo|"
     r"мин[уо]с|ниже|マイナス|氷点下|零下|마이너스|영하|负|負",
