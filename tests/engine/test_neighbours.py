@@ -1,4 +1,4 @@
-"""Predictions from the states of similar segments: the engine's are those of search/neighbours.py."""
+"""Predictions from the states of similar segments are those of search/neighbours.py."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -151,10 +151,7 @@ def test_a_malformed_file_changes_nothing(
     assert len(pairs(memory)) == 5
 
 
-def test_a_removed_share_of_the_segments_is_removed_from_the_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("yakusu.memory.memory._SEVERAL", 10)
+def test_removed_segments_are_removed_from_the_index(tmp_path: Path) -> None:
     add(tmp_path / "team.db", written(tmp_path / "a.tsv", rows(300)))
     with TranslationMemory.open(tmp_path / "team.db", writable=True) as memory:
         memory.remove(range(2, 300))

@@ -265,3 +265,28 @@ def test_a_translation_is_filled_with_other_numbers_only_if_nothing_depends_on_t
     pair: tuple[str, str], text: str, languages: tuple[str, str], expected: str | None
 ) -> None:
     assert filled(*pair, text, languages) == expected
+
+
+def test_related_segments_share_rare_words(memory: TranslationMemory) -> None:
+    pairs = [("the red door", "1"), ("the gate of the garden", "2"), ("a garden gate", "3")]
+    memory.add(
+        MemorySegment(*pair) for pair in [*pairs, *((f"the word {n}", "4") for n in range(9))]
+    )
+    found = [each.segment.target for each in memory.related("close the garden gate", most=2)]
+    assert found == ["2", "3"]
+    assert memory.related("quite unknown") == []
+
+
+def test_related_segments_do_not_depend_on_the_order_or_on_what_was_removed(
+    tmp_path: Path,
+) -> None:
+    segments = [MemorySegment(f"open the {n % 7} door of room {n}", str(n % 5)) for n in range(40)]
+    found = []
+    for number, order in enumerate((segments, segments[::-1])):
+        with TranslationMemory.in_memory(("en", "de")) as memory:
+            memory.add(order[:20])
+            memory.add(MemorySegment(f"open the door {n}", "x") for n in range(30 * number))
+            memory.add(order[20:])
+            memory.remove(each.number for each in memory if each.segment.target == "x")
+            found.append([each.segment for each in memory.related("open the door of room 3")])
+    assert found[0] == found[1]

@@ -32,7 +32,6 @@ from yakusu.memory.words import encoded
 
 BATCH = 20_000  # segments of a transaction
 _LISTED = 50_000  # numbers in a statement
-_SEVERAL, _SHARE = 1000, 0.05  # segments, removed at once, that are also removed from the index
 _LIST = ", ".join(COLUMNS)
 _values = attrgetter(*COLUMNS)  # many times as fast as dataclasses.astuple
 _INSERT = (
@@ -229,6 +228,34 @@ class TranslationMemory:
             found.setdefault(pair, SimilarSegment(number, segment, score))
         return [*found.values()]
 
+    def related(self, text: str, *, most: int = 16) -> list[StoredSegment]:
+        """The segments that share the most telling words with a text, the most related first.
+
+        They depend on the contents of the memory, not on the order in which they were added. A pair
+        that several documents contain is listed once.
+        """
+        with sqlite_errors(self.path):
+            numbers, how = postings.related_segments(self._db, encoded(text), len(self), 2 * most)
+            marks = ", ".join(map(str, numbers.tolist()))
+            identities = dict(
+                self._db.execute(f"SELECT number, identity FROM segment WHERE number IN ({marks})")
+            )
+        ranked = sorted(
+            zip(
+                (-how).tolist(),
+                map(identities.get, numbers.tolist()),
+                numbers.tolist(),
+                strict=True,
+            )
+        )
+        found: dict[tuple[str, str], StoredSegment] = {}
+        for *_, number in ranked:
+            if len(found) == most:
+                break
+            stored = self[number]
+            found.setdefault((stored.segment.source, stored.segment.target), stored)
+        return [*found.values()]
+
     def chosen(self, choice: SegmentChoice) -> Iterator[StoredSegment]:
         """The segments that a choice describes, in the order in which they were added."""
         condition, values = choice.condition
@@ -297,16 +324,15 @@ class TranslationMemory:
 
     def remove(self, numbers: Iterable[int]) -> int:
         """Remove segments; return how many there were."""
-        gone = [*numbers]
+        gone = list[tuple[int, str]]()
         with self._writing() as db:
-            before = db.total_changes
-            db.executemany("DELETE FROM segment WHERE number = ?", ((n,) for n in gone))
-            removed = db.total_changes - before
-            if removed:
-                if removed > _SEVERAL and removed > len(self) * _SHARE:
-                    postings.forget(db, gone)
+            for number in {*numbers}:
+                query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
+                gone += db.execute(query, (number,))
+            if gone:
+                postings.forget(db, gone)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
-        return removed
+        return len(gone)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

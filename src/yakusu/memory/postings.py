@@ -14,12 +14,13 @@ A word that occurs twice in a text counts as two different words.
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
+from itertools import accumulate
+from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
 
-from yakusu.arrays import Longs
+from yakusu.arrays import Doubles, Longs
 
 SCHEMA = """
 CREATE TABLE posting (
@@ -36,6 +37,7 @@ _LONGEST = 255  # words of a segment, as its length is stored
 _FULL = 256  # postings in a row to which no single segment is added
 _FEW = 2_000  # postings that are read without looking for a cheaper way
 _LISTED = 10_000  # words in a statement
+_MOST_READ = 100_000  # postings after which no further word is read for related segments
 _DEEPEST = 4  # words that a segment must share with a longer prefix
 
 
@@ -100,7 +102,7 @@ def _last(db: sqlite3.Connection, word: int) -> tuple[int, bytes, bytes] | None:
 def possible_segments(db: sqlite3.Connection, text: str, threshold: float) -> Longs:
     """The numbers of the segments that may be as similar to an encoded text as a threshold.
 
-    Among them are all that are; numbers of segments that were removed may be, too.
+    Among them are all that are.
     """
     wanted = features(text)
     n = len(wanted)
@@ -122,25 +124,62 @@ def possible_segments(db: sqlite3.Connection, text: str, threshold: float) -> Lo
     return found
 
 
-def forget(db: sqlite3.Connection, removed: Sequence[int]) -> None:
-    """Remove the postings of many segments, which `possible_segments` would still return.
+def related_segments(
+    db: sqlite3.Connection, text: str, n_segments: int, most: int
+) -> tuple[Longs, Doubles]:
+    """The segments that share the most telling words with an encoded text, and how related.
+
+        sum of idf(w) over the words of both / the larger sum over the words of one
+
+    idf(w) = log(1 + N / n) for a word of n of the N segments. Only the postings of the rarest words
+    are read; the other words of a segment count as much as those of the text do on average.
+
+    Args:
+        db: The file.
+        text: The encoded text.
+        n_segments: N.
+        most: How many segments are wanted. Those that are as related as the last one are returned,
+            too.
+    """
+    wanted = features(text)
+    counts = _counts(db, wanted)
+    idf = {word: log(1 + n_segments / counts.get(word, 1)) for word in wanted}
+    total = sum(idf[word] for word in wanted)
+    known = sorted(
+        (word for word in wanted if word in counts), key=lambda each: (counts[each], each)
+    )
+    n_read = accumulate((counts[word] for word in known), initial=0)
+    words = [word for word, before in zip(known, n_read, strict=False) if before < _MOST_READ]
+    posted = [_read(db, word) for word in words]
+    if not posted:
+        return np.zeros(0, np.int64), np.zeros(0)
+    every = np.concatenate([each.segments for each in posted])
+    lengths = np.concatenate([each.lengths for each in posted])
+    gains = np.repeat([idf[word] for word in words], [len(each.segments) for each in posted])
+    numbers, places, inverse = np.unique(every, return_index=True, return_inverse=True)
+    shared = np.bincount(inverse, gains)
+    others = lengths[places] - np.bincount(inverse)  # words that are not shared
+    found: Doubles = shared / np.maximum(total, shared + others * (total / len(wanted)))
+    least = np.partition(found, -most)[-most] if len(found) > most else 0.0
+    return numbers[found >= least].astype(np.int64), found[found >= least]
+
+
+def forget(db: sqlite3.Connection, removed: Sequence[tuple[int, str]]) -> None:
+    """Remove the postings of segments.
 
     Args:
         db: The file, in a transaction.
-        removed: The numbers of the segments.
+        removed: The number of each, and its encoded text.
     """
-    gone = np.array(sorted(removed), np.uint32)
-    place = (-1, -1)
-    query = (
-        "SELECT word, first, segments, lengths FROM posting WHERE (word, first) > (?, ?) "
-        "ORDER BY word, first LIMIT 5000"
-    )
-    while rows := db.execute(query, place).fetchall():
-        place = rows[-1][:2]
-        for word, first, *blobs in rows:
+    gone: dict[int, list[int]] = {}
+    for number, text in removed:
+        for word in features(text):
+            gone.setdefault(word, []).append(number)
+    query = "SELECT first, segments, lengths FROM posting WHERE word = ? AND first <= ?"
+    for word, numbers in gone.items():
+        for first, *blobs in db.execute(query, (word, max(numbers))).fetchall():
             posted = _posted(*blobs)
-            found = gone[np.minimum(np.searchsorted(gone, posted.segments), len(gone) - 1)]
-            kept = found != posted.segments
+            kept = ~np.isin(posted.segments, numbers)
             if kept.all():
                 continue
             db.execute("DELETE FROM posting WHERE word = ? AND first = ?", (word, first))
