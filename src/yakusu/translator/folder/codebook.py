@@ -1,0 +1,55 @@
+"""The codebook of a model's decoder states, codebook.safetensors in its folder.
+
+mean                           (H,), float32
+axes                           (H, M), float32
+centroids                      (M, 16), float32; NaN: not used
+temperature, reach, weight     how the states of similar segments are weighed
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from yakusu.arrays import Arrays, ArraysOnDisk
+from yakusu.errors import ModelError
+from yakusu.search.neighbours import N_CODES, Codebook
+
+CODEBOOK = "codebook.safetensors"
+_MULTIPLE = 16  # of M
+_NUMBERS = ("temperature", "reach", "weight")
+
+
+def codebook_arrays(codebook: Codebook) -> Arrays:
+    """The arrays of the file."""
+    numbers = {name: np.float32(getattr(codebook, name)) for name in _NUMBERS}
+    arrays = {"mean": codebook.mean, "axes": codebook.axes, "centroids": codebook.centroids}
+    return {
+        name: np.ascontiguousarray(each, np.float32) for name, each in (arrays | numbers).items()
+    }
+
+
+def read_codebook(folder: Path, width: int) -> Codebook | None:
+    """Read the codebook in a model folder; None if it has none.
+
+    Args:
+        folder: The folder, which was verified.
+        width: H of the model.
+
+    Raises:
+        ModelError: The file is not valid.
+    """
+    path = folder / CODEBOOK
+    if not path.exists():
+        return None
+    stored = ArraysOnDisk(path)
+    n_components = stored["axes"].shape[-1] if "axes" in stored else 0
+    shapes = {
+        **{"mean": (width,), "axes": (width, n_components), "centroids": (n_components, N_CODES)},
+        **dict.fromkeys(_NUMBERS, ()),
+    }
+    if {name: stored[name].shape for name in stored} != shapes or n_components % _MULTIPLE:
+        raise ModelError(
+            f"{path} does not match the model: fit it again (yakusu memory add --model)"
+        )
+    numbers = {name: float(stored[name]) for name in _NUMBERS}
+    return Codebook(stored["mean"], stored["axes"], stored["centroids"], **numbers)
