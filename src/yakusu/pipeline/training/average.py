@@ -12,6 +12,7 @@ from yakusu.model.architectures import build
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.facts import make_receipt
 from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.training.codebook import codebook_of
 from yakusu.pipeline.training.data_folder import check_data
 from yakusu.pipeline.training.inherit import freeze
 from yakusu.pipeline.training.validation import DevScore, require_engine
@@ -193,6 +194,9 @@ class _Averager:
         if rejected:
             lost = RejectedAverage(steps=rejected.steps, score=str(rejected.score))
             receipt = receipt.model_copy(update={"rejected": lost})
+        self.model.load_weights(made.weights)
+        is_translator = self.recipe.task == "translation"
+        codebook = codebook_of(self.model, self.data) if is_translator else None
         save_translator(
             folder,
             made.weights,
@@ -206,6 +210,7 @@ class _Averager:
                 model=self.recipe.model,
                 search=self.recipe.search,
             ),
+            codebook=codebook,
             documents=documents(receipt),
         )
 

@@ -6,11 +6,18 @@ The components have a variance of 1 on average, so two unrelated states are abou
 """
 
 from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
 
 import numpy as np
 
 from yakusu.compress.codes import code
+from yakusu.data.pairs import Pairs
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import why_unavailable
+from yakusu.engine.support import unsupported
+from yakusu.model.base import Seq2Seq
+from yakusu.pipeline.training.validation import native_decoder
 from yakusu.search.decoder import IdPair
 from yakusu.search.neighbours import N_CODES, Codebook
 
@@ -19,6 +26,21 @@ _COMPONENTS, _MULTIPLE = 64, 16  # M, and what it is a multiple of
 _TEMPERATURE, _REACH = 10 / 64, 40 / 64  # of a component
 _WEIGHT = 0.5
 _BATCH = 64  # pairs that are decoded together
+
+
+def codebook_of(model: Seq2Seq, data: Path) -> Codebook | None:
+    """Fit the codebook of a model to its training data; None if the native engine cannot run it.
+
+    Args:
+        model: The model, which has its final weights.
+        data: The data folder of its run.
+    """
+    if unsupported(model.config) or why_unavailable():
+        return None
+    pairs = Pairs.open(data, "train")
+    rows = range(0, len(pairs), max(1, ceil(len(pairs) / N_PAIRS)))
+    chosen = [(pairs.src[row].tolist(), pairs.tgt[row].tolist()) for row in rows]
+    return fit_codebook(native_decoder(model), chosen)
 
 
 def fit_codebook(decoder: NativeDecoder, pairs: Sequence[IdPair]) -> Codebook | None:

@@ -128,6 +128,15 @@ def _lines(path: Path) -> list[str]:
 def _decoder(model: Seq2Seq, engine: TrainingEngine) -> Decoder:
     if engine == "torch":
         return TorchDecoder(model, device=model.output_weight.device)
+    return native_decoder(model)
+
+
+def native_decoder(model: Seq2Seq) -> NativeDecoder:
+    """A model in the native engine, in float32.
+
+    Raises:
+        ModelError: The native engine cannot hold the weights.
+    """
     weights = {name: weight.detach().cpu().numpy() for name, weight in model.weights().items()}
     packed = NativeModel.load(
         model.config,

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import torch
+from safetensors.numpy import save_file
 
 from yakusu.arrays import ArraysOnDisk
 from yakusu.data.tokenizer import Tokenizer
@@ -16,7 +17,9 @@ from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import empty_table
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.table_plans import Shapes
+from yakusu.search.neighbours import Codebook
 from yakusu.search.torch_decoder import TorchDecoder
+from yakusu.translator.folder.codebook import CODEBOOK, codebook_arrays
 from yakusu.translator.folder.folder import (
     CONFIG,
     WEIGHTS,
@@ -99,6 +102,7 @@ def save_translator(
     tokenizer: Tokenizer,
     config: TranslatorConfig,
     *,
+    codebook: Codebook | None = None,
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write a model folder atomically.
@@ -108,6 +112,7 @@ def save_translator(
         weights: The weights of the model; matrices may be int8 rows.
         tokenizer: The tokenizer that the model was trained with.
         config: Task, sizes, languages and search settings.
+        codebook: That of its decoder states.
         documents: Contents of further text files, by file name.
     """
 
@@ -115,6 +120,8 @@ def save_translator(
         write_json(temporary / CONFIG, config.model_dump())
         save_tensors(temporary / WEIGHTS, weights)
         tokenizer.save(temporary)
+        if codebook:
+            save_file(codebook_arrays(codebook), temporary / CODEBOOK)
         for name, text in documents.items():
             (temporary / name).write_text(text, encoding="utf-8")
 
