@@ -167,6 +167,7 @@ SAME = [
     ("en-vi", "6 May", "ngày 6 tháng 5"),
     ("en-de", "+44 20 7946 0000", "+44 (20) 79460000"),
     ("en-ja", "Open ~/notes or #menu", "#menuか~/notesを開く"),
+    ("zh-ja", "第二章、九1", "第二章、九1です"),
     ("en-ko", "Open C:\\Users\\x now", "C:\\Users\\x를 여세요"),
 ]
 

@@ -18,6 +18,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.cases import some
+
 
 @contextmanager
 def process(
@@ -113,14 +115,22 @@ def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (["none"], "error: none is not a model folder: check the path"),
-        (["{model}", "--set", "limits.x=1"], "error: --set: unknown key 'limits.x'"),
-        (["{model}", "--config", "none"], "error: none cannot be read: No such file or directory"),
-        (["{model}", "--host", "192.0.2.1"], "error: 192.0.2.1:5000 is not available"),
-        (["{model}", "--set", "keys=none"], "error: none cannot be read"),
-        (["{model}", "--set", "suggestions=/none/x"], "error: /none/x cannot be written: No such"),
-    ],
+    some(
+        [
+            (["none"], "error: none is not a model folder: check the path"),
+            (["{model}", "--set", "limits.x=1"], "error: --set: unknown key 'limits.x'"),
+            (
+                ["{model}", "--config", "none"],
+                "error: none cannot be read: No such file or directory",
+            ),
+            (["{model}", "--host", "192.0.2.1"], "error: 192.0.2.1:5000 is not available"),
+            (["{model}", "--set", "keys=none"], "error: none cannot be read"),
+            (
+                ["{model}", "--set", "suggestions=/none/x"],
+                "error: /none/x cannot be written: No such",
+            ),
+        ]
+    ),
 )
 def test_errors_are_one_sentence(
     folders: dict[str, Path], arguments: list[str], message: str

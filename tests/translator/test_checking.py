@@ -10,7 +10,7 @@ from tests.translator.saying import asked, saying
 from tests.translators import ENGINES, Engine, untrained
 from tests.work import growth
 from yakusu.data.lines.config import TextConfig
-from yakusu.data.lines.private_use import SLOTS
+from yakusu.data.lines.private_use import SLOTS, empty
 from yakusu.data.lines.spans import Span
 from yakusu.translator.reading.protecting import numbers_in
 from yakusu.translator.request import Request
@@ -237,3 +237,14 @@ def test_many_sentences_that_differ_take_linear_time() -> None:
         return lambda: translator.translate([source])
 
     assert growth(translating, 50) < 2.5
+
+
+def test_marks_of_a_document_are_not_shown() -> None:
+    table = {
+        f"Bus 12 {S} kommt": [f"the bus {S} comes"],
+        f"Bus {S} {S2} kommt": [f"{S} and {S2} 7"],
+    }
+    ((best,),) = saying(table).stream([f"Bus 12 {empty(0)} kommt"])
+    assert best.copied
+    (said,) = best.differences
+    assert said.startswith("the translation of 'Bus 12  kommt'") and empty(0) not in said

@@ -241,6 +241,8 @@ def _quick_length(pattern: str) -> float:
 
 def _pair(spans: list[Span]) -> list[Span]:
     """Mark the tags that belong together; a tag without a partner stays whole."""
+    if not spans:
+        return spans
     open_tags: deque[tuple[str, int]] = deque()  # name, index
     n_open = Counter[str]()
     for i, span in enumerate(spans):

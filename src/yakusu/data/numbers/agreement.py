@@ -11,9 +11,10 @@ number of the source, as in A4, U2 and F-16, and a minus sign, also as a word, m
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import regex
@@ -43,7 +44,7 @@ class Disagreement:
         return bool(self.missing or self.added)
 
 
-_SEARCHED = 20  # code-like tokens that are looked for elsewhere in the text
+_SEARCHED = 20  # tokens that are looked for elsewhere in the text
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞Ⅰ-ↈ]|\b[IVX]{2}")
 # Letters before a number; a translation may have another letter, such as one of its script.
 _LETTERED = regex.compile(
@@ -85,7 +86,8 @@ class Agreement:
             return _NONE
         sides = (source, target)
         spans = [self._finder.find(side) for side in sides]
-        spans[1] = [_as_in_source(span, spans[0]) for span in spans[1]]
+        known = {span.text for span in spans[0]}
+        spans[1] = [_as_in_source(span, known) for span in spans[1]]
         has_digit = any(map(_DIGIT.search, sides))
         if not has_digit and not any(spans):
             return _NONE
@@ -96,7 +98,8 @@ class Agreement:
             unmatched = self._numbers.unmatched(*rest)
             for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
                 found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
-            added += [Span(m.start(), m.end(), m[0]) for m in _GLUED.finditer(rest[1])]
+            glued = islice(_GLUED.finditer(rest[1]), _SEARCHED)
+            added += [Span(m.start(), m.end(), m[0]) for m in glued if m[0] not in source]
             if not missing:
                 missing += [*_without_letters(*rest), *_without_signs(*rest)]
         if not missing and not added:
@@ -110,13 +113,11 @@ class Agreement:
         return NumberMatch(self._languages)
 
 
-def _as_in_source(span: Span, source: Sequence[Span]) -> Span:
+def _as_in_source(span: Span, source: Set[str]) -> Span:
     """A span of a translation that ends where one of the source does: #menu and not #menuを."""
     rest = _UNSPACED_LETTER.search(span.text)
     head = span.text[: rest.start()] if rest else ""
-    if not head or not any(head == each.text for each in source):
-        return span
-    return Span(span.start, span.start + len(head), head)
+    return Span(span.start, span.start + len(head), head) if head in source else span
 
 
 def _in_order(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -34,7 +34,6 @@ _ORDINARY = str.maketrans(
 _POWERS = (100, 1000, *(10**n for n in (4, 5, 6, 7, 8, 9, 12)))
 _SAME = {"nb": "no", "tl": "fil"}  # other names
 _REGIONS = {  # with spellings of their own
-    "en": ("en_IN",),
     "fr": ("fr_BE", "fr_CH"),
     "fa": ("fa_AF",),
     "pt": ("pt_PT",),
