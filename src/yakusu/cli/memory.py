@@ -68,6 +68,15 @@ _Errors = Annotated[
         "each invalid byte as U+FFFD.",
     ),
 ]
+_Learner = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Compute what this model needs to learn from the segments, now instead of when it "
+        "translates.",
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -123,6 +132,7 @@ def memory_add_verb(
     who: _Who = "",
     columns: _Columns = None,
     errors: _Errors = "strict",
+    model: _Learner = None,
 ) -> None:
     """Add the segments of files to a memory, and create the memory if it does not exist.
 
@@ -136,19 +146,25 @@ def memory_add_verb(
     if (source is None) != (target is None):
         raise RecipeError("--source and --target belong together: give both or none")
     languages = (source, target) if source is not None and target is not None else None
-    if not files and memory.exists():
+    if not files and memory.exists() and model is None:
         raise RecipeError("there is nothing to add: name a file, such as team.tmx")
-    found = add_files(
-        memory,
-        files or [],
-        languages,
-        ImportOptions(origin, who, parse_columns(columns) if columns else None, errors),
-        ConsoleProgress(),
-    )
-    _print_added(memory, found.added)
-    if found.left_out:
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(found.left_out.items()))
-        print(f"left out: {reasons}")
+    if files or not memory.exists():
+        found = add_files(
+            memory,
+            files or [],
+            languages,
+            ImportOptions(origin, who, parse_columns(columns) if columns else None, errors),
+            ConsoleProgress(),
+        )
+        _print_added(memory, found.added)
+        if found.left_out:
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(found.left_out.items()))
+            print(f"left out: {reasons}")
+    if model is not None:
+        from yakusu.pipeline.learning import add_states
+
+        n = add_states(memory, model, progress=ConsoleProgress())
+        print(f"{model}: states of {counted(n, 'segment')} added")
 
 
 def _print_added(path: Path, added: "Added") -> None:

@@ -29,6 +29,10 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
 
 
 _PANEL = "Text processing"
+_MEMORY = {
+    "memory": Shown("Translation memory; see docs/memory.md. Repeatable.", "FILE"),
+    "threshold": Shown("Lowest match in percent that is offered.", "PERCENT", _PANEL),
+}
 _SWITCHES = {
     "no_capitals": flag(
         "--no-capitals",
@@ -39,6 +43,14 @@ _SWITCHES = {
         Shown("Accept translations whose numbers or code-like tokens differ.", panel=_PANEL),
     ),
 }
+_NOT_USED = {
+    "no_exact": flag(
+        "--no-exact", Shown("Offer exact matches, and translate all texts.", panel=_PANEL)
+    ),
+    "no_learning": flag(
+        "--no-learning", Shown("Use only the matches of the memory.", panel=_PANEL)
+    ),
+}
 
 
 def _text_version(panel: str | None) -> dict[str, Any]:
@@ -47,20 +59,20 @@ def _text_version(panel: str | None) -> dict[str, Any]:
 
 
 def _text_config(values: dict[str, Any]) -> TextConfig:
-    builtin_spans = not values.pop("no_protect")
-    capitals = not values.pop("no_capitals", False)
-    check = not values.pop("no_check", False)
+    values["builtin_spans"] = not values.pop("no_protect")
+    for name in ("capitals", "check", "exact", "learning"):
+        values[name] = not values.pop(f"no_{name}", False)
     values["version"] = values.pop("text_version")
-    given = {name: value for name, value in values.items() if value is not None}
-    return TextConfig(**given, builtin_spans=builtin_spans, capitals=capitals, check=check)
+    return TextConfig(**{name: value for name, value in values.items() if value is not None})
 
 
 takes_text_options = grouped(
     "text",
     {
-        **options_of(TextConfig, _TO | _GLOSSARY | _PROTECT),
+        **options_of(TextConfig, _TO | _GLOSSARY | _MEMORY | _PROTECT),
         **_less_protected(_PANEL),
         **_SWITCHES,
+        **_NOT_USED,
         **options_of(TextConfig, _PROTECT_SECONDS | _LONGEST_LINE),
         **options_of(TextConfig, _ONE_SENTENCE),
         **_text_version(_PANEL),

@@ -1,6 +1,7 @@
 """The file of a memory: its tables, how it is opened, created and checked, and its errors.
 
-Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`). The file is
+Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`), `state` (see
+`states.py`). The file is
 in WAL mode where the disk allows it, so that readers and a writer do not wait for each other. Two
 more files, FILE-wal and FILE-shm, exist while it is used; the last process removes them.
 """
@@ -19,6 +20,7 @@ FORMAT = 1
 COLUMNS = tuple(field.name for field in fields(MemorySegment))
 _APPLICATION = 0x79616B75  # "yaku", in the header of the file
 _PATIENCE = 20.0  # seconds for which a process waits until another one has written
+_SHORT_PATIENCE = 1.0  # for states, which can be computed again
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE segment (
@@ -31,6 +33,8 @@ CREATE TABLE segment (
 );
 CREATE INDEX by_exact ON segment (exact);
 CREATE INDEX by_variable ON segment (variable);
+CREATE TABLE state (model INTEGER NOT NULL, number INTEGER NOT NULL, states BLOB NOT NULL);
+CREATE UNIQUE INDEX by_state ON state (number, model);
 {postings.SCHEMA}
 """
 
@@ -72,6 +76,25 @@ def open_temporary(languages: tuple[str, str]) -> sqlite3.Connection:
     return db
 
 
+def open_for_states(path: Path) -> sqlite3.Connection:
+    """Open a memory to which states are written while others read it.
+
+    Raises:
+        DataError: It cannot be written now.
+    """
+    if not path.is_file():
+        raise DataError(f"{path} is not a file")
+    with sqlite_errors(path):
+        db = _connect_to(f"{path.absolute().as_uri()}?mode=rw", patience=_SHORT_PATIENCE)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("ROLLBACK")
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     """Open a file; in a transaction only where the code says so."""
     uri = path.absolute().as_uri()
@@ -94,8 +117,11 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     return db
 
 
-def _connect_to(uri: str) -> sqlite3.Connection:
-    db = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+def _connect_to(uri: str, *, patience: float = _PATIENCE) -> sqlite3.Connection:
+    # A job may be continued by another thread, but never runs in two at once.
+    db = sqlite3.connect(
+        uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
+    )
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA cell_size_check = ON")
     return db

@@ -5,11 +5,12 @@
 98 to 75    100 times the similarity, rounded down; case, punctuation and numbers may differ
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yakusu.data.segments import MemorySegment
 from yakusu.memory.filling import filled
 from yakusu.memory.memory import TranslationMemory
+from yakusu.memory.segments import as_marked
 
 EXACT, FILLED = 100, 99
 
@@ -39,7 +40,7 @@ def find_matches(
     Args:
         memory: The memory.
         text: The text.
-        threshold: Lowest similarity of those that are not exact.
+        threshold: Lowest similarity of those that are not exact; 1: only exact ones are looked for.
         most: Maximum number of matches.
     """
     found = [
@@ -50,10 +51,13 @@ def find_matches(
         target = filled(each.segment.source, each.segment.target, text, memory.languages)
         if target is not None:
             found.append(MemoryMatch(FILLED, target, each.number, each.segment))
-    for near in memory.similar(text, threshold=threshold, most=most + len(found)):
+    near_ones = (
+        memory.similar(text, threshold=threshold, most=most + len(found)) if threshold < 1 else []
+    )
+    for near in near_ones:
         percent = min(FILLED - 1, int(100 * near.similarity + 1e-9))
         found.append(MemoryMatch(percent, near.segment.target, near.number, near.segment))
     first: dict[tuple[str, str], MemoryMatch] = {}
     for match in found:
         first.setdefault((match.segment.source, match.segment.target), match)
-    return [*first.values()][:most]
+    return [replace(m, target=as_marked(m.target, text)) for m in [*first.values()][:most]]

@@ -76,6 +76,7 @@ class TranslationMemory:
 
     def __init__(self, db: sqlite3.Connection, path: Path, languages: tuple[str, str]) -> None:
         self._db, self.path, self.languages = db, path, languages
+        self._counted = (-1, 0)  # a revision, and its number of segments
 
     @classmethod
     def open(
@@ -143,8 +144,12 @@ class TranslationMemory:
         return int(row[0])
 
     def __len__(self) -> int:
-        with sqlite_errors(self.path):
-            return int(self._db.execute("SELECT count(*) FROM segment").fetchone()[0])
+        revision = self.revision
+        if self._counted[0] != revision:
+            with sqlite_errors(self.path):
+                n = int(self._db.execute("SELECT count(*) FROM segment").fetchone()[0])
+            self._counted = (revision, n)
+        return self._counted[1]
 
     def __iter__(self) -> Iterator[StoredSegment]:
         """The segments in the order in which they were added."""
@@ -236,24 +241,19 @@ class TranslationMemory:
         """
         with sqlite_errors(self.path):
             numbers, how = postings.related_segments(self._db, encoded(text), len(self), 2 * most)
-            marks = ", ".join(map(str, numbers.tolist()))
-            identities = dict(
-                self._db.execute(f"SELECT number, identity FROM segment WHERE number IN ({marks})")
-            )
+            listed = ",".join(map(str, numbers.tolist()))
+            query = f"SELECT number, {_LIST}, identity FROM segment WHERE number IN ({listed})"
+            rows = {row[0]: row[1:] for row in self._db.execute(query)}
         ranked = sorted(
-            zip(
-                (-how).tolist(),
-                map(identities.get, numbers.tolist()),
-                numbers.tolist(),
-                strict=True,
-            )
+            (-degree, rows[number][-1], number)
+            for degree, number in zip(how.tolist(), numbers.tolist(), strict=True)
         )
         found: dict[tuple[str, str], StoredSegment] = {}
         for *_, number in ranked:
+            segment = MemorySegment(*rows[number][:-1])
+            found.setdefault((segment.source, segment.target), StoredSegment(number, segment))
             if len(found) == most:
                 break
-            stored = self[number]
-            found.setdefault((stored.segment.source, stored.segment.target), stored)
         return [*found.values()]
 
     def chosen(self, choice: SegmentChoice) -> Iterator[StoredSegment]:
@@ -329,6 +329,7 @@ class TranslationMemory:
             for number in {*numbers}:
                 query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
                 gone += db.execute(query, (number,))
+                db.execute("DELETE FROM state WHERE number = ?", (number,))
             if gone:
                 postings.forget(db, gone)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")

@@ -58,14 +58,32 @@ def renumbered(source: str, target: str) -> tuple[str, str]:
     for mark in _MARK.findall(source):
         seen.setdefault(number_of(mark), len(seen))
 
-    def replaced(match: re.Match[str]) -> str:
-        mark = match[0]
-        number = seen.setdefault(number_of(mark), len(seen))
-        if is_opening(mark):
-            return opening(number)
-        if is_closing(mark):
-            return closing(number)
-        return line_break(number) if is_break(mark) else empty(number)
-
-    source, target = (_MARK.sub(replaced, text) for text in (source, target))
+    source, target = (
+        _MARK.sub(
+            lambda match: _with_number(match[0], seen.setdefault(number_of(match[0]), len(seen))),
+            text,
+        )
+        for text in (source, target)
+    )
     return source, target
+
+
+def as_marked(target: str, source: str) -> str:
+    """A target of the memory with the marks of a source, as `renumbered` has numbered them."""
+    numbers = [*dict.fromkeys(map(number_of, _MARK.findall(source)))]
+    n = len(numbers)
+
+    def replaced(match: re.Match[str]) -> str:
+        number = number_of(match[0])
+        return _with_number(match[0], numbers[number]) if number < n else ""
+
+    return _MARK.sub(replaced, target)
+
+
+def _with_number(mark: str, number: int) -> str:
+    """The same kind of mark with another number."""
+    if is_opening(mark):
+        return opening(number)
+    if is_closing(mark):
+        return closing(number)
+    return line_break(number) if is_break(mark) else empty(number)

@@ -39,6 +39,7 @@ class Codebook:
         temperature: T.
         reach: Distance from which on a state has no weight.
         weight: The largest w.
+        key: Identifies the model, its precision and its vocabulary, together with the rest of this.
     """
 
     mean: Floats
@@ -47,6 +48,7 @@ class Codebook:
     temperature: float
     reach: float
     weight: float
+    key: int = 0
 
     @property
     def n_components(self) -> int:

@@ -16,6 +16,7 @@ class Tally:
         kept: Lines that have no text to translate, but are not empty.
         truncated: Sentences that were truncated.
         invisible: Characters that a reader does not see, which are not in the translations.
+        matched: Texts whose translation is that of a memory.
         untranslated: Sentences that were kept because the model generates no text for them.
         differing: Sentences that were kept because their translations have other numbers or
             code-like tokens.
@@ -28,5 +29,6 @@ class Tally:
     kept: int = 0
     truncated: int = 0
     invisible: int = 0
+    matched: int = 0
     untranslated: int = 0
     differing: int = 0

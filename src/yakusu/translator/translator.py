@@ -12,6 +12,7 @@ Translation     of the text
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from copy import copy
 from functools import partial
 from itertools import starmap
@@ -30,12 +31,13 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, Query, Searches
+from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, IdPair, Query, Searches
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
 from yakusu.translator.folder.opening import open_decoder
 from yakusu.translator.reading.planner import Planner, TextPlan
+from yakusu.translator.recall.memories import NO_MEMORIES, Memories, Recalled, with_matches
 from yakusu.translator.request import Request, length
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
@@ -104,6 +106,9 @@ class Translator:
         )
         self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
         self._checker = self._new_checker()
+        self.memories: Memories | None = None
+        if text.memory:
+            self.memories = Memories(text, self.languages, decoder, self._planner.pair_ids)
 
     @property
     def search(self) -> SearchConfig:
@@ -203,7 +208,8 @@ class Translator:
                 cannot be spelled with the vocabulary.
         """
         own, other = self._planner, copy(self)
-        kept = {"to": own.text_config.to, "glossary": own.text_config.glossary}
+        names = ("to", "glossary", "memory", "exact", "threshold", "learning")
+        kept = {name: getattr(own.text_config, name) for name in names}
         text = text.model_copy(update=kept) if text else own.text_config
         glossary = own.glossary
         if terms is not None:
@@ -211,6 +217,10 @@ class Translator:
         other._planner = own.with_settings(search or self.search, text, glossary)
         other._checker = other._new_checker()
         return other
+
+    def pair_ids(self, source: str, target: str) -> IdPair | None:
+        """The ids of a text and its translation, with eos; None: they are too long."""
+        return self._planner.pair_ids(source, target)
 
     def _new_checker(self) -> Checker | None:
         text = self._planner.text_config
@@ -279,35 +289,50 @@ class Translator:
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
-        for items in windows(iter(texts), window, length):
-            plans: list[TextPlan] = []
-            with self._searches(batch) as searches:
-                for number, item in enumerate(items, n_read + 1):
-                    if cancelled and cancelled.is_set():
-                        break
-                    passages, queries = self._planner.plan(
-                        item, number, layout=layout, trace=trace, cancelled=cancelled
-                    )
-                    plans.append((passages, queries))
-                    for query in queries:
-                        if len(query.source) > 1:
-                            searches.submit(query)
-                results = iter(searches.results())
-            if cancelled and cancelled.is_set():
-                return
-            n_read += len(items)
-            found = [self._writer.candidates(*plan, results) for plan in plans]
-            if self._checker:
-                self._checker.check(plans, found, partial(self._search, batch=batch))
+        with self.memories.reading() if self.memories else nullcontext(NO_MEMORIES) as reader:
+            for items in windows(iter(texts), window, length):
+                plans, recalled = list[TextPlan](), list[Recalled]()
+                with self._searches(batch) as searches:
+                    for number, item in enumerate(items, n_read + 1):
+                        if cancelled and cancelled.is_set():
+                            break
+                        known = reader.recall(item, self._is_usable)
+                        states = None if known.used else reader.state_finder
+                        plan = self._planner.plan(
+                            *(item, number, layout, states), trace=trace, cancelled=cancelled
+                        )
+                        recalled.append(known if plan[1] else Recalled())
+                        plans.append(recalled[-1].plan or plan)
+                        for query in plans[-1][1]:
+                            if len(query.source) > 1:
+                                searches.submit(query)
+                    results = iter(searches.results())
+                n_read += len(items)
+                found = [self._writer.candidates(*plan, results) for plan in plans]
+                if self._checker and not (cancelled and cancelled.is_set()):
+                    self._checker.check(plans, found, partial(self._search, batch=batch))
                 if cancelled and cancelled.is_set():
                     return
-            yield from self._writer.write(
-                plans, found, self.search, self.tally, details=details, batch=batch
-            )
+                written = self._writer.write(
+                    plans, found, self.search, self.tally, details=details, batch=batch
+                )
+                self.tally.matched += sum(1 for each in recalled if each.used)
+                yield from map(with_matches, written, recalled)
+
+    def _is_usable(self, source: str, target: str) -> bool:
+        """Whether a target of a memory has the code-like tokens and the terms of a source."""
+        if self._checker and self._checker.lacks_tokens(source, target):
+            return False
+        folded = target.casefold()
+        return all(term.target.casefold() in folded for term in self._planner.glossary.find(source))
 
     def _searches(self, batch: int) -> Searches:
         """Searches with the settings of the translator."""
         search = self.search
+        if self.memories and self.memories.is_learning and search.sampling:
+            raise ModelError(
+                "sampling does not learn from a memory: add --no-learning to use its matches only"
+            )
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
         return self.decoder.searches(search, self._planner.constraints.rules, batch=batch)

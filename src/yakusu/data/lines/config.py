@@ -34,6 +34,10 @@ class TextConfig(Config):
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
+        memory: Paths of translation memories; a string is a single one.
+        exact: Use a match of 99% or 100% as the translation; otherwise, it is only offered.
+        threshold: Lowest match in percent that is offered.
+        learning: Predict from the segments of the memories that are related to a sentence.
         longest_line: Number of bytes in UTF-8 of the longest line that is translated; longer ones
             are kept.
         protect_seconds: The longest time that the expressions of `protect` may take for a line.
@@ -48,6 +52,10 @@ class TextConfig(Config):
     check: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""
+    memory: tuple[str, ...] = Field((), strict=False)
+    exact: bool = True
+    threshold: int = Field(75, ge=50, le=100)
+    learning: bool = True
     longest_line: int = Field(LONGEST_LINE, ge=1000)
     protect_seconds: float = Field(5.0, gt=0)
 
@@ -67,7 +75,7 @@ class TextConfig(Config):
             seconds=self.protect_seconds,
         )
 
-    @field_validator("protect", "unprotect", mode="before")
+    @field_validator("protect", "unprotect", "memory", mode="before")
     @classmethod
     def _accept_string(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value

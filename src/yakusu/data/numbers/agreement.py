@@ -84,10 +84,7 @@ class Agreement:
         """What is on one side only."""
         if source == target:
             return _NONE
-        sides = (source, target)
-        spans = [self._finder.find(side) for side in sides]
-        known = {span.text for span in spans[0]}
-        spans[1] = [_as_in_source(span, known) for span in spans[1]]
+        sides, spans = (source, target), self._tokens(source, target)
         has_digit = any(map(_DIGIT.search, sides))
         if not has_digit and not any(spans):
             return _NONE
@@ -105,6 +102,19 @@ class Agreement:
         if not missing and not added:
             return _NONE
         return Disagreement(_in_order(missing), _in_order(added))
+
+    def compare_tokens(self, source: str, target: str) -> Disagreement:
+        """The code-like tokens that are on one side only."""
+        spans = self._tokens(source, target)
+        return Disagreement(
+            tuple(_without(spans[0], spans[1], target)), tuple(_without(spans[1], spans[0], source))
+        )
+
+    def _tokens(self, source: str, target: str) -> tuple[list[Span], list[Span]]:
+        """The code-like tokens of both sides."""
+        spans = self._finder.find(source), self._finder.find(target)
+        known = {span.text for span in spans[0]}
+        return spans[0], [_as_in_source(span, known) for span in spans[1]]
 
     @cached_property
     def _numbers(self) -> "NumberMatch":

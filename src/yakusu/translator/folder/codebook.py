@@ -9,23 +9,25 @@ temperature, reach, weight     how the states of similar segments are weighed
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import save
 
-from yakusu.arrays import Arrays, ArraysOnDisk
+from yakusu.arrays import ArraysOnDisk
 from yakusu.errors import ModelError
 from yakusu.search.neighbours import N_CODES, Codebook
 
 CODEBOOK = "codebook.safetensors"
 _MULTIPLE = 16  # of M
+_ARRAYS = ("mean", "axes", "centroids")
 _NUMBERS = ("temperature", "reach", "weight")
 
 
-def codebook_arrays(codebook: Codebook) -> Arrays:
-    """The arrays of the file."""
-    numbers = {name: np.float32(getattr(codebook, name)) for name in _NUMBERS}
-    arrays = {"mean": codebook.mean, "axes": codebook.axes, "centroids": codebook.centroids}
-    return {
-        name: np.ascontiguousarray(each, np.float32) for name, each in (arrays | numbers).items()
+def write_codebook(folder: Path, codebook: Codebook) -> None:
+    """Write a codebook into a model folder, before its manifest."""
+    arrays = {
+        name: np.array(getattr(codebook, name), np.float32, order="C")
+        for name in (*_ARRAYS, *_NUMBERS)
     }
+    (folder / CODEBOOK).write_bytes(save(arrays))
 
 
 def read_codebook(folder: Path, width: int) -> Codebook | None:
@@ -51,5 +53,6 @@ def read_codebook(folder: Path, width: int) -> Codebook | None:
         raise ModelError(
             f"{path} does not match the model: fit it again (yakusu memory add --model)"
         )
-    numbers = {name: float(stored[name]) for name in _NUMBERS}
-    return Codebook(stored["mean"], stored["axes"], stored["centroids"], **numbers)
+    temperature, reach, weight = (float(stored[name]) for name in _NUMBERS)
+    mean, axes, centroids = (stored[name] for name in _ARRAYS)
+    return Codebook(mean, axes, centroids, temperature, reach, weight)

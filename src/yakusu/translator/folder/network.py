@@ -5,7 +5,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 import torch
-from safetensors.numpy import save_file
 
 from yakusu.arrays import ArraysOnDisk
 from yakusu.data.tokenizer import Tokenizer
@@ -19,7 +18,7 @@ from yakusu.model.ensemble import Ensemble
 from yakusu.model.table_plans import Shapes
 from yakusu.search.neighbours import Codebook
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.translator.folder.codebook import CODEBOOK, codebook_arrays
+from yakusu.translator.folder.codebook import write_codebook
 from yakusu.translator.folder.folder import (
     CONFIG,
     WEIGHTS,
@@ -121,7 +120,7 @@ def save_translator(
         save_tensors(temporary / WEIGHTS, weights)
         tokenizer.save(temporary)
         if codebook:
-            save_file(codebook_arrays(codebook), temporary / CODEBOOK)
+            write_codebook(temporary, codebook)
         for name, text in documents.items():
             (temporary / name).write_text(text, encoding="utf-8")
 

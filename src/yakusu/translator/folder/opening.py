@@ -1,7 +1,9 @@
 """Opens model folders for the engine that runs them."""
 
+import hashlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +19,14 @@ from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
 from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
-from yakusu.translator.folder.folder import ModelFolder, TranslatorConfig, consistent
+from yakusu.search.neighbours import Codebook
+from yakusu.translator.folder.codebook import read_codebook
+from yakusu.translator.folder.folder import (
+    ModelFolder,
+    TranslatorConfig,
+    consistent,
+    model_hash,
+)
 
 _log = logging.getLogger(__name__)
 _INT8_WIDTH = 256  # d_model from which int8 changed BLEU by less than 0.1; docs/decisions/0035
@@ -108,9 +117,18 @@ def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecod
     int8 = config.precision == "int8"
     if config.precision == "auto":
         int8 = all(map(_suits_int8, folders))
-    return NativeDecoder(
-        [_packed(folder, int8=int8) for folder in folders], Threads(config.n_threads)
-    )
+    models = [_packed(folder, int8=int8) for folder in folders]
+    codebook = _codebook(folders[0], int8=int8) if len(folders) == 1 else None
+    return NativeDecoder(models, Threads(config.n_threads), codebook=codebook)
+
+
+def _codebook(folder: ModelFolder, *, int8: bool) -> Codebook | None:
+    """The codebook of a model in a precision, on which its states depend."""
+    if (found := read_codebook(folder.path, folder.config.model.d_model)) is None:
+        return None
+    text = f"{model_hash(folder.path)} {int8}"
+    digest = hashlib.sha256(text.encode()).digest()
+    return replace(found, key=int.from_bytes(digest[:8], "little", signed=True))
 
 
 def _suits_int8(folder: ModelFolder) -> bool:

@@ -151,6 +151,11 @@ class Passage:
         return {**self.spans, **dict(zip(self.marks, texts, strict=True))}
 
     @property
+    def given_texts(self) -> dict[str, str]:
+        """The text of each private-use character as it was given."""
+        return {**self.spans, **self.terms}
+
+    @property
     def texts(self) -> list[str]:
         """The texts to translate."""
         return [segment.text for segment in self.segments if segment.text]

@@ -5,7 +5,7 @@ Request -> Passage (a line) -> Segment (a sentence, or a part of one) -> Query (
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,8 +20,9 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import Query
+from yakusu.search.decoder import IdPair, Query
 from yakusu.search.hypothesis import limit
+from yakusu.search.neighbours import States
 from yakusu.search.spelling import Phrase
 from yakusu.search.trace import TraceStep
 from yakusu.tasks.task import Task
@@ -34,6 +35,7 @@ from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
 TextPlan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
+StateFinder = Callable[[str], States | None]
 _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
 
 
@@ -127,8 +129,9 @@ class Planner:
         self,
         item: str | Request,
         number: int,
-        *,
         layout: Layout | None = None,
+        states: StateFinder | None = None,
+        *,
         trace: bool = False,
         cancelled: Event | None = None,
     ) -> TextPlan:
@@ -138,6 +141,7 @@ class Planner:
             item: The text.
             number: Its number in messages.
             layout: State after the previous lines of a longer text; None: the text is complete.
+            states: Finds the states that a sentence is predicted from, too; None: none are.
             trace: Whether the searches are traced.
             cancelled: What cancels the searches; None: nothing.
 
@@ -154,7 +158,7 @@ class Planner:
             passages = self._read(request, layout)
             self._count(passages)
             queries = [
-                self._query(request, passage, segment, number)
+                self._query(request, passage, segment, number, states)
                 for passage in passages
                 for segment in passage.segments
                 if segment.text
@@ -206,20 +210,30 @@ class Planner:
 
     # ---- segments ------------------------------------------------------------------------------
 
-    def _query(self, request: Request, passage: Passage, segment: Segment, number: int) -> Query:
+    def _query(
+        self,
+        request: Request,
+        passage: Passage,
+        segment: Segment,
+        number: int,
+        states: StateFinder | None,
+    ) -> Query:
         """The query of a segment."""
         text = segment.text
         ids = self._encoded(self._task.preprocess_source(text))
         if len(ids) > self.longest[0]:
             self.tally.truncated += 1
-            ids = self._cut(number, restore(text, {**passage.spans, **passage.terms}), ids)
+            ids = self._cut(number, restore(text, passage.given_texts), ids)
         prefix, include = request.prefix, (*self.search.include, *request.include)
         if prefix or include:
             kept = KeptText(passage, self._finder, self._covers)
             prefix = kept.prefix(prefix)
             include = tuple(phrase for phrase in include if not kept.contains(phrase))
         phrases: list[str | Phrase] = [*include, *_terms(segment)]
-        return self._restricted(text, ids, prefix, phrases, request.exclude)
+        query = self._restricted(text, ids, prefix, phrases, request.exclude)
+        if states is None:
+            return query
+        return replace(query, states=states(restore(segment.given, passage.given_texts)))
 
     def again(
         self, segment: Segment, exclude: Sequence[str], *, digits: bool, like: Query
@@ -238,7 +252,7 @@ class Planner:
         ids = self._encoded(self._task.preprocess_source(segment.text))
         query = self._restricted(segment.text, ids, "", _terms(segment), exclude, digits=digits)
         trace: list[TraceStep[int]] | None = None if like.trace is None else []
-        return replace(query, trace=trace, cancelled=like.cancelled)
+        return replace(query, trace=trace, cancelled=like.cancelled, states=like.states)
 
     def query(self, request: Request, ids: Sequence[int]) -> Query:
         """The query of a sentence that is not divided, and of which nothing is kept.
@@ -343,7 +357,7 @@ class Planner:
             return len(ids)
         return len(ids) + sum(ids) / (len(ids) * self._tokenizer.src_vocab_size)
 
-    # ---- pairs to score ------------------------------------------------------------------------
+    # ---- pairs ---------------------------------------------------------------------------------
 
     def pair(self, number: int, pair: Pair) -> GivenPair:
         """A source and its translation in the form that the tokenizer encodes.
@@ -363,6 +377,13 @@ class Planner:
         except DataError as error:
             raise DataError(f"line {number}: {error}") from error
         return GivenPair(source, target, tuple(slots))
+
+    def pair_ids(self, source: str, target: str) -> IdPair | None:
+        """The ids of a source and its translation, with eos; None: they are too long."""
+        given = self.pair(1, (source, target))
+        (src,) = self._tokenizer.encode_source([given.source])
+        (tgt,) = self._tokenizer.encode_target([given.target])
+        return (src, tgt) if len(src) <= self.longest[0] and len(tgt) <= self.longest[1] else None
 
     def _slotted(self, pair: Pair) -> tuple[Pair, list[tuple[str, str]]]:
         """A pair whose spans are slots, with the slot and the text of each in the translation."""

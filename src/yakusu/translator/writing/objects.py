@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from yakusu.memory.matches import MemoryMatch
 from yakusu.search.trace import TraceStep
 from yakusu.translator.writing.translation import Translation
 
@@ -25,6 +27,10 @@ def _object(translation: Translation) -> Object:
         "log_prob": _number(translation.log_prob),
         "copied": translation.copied,
     }
+    if translation.match is not None:
+        found["match"] = translation.match
+    if translation.matches:
+        found["matches"] = list(map(_match, translation.matches))
     if (details := translation.details) is None:
         return found
     rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
@@ -35,6 +41,12 @@ def _object(translation: Translation) -> Object:
     if details.links is not None:
         found["alignment"] = details.pharaoh
     return found
+
+
+def _match(match: MemoryMatch) -> Object:
+    """A match, and what is known of its segment."""
+    known = {name: value for name, value in asdict(match.segment).items() if value}
+    return {"match": match.match, "translation": match.target, "id": match.number} | known
 
 
 def _step(step: TraceStep[str]) -> Object:

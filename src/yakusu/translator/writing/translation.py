@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from yakusu.memory.matches import MemoryMatch
 from yakusu.search.trace import Trace
 from yakusu.translator.writing.details import Details
 
@@ -18,3 +19,5 @@ class Translation:
     traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested
     copied: bool = False  # the text is the source: there is no translation that can be used
     differences: tuple[str, ...] = ()  # a message for each sentence or line that is kept
+    match: int | None = None  # in percent, if it is the translation of a memory; see `MemoryMatch`
+    matches: tuple[MemoryMatch, ...] = ()  # what the memories offer for the text, best first

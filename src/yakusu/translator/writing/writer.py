@@ -248,7 +248,7 @@ def _differences(passages: Sequence[Passage]) -> Iterator[str]:
         line = f"line {number}: " if len(passages) > 1 else ""
         if passage.kept_because:
             yield f"{line}{passage.kept_because}"
-        given = {**passage.spans, **passage.terms}
+        given = passage.given_texts
         for segment in passage.segments:
             if segment.difference is not None:
                 lacks, adds = (
