@@ -17,7 +17,7 @@ from yakusu.native.library import instruction_sets
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
-from yakusu.search.neighbours import Codebook, States, nearest
+from yakusu.search.neighbours import SegmentStates, StateCodebook, predicted
 
 SOURCE = (5, 9, 4, EOS)
 CONFIG = SearchConfig(beam=3, n_best=3, alpha=0.6)
@@ -34,7 +34,7 @@ def segments(n: int, seed: int = 1) -> list[tuple[tuple[int, ...], tuple[int, ..
     return [(ids(), ids()) for _ in range(n)]
 
 
-def codebook(weight: float = 0.7, reach: float = 40.0) -> Codebook:
+def codebook(weight: float = 0.7, reach: float = 40.0) -> StateCodebook:
     """Random directions of the states as 16 components, with quantiles as centroids."""
     width, rng = PLAIN.models[0].config.d_model, np.random.default_rng(1)
     axes = rng.normal(size=(width, 16)).astype(np.float32) / np.float32(np.sqrt(width))
@@ -42,7 +42,7 @@ def codebook(weight: float = 0.7, reach: float = 40.0) -> Codebook:
     every = np.concatenate(PLAIN.states(segments(50, seed=9), batch=8))
     centroids = np.quantile((every - mean) @ axes, np.linspace(0, 1, 16), axis=0).T
     centroids = centroids.astype(np.float32)
-    return Codebook(mean, axes, centroids, temperature=2.0, reach=reach, weight=weight)
+    return StateCodebook(mean, axes, centroids, temperature=2.0, reach=reach, weight=weight)
 
 
 def certain() -> NativeDecoder:
@@ -51,7 +51,7 @@ def certain() -> NativeDecoder:
     return with_codebook(own)
 
 
-def with_codebook(own: Codebook) -> NativeDecoder:
+def with_codebook(own: StateCodebook) -> NativeDecoder:
     return replace(PLAIN, codebook=own)
 
 
@@ -60,13 +60,13 @@ DECODER = with_codebook(codebook())
 
 def states(
     pairs: Sequence[tuple[Sequence[int], Sequence[int]]], decoder: NativeDecoder = DECODER
-) -> States:
+) -> SegmentStates:
     codes = decoder.codes(pairs, batch=4)
     every = [
-        States(own, np.array(target, np.int32))
+        SegmentStates(own, np.array(target, np.int32))
         for own, (_, target) in zip(codes, pairs, strict=True)
     ]
-    return States.of(every)
+    return SegmentStates.of(every)
 
 
 def found(decoder: NativeDecoder, query: Query, batch: int = 2) -> list[Hypothesis]:
@@ -74,7 +74,7 @@ def found(decoder: NativeDecoder, query: Query, batch: int = 2) -> list[Hypothes
     return best
 
 
-def expected(target: Sequence[int], given: States) -> float:
+def expected(target: Sequence[int], given: SegmentStates) -> float:
     """log P'(Y | X), from torch's states and logits."""
     own, (hidden,) = codebook(), DECODER.states([(SOURCE, target)], batch=1)
     src, tgt = torch.tensor([SOURCE]), torch.tensor([target])
@@ -82,7 +82,7 @@ def expected(target: Sequence[int], given: States) -> float:
         logits = MODEL.decode(shift_right(tgt, MODEL.tgt_pad), MODEL.encode(src))[0]
     probs: Doubles = logits.double().softmax(-1).numpy()
     total = 0.0
-    for row, token, near in zip(probs, target, nearest(own, given, hidden), strict=True):
+    for row, token, near in zip(probs, target, predicted(own, given, hidden), strict=True):
         mixed = (1 - near.weight) * row[token] + near.weight * near.probs.get(token, 0.0)
         total += float(np.log(mixed))
     return total
@@ -124,7 +124,7 @@ def test_states_that_are_too_far_away_change_nothing() -> None:
     near, far = states(segments(30)), with_codebook(codebook(reach=1e-6))
     plain = found(PLAIN, Query(SOURCE))
     assert found(far, Query(SOURCE, states=near)) == plain
-    none = States(near.codes[:0], near.tokens[:0])
+    none = SegmentStates(near.codes[:0], near.tokens[:0])
     assert found(DECODER, Query(SOURCE, states=none)) == found(DECODER, Query(SOURCE)) == plain
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from yakusu.engine.library import Codebook as Structure
-from yakusu.engine.library import library
+from yakusu.engine.library import CodebookStructure, library
 from yakusu.engine.packing import padded, spread
 from yakusu.errors import ModelError
-from yakusu.search.neighbours import Codebook
+from yakusu.search.neighbours import StateCodebook
 
 
 class NativeCodebook:
@@ -19,7 +18,7 @@ class NativeCodebook:
         ModelError: A number is NaN or infinite, or there is not enough memory.
     """
 
-    def __init__(self, codebook: Codebook) -> None:
+    def __init__(self, codebook: StateCodebook) -> None:
         self._free = library().yk_free_matrix
         width, n_components = codebook.axes.shape
         bias = np.ascontiguousarray(-codebook.mean @ codebook.axes, np.float32)
@@ -30,7 +29,7 @@ class NativeCodebook:
             raise ModelError("there is not enough memory for the codebook")
         if library().yk_pack(self._axes, 0, rows.ctypes.data, n_components) != 1:
             raise ModelError("the codebook has a number that is NaN or infinite: fit it again")
-        self.structure = Structure(
+        self.structure = CodebookStructure(
             *(self._axes, self._centroids.ctypes.data, n_components),
             *(codebook.temperature, codebook.reach, codebook.weight),
         )

@@ -30,7 +30,7 @@ from yakusu.search.decoder import (
     too_long,
 )
 from yakusu.search.hypothesis import limit
-from yakusu.search.neighbours import Codebook, Codes
+from yakusu.search.neighbours import StateCodebook, StateCodes
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 from yakusu.search.tokens import TokenRules
@@ -56,7 +56,7 @@ class NativeDecoder(Decoder):
     models: Sequence[NativeModel]
     workers: Workers = field(default_factory=Threads)
     kernels: str = field(default_factory=instruction_set)
-    codebook: Codebook | None = None
+    codebook: StateCodebook | None = None
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -163,7 +163,7 @@ class NativeDecoder(Decoder):
         self._record(pairs, recorded, self.models, batch)
         return [own.hidden[:, :width] for own in recorded if own.hidden is not None]
 
-    def codes(self, pairs: Sequence[IdPair], *, batch: int) -> list[Codes]:
+    def codes(self, pairs: Sequence[IdPair], *, batch: int) -> list[StateCodes]:
         """The codes (T, M / 2) of these states."""
         assert self.codebook, "a decoder without a codebook"
         recorded = [_recorded(len(target), 0) for _, target in pairs]

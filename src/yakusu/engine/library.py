@@ -114,7 +114,7 @@ class ByteSpelling(Structure):
     _fields_ = (("next", c_void_p), ("tokens", c_void_p), ("byte_of", c_void_p))
 
 
-class Codebook(Structure):
+class CodebookStructure(Structure):
     """What maps hidden states to codes; see native/neighbours.h."""
 
     _fields_ = (
@@ -125,7 +125,7 @@ class Codebook(Structure):
     )
 
 
-class States(Structure):
+class StatesStructure(Structure):
     """The states of similar segments; see native/neighbours.h."""
 
     _fields_ = (("n", c_int32), ("codes", c_void_p), ("tokens", c_void_p))
@@ -139,7 +139,7 @@ class Requirements(Structure):
         ("n_required", c_int32),
         ("required", c_void_p),
         ("spelling", POINTER(ByteSpelling)),
-        ("states", POINTER(States)),
+        ("states", POINTER(StatesStructure)),
     )
 
 
@@ -196,7 +196,7 @@ _SIGNATURES = {  # name: result, arguments
         c_void_p,
         POINTER(ByteSpelling),
         POINTER(Guide),
-        POINTER(Codebook),
+        POINTER(CodebookStructure),
     ),
     "yk_free_session": (None, c_void_p),
     "yk_search": (c_int, *_SENTENCE, POINTER(Settings), POINTER(Requirements)),
@@ -209,7 +209,7 @@ _SIGNATURES = {  # name: result, arguments
 # As in native/interface.c.
 _STRUCTURES = (
     *(ModelSizes, Settings, Finished, Search, Traced, ByteSpelling),
-    *(Requirements, Record, Guide, Codebook, States),
+    *(Requirements, Record, Guide, CodebookStructure, StatesStructure),
 )
 _FUNCTIONS = Functions(
     "native engine",

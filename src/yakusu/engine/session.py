@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.codebook import NativeCodebook
 from yakusu.engine.guide import Guided, Guides
-from yakusu.engine.library import ByteSpelling, Record, Requirements, Settings, States, library
+from yakusu.engine.library import (
+    ByteSpelling,
+    Record,
+    Requirements,
+    Settings,
+    StatesStructure,
+    library,
+)
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
@@ -23,8 +30,7 @@ from yakusu.native.library import instruction_set, kernels
 from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
-from yakusu.search.neighbours import Codes
-from yakusu.search.neighbours import States as StateCodes
+from yakusu.search.neighbours import SegmentStates, StateCodes
 from yakusu.search.tokens import TokenRules
 
 
@@ -50,7 +56,7 @@ class Recorded:
     decoder: NDArray[np.float32] | None = None
     cross: NDArray[np.float32] | None = None
     hidden: NDArray[np.float32] | None = None
-    codes: Codes | None = None
+    codes: StateCodes | None = None
 
     def structure(self) -> Record:
         """The addresses of the arrays."""
@@ -224,10 +230,10 @@ def _spelling(table: CharacterTable) -> ByteSpelling:
     return ByteSpelling(*(array.ctypes.data for array in (table.next, table.tokens, table.byte_of)))
 
 
-def _states(states: StateCodes) -> States:
+def _states(states: SegmentStates) -> StatesStructure:
     """The addresses of the arrays of states, which the library copies."""
     codes, tokens = states.codes, states.tokens
-    return States(len(tokens), codes.ctypes.data, tokens.ctypes.data)
+    return StatesStructure(len(tokens), codes.ctypes.data, tokens.ctypes.data)
 
 
 def _no_memory() -> ModelError:

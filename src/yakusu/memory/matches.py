@@ -60,4 +60,7 @@ def find_matches(
     first: dict[tuple[str, str], MemoryMatch] = {}
     for match in found:
         first.setdefault((match.segment.source, match.segment.target), match)
-    return [replace(m, target=as_marked(m.target, text)) for m in [*first.values()][:most]]
+    return [
+        replace(match, target=as_marked(match.target, text)) if match.match >= FILLED else match
+        for match in [*first.values()][:most]
+    ]

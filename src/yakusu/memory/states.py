@@ -15,7 +15,7 @@ from yakusu.errors import DataError
 from yakusu.memory.file import open_for_states, sqlite_errors
 from yakusu.memory.memory import TranslationMemory
 from yakusu.memory.postings import PostingsError
-from yakusu.search.neighbours import Codebook, States
+from yakusu.search.neighbours import SegmentStates, StateCodebook
 
 _LISTED = 500  # numbers in a statement
 
@@ -26,11 +26,11 @@ class StateStore:
     Args:
         memory: The memory.
         codebook: That of the model.
-        held: States that are not in the file, by number; gets those that cannot be written.
+        held: SegmentStates that are not in the file, by number; gets those that cannot be written.
     """
 
     def __init__(
-        self, memory: TranslationMemory, codebook: Codebook, held: dict[int, States]
+        self, memory: TranslationMemory, codebook: StateCodebook, held: dict[int, SegmentStates]
     ) -> None:
         self._path, self._model, self._width = memory.path, codebook.key, codebook.n_components // 2
         self._held = held
@@ -48,11 +48,11 @@ class StateStore:
             self._db.close()
 
     @property
-    def nothing(self) -> States:
+    def nothing(self) -> SegmentStates:
         """Those of a segment that the model cannot read."""
-        return States(np.zeros((0, self._width), np.uint8), np.zeros(0, np.int32))
+        return SegmentStates(np.zeros((0, self._width), np.uint8), np.zeros(0, np.int32))
 
-    def read(self, numbers: Iterable[int]) -> dict[int, States]:
+    def read(self, numbers: Iterable[int]) -> dict[int, SegmentStates]:
         """The states of those segments, by number, whose states are known.
 
         Raises:
@@ -70,7 +70,7 @@ class StateStore:
                     found[number] = self._unpacked(states)
         return found
 
-    def write(self, states: Mapping[int, States]) -> None:
+    def write(self, states: Mapping[int, SegmentStates]) -> None:
         """Keep the states of segments, by number."""
         rows = [(self._model, _packed(each), number) for number, each in states.items()]
         try:
@@ -98,13 +98,13 @@ class StateStore:
             numbers = [number for (number,) in self._db.execute(query, (self._model,))]
         return numbers
 
-    def _unpacked(self, data: bytes) -> States:
+    def _unpacked(self, data: bytes) -> SegmentStates:
         n, rest = divmod(len(data), self._width + 4)
         if rest:
             raise PostingsError("its states are incomplete")
         codes = np.frombuffer(data, np.uint8, n * self._width).reshape(n, self._width)
-        return States(codes, np.frombuffer(data, "<i4", n, n * self._width).astype(np.int32))
+        return SegmentStates(codes, np.frombuffer(data, "<i4", n, n * self._width).astype(np.int32))
 
 
-def _packed(states: States) -> bytes:
+def _packed(states: SegmentStates) -> bytes:
     return states.codes.tobytes() + states.tokens.astype("<i4").tobytes()

@@ -21,7 +21,7 @@ from yakusu.folder import read_json, save_folder
 from yakusu.memory.memory import TranslationMemory
 from yakusu.progress import Progress, Silent
 from yakusu.search.decoder import IdPair
-from yakusu.search.neighbours import N_CODES, Codebook
+from yakusu.search.neighbours import N_CODES, StateCodebook
 from yakusu.translator import Translator
 from yakusu.translator.folder.codebook import CODEBOOK, write_codebook
 
@@ -32,7 +32,7 @@ _WEIGHT = 0.5
 _BATCH = 64  # pairs that are decoded together
 
 
-def fit_codebook(decoder: NativeDecoder, pairs: Sequence[IdPair]) -> Codebook | None:
+def fit_codebook(decoder: NativeDecoder, pairs: Sequence[IdPair]) -> StateCodebook | None:
     """Fit the codebook of the only model of a decoder; None if the model is too small for one.
 
     Args:
@@ -47,7 +47,7 @@ def fit_codebook(decoder: NativeDecoder, pairs: Sequence[IdPair]) -> Codebook | 
     coded = code(states, n_components=n_components, n_codes=N_CODES)
     centroids = np.full((n_components, N_CODES), np.nan, np.float32)
     centroids[:, : coded.centroids.shape[1]] = coded.centroids
-    return Codebook(
+    return StateCodebook(
         coded.axes.mean.astype(np.float32),
         (coded.axes.loadings / coded.axes.scale[:, None]).astype(np.float32),
         centroids,

@@ -14,7 +14,7 @@ from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
-from yakusu.search.neighbours import States
+from yakusu.search.neighbours import SegmentStates
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
 from yakusu.search.trace import TraceStep
@@ -42,7 +42,7 @@ class Query:
     source: Sequence[int]
     prefix: Sequence[int] = ()
     restrictions: Restrictions | None = None
-    states: States | None = None
+    states: SegmentStates | None = None
     trace: list[TraceStep[int]] | None = None
     cancelled: Event | None = None
 

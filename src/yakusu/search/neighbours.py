@@ -7,7 +7,7 @@
     P'(y)   = (1 - w) P(y) + w N(y)
 
 Khandelwal et al. 2021, with the states of the segments that are similar to the sentence (Dai et al.
-2023) and a weight that falls with the distance, so that useless neighbours change nothing. States
+2023) and a weight that falls with the distance, so that useless neighbours change nothing. SegmentStates
 are stored as codes of 4 bits for each of M components (Algorithm 1 of the second paper). Distances
 are rounded to integers, and equally near states are ordered by their tokens: the result depends
 neither on the order of the segments nor on the instruction set.
@@ -25,11 +25,11 @@ NEAREST = 8  # k
 N_CODES = 16  # of a component
 _UNIT, _FARTHEST = 256.0, 65535.0  # of the integers for squared differences
 
-Codes = NDArray[np.uint8]
+StateCodes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
-class Codebook:
+class StateCodebook:
     """What maps the hidden states of a model to codes; d_model H, components M.
 
     Attributes:
@@ -60,7 +60,7 @@ class Codebook:
         found: Floats = np.matmul(hidden - self.mean, self.axes, dtype=np.float32)
         return found
 
-    def distances(self, scores: Floats, codes: Codes) -> Longs:
+    def distances(self, scores: Floats, codes: StateCodes) -> Longs:
         """The distances of stored states, as integers: (n, M) and (N, M / 2) -> (n, N)."""
         away: Floats = scores[:, :, None] - self.centroids
         squares: Floats = away * away * np.float32(_UNIT) + np.float32(0.5)
@@ -75,7 +75,7 @@ class Codebook:
 
 
 @dataclass(frozen=True, eq=False)
-class States:
+class SegmentStates:
     """The states of the segments that are similar to a sentence.
 
     Attributes:
@@ -84,11 +84,11 @@ class States:
         tokens: What followed each state, (N,).
     """
 
-    codes: Codes
+    codes: StateCodes
     tokens: NDArray[np.int32]
 
     @classmethod
-    def of(cls, segments: Sequence["States"]) -> "States":
+    def of(cls, segments: Sequence["SegmentStates"]) -> "SegmentStates":
         """The states of several segments."""
         return cls(
             np.concatenate([each.codes for each in segments]),
@@ -104,13 +104,13 @@ class Nearest:
     probs: dict[int, float]
 
 
-def nearest(codebook: Codebook, states: States, hidden: Floats) -> list[Nearest]:
+def predicted(codebook: StateCodebook, states: SegmentStates, hidden: Floats) -> list[Nearest]:
     """What states predict for hidden states (n, H)."""
     every = codebook.distances(codebook.scores(hidden), states.codes)
     return [_predicted(codebook, distances, states.tokens) for distances in every]
 
 
-def _predicted(codebook: Codebook, distances: Longs, tokens: NDArray[np.int32]) -> Nearest:
+def _predicted(codebook: StateCodebook, distances: Longs, tokens: NDArray[np.int32]) -> Nearest:
     order = np.lexsort((tokens, distances))[:NEAREST]
     if not len(order):
         return Nearest(0.0, {})

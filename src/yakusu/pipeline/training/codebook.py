@@ -9,10 +9,10 @@ from yakusu.engine.support import unsupported
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.learning import N_PAIRS, fit_codebook
 from yakusu.pipeline.training.validation import native_decoder
-from yakusu.search.neighbours import Codebook
+from yakusu.search.neighbours import StateCodebook
 
 
-def codebook_of(model: Seq2Seq, data: Path) -> Codebook | None:
+def codebook_of(model: Seq2Seq, data: Path) -> StateCodebook | None:
     """Fit the codebook of a model to its training data; None if the native engine cannot run it.
 
     Args:

@@ -13,7 +13,7 @@ from safetensors.numpy import save
 
 from yakusu.arrays import ArraysOnDisk
 from yakusu.errors import ModelError
-from yakusu.search.neighbours import N_CODES, Codebook
+from yakusu.search.neighbours import N_CODES, StateCodebook
 
 CODEBOOK = "codebook.safetensors"
 _MULTIPLE = 16  # of M
@@ -21,7 +21,7 @@ _ARRAYS = ("mean", "axes", "centroids")
 _NUMBERS = ("temperature", "reach", "weight")
 
 
-def write_codebook(folder: Path, codebook: Codebook) -> None:
+def write_codebook(folder: Path, codebook: StateCodebook) -> None:
     """Write a codebook into a model folder, before its manifest."""
     arrays = {
         name: np.array(getattr(codebook, name), np.float32, order="C")
@@ -30,7 +30,7 @@ def write_codebook(folder: Path, codebook: Codebook) -> None:
     (folder / CODEBOOK).write_bytes(save(arrays))
 
 
-def read_codebook(folder: Path, width: int) -> Codebook | None:
+def read_codebook(folder: Path, width: int) -> StateCodebook | None:
     """Read the codebook in a model folder; None if it has none.
 
     Args:
@@ -55,4 +55,4 @@ def read_codebook(folder: Path, width: int) -> Codebook | None:
         )
     temperature, reach, weight = (float(stored[name]) for name in _NUMBERS)
     mean, axes, centroids = (stored[name] for name in _ARRAYS)
-    return Codebook(mean, axes, centroids, temperature, reach, weight)
+    return StateCodebook(mean, axes, centroids, temperature, reach, weight)

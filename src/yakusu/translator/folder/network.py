@@ -16,7 +16,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import empty_table
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.table_plans import Shapes
-from yakusu.search.neighbours import Codebook
+from yakusu.search.neighbours import StateCodebook
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator.folder.codebook import write_codebook
 from yakusu.translator.folder.folder import (
@@ -101,7 +101,7 @@ def save_translator(
     tokenizer: Tokenizer,
     config: TranslatorConfig,
     *,
-    codebook: Codebook | None = None,
+    codebook: StateCodebook | None = None,
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write a model folder atomically.

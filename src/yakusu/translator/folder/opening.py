@@ -19,7 +19,7 @@ from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
 from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
-from yakusu.search.neighbours import Codebook
+from yakusu.search.neighbours import StateCodebook
 from yakusu.translator.folder.codebook import read_codebook
 from yakusu.translator.folder.folder import (
     ModelFolder,
@@ -122,7 +122,7 @@ def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecod
     return NativeDecoder(models, Threads(config.n_threads), codebook=codebook)
 
 
-def _codebook(folder: ModelFolder, *, int8: bool) -> Codebook | None:
+def _codebook(folder: ModelFolder, *, int8: bool) -> StateCodebook | None:
     """The codebook of a model in a precision, on which its states depend."""
     if (found := read_codebook(folder.path, folder.config.model.d_model)) is None:
         return None

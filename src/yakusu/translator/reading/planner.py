@@ -22,7 +22,7 @@ from yakusu.errors import DataError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import IdPair, Query
 from yakusu.search.hypothesis import limit
-from yakusu.search.neighbours import States
+from yakusu.search.neighbours import SegmentStates
 from yakusu.search.spelling import Phrase
 from yakusu.search.trace import TraceStep
 from yakusu.tasks.task import Task
@@ -35,7 +35,7 @@ from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
 TextPlan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
-StateFinder = Callable[[str], States | None]
+StateFinder = Callable[[str], SegmentStates | None]
 _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
 
 

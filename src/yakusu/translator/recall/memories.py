@@ -20,7 +20,7 @@ from yakusu.memory.matches import FILLED, MemoryMatch, find_matches
 from yakusu.memory.memory import TranslationMemory
 from yakusu.memory.states import StateStore
 from yakusu.search.decoder import Decoder
-from yakusu.search.neighbours import States
+from yakusu.search.neighbours import SegmentStates
 from yakusu.translator.reading.passage import Passage
 from yakusu.translator.reading.planner import TextPlan
 from yakusu.translator.recall.related import Encoder, RelatedStates
@@ -99,13 +99,13 @@ class MemoryReader:
         return Recalled(best, found, before + best.target + after)
 
     @property
-    def state_finder(self) -> Callable[[str], States | None] | None:
+    def state_finder(self) -> Callable[[str], SegmentStates | None] | None:
         """Finds the states of the segments that are related to a sentence; None: none are used."""
         return self._states if self.related else None
 
-    def _states(self, sentence: str) -> States | None:
+    def _states(self, sentence: str) -> SegmentStates | None:
         found = [each for related in self.related for each in related.of(sentence)]
-        return States.of(found) if found else None
+        return SegmentStates.of(found) if found else None
 
 
 NO_MEMORIES = MemoryReader(TextConfig())
@@ -124,7 +124,7 @@ class Memories:
 
     Args:
         config: Their files, and what they are used for.
-        languages: Codes of the languages of the model; "" if unknown.
+        languages: StateCodes of the languages of the model; "" if unknown.
         decoder: The model.
         encoded: The ids of a text and its translation.
 
@@ -139,7 +139,7 @@ class Memories:
         self._config, self._encoded = config, encoded
         self._languages = languages if all(languages) else None
         self._learner = _learner(decoder) if config.learning else None
-        self._held: list[dict[int, States]] = [{} for _ in config.memory]  # what no file has
+        self._held: list[dict[int, SegmentStates]] = [{} for _ in config.memory]  # what no file has
         with self.reading():
             pass
 

@@ -13,7 +13,7 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.memory.memory import StoredSegment, TranslationMemory
 from yakusu.memory.states import StateStore
 from yakusu.search.decoder import IdPair
-from yakusu.search.neighbours import States
+from yakusu.search.neighbours import SegmentStates
 
 MOST = 16  # related segments of a memory
 _BATCH = 64  # segments that are decoded together
@@ -40,7 +40,7 @@ class RelatedStates:
         self._memory, self._store = memory, store
         self._decoder, self._encoded = decoder, encoded
 
-    def of(self, sentence: str) -> list[States]:
+    def of(self, sentence: str) -> list[SegmentStates]:
         """The states of each segment that is related to a sentence."""
         segments = self._memory.related(sentence, most=MOST)
         known = self._store.read(each.number for each in segments)
@@ -63,16 +63,16 @@ class RelatedStates:
             self._computed([self._memory[number] for number in some])
             advance(len(some))
 
-    def _computed(self, segments: Sequence[StoredSegment]) -> dict[int, States]:
+    def _computed(self, segments: Sequence[StoredSegment]) -> dict[int, SegmentStates]:
         """The states of segments, which are kept."""
         found = dict(zip((each.number for each in segments), self._states(segments), strict=True))
         self._store.write(found)
         return found
 
-    def _states(self, segments: Iterable[StoredSegment]) -> list[States]:
+    def _states(self, segments: Iterable[StoredSegment]) -> list[SegmentStates]:
         pairs = [self._encoded(each.segment.source, each.segment.target) for each in segments]
         codes = iter(self._decoder.codes([pair for pair in pairs if pair], batch=_BATCH))
         return [
-            States(next(codes), np.array(pair[1], np.int32)) if pair else self._store.nothing
+            SegmentStates(next(codes), np.array(pair[1], np.int32)) if pair else self._store.nothing
             for pair in pairs
         ]
