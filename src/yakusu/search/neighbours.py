@@ -7,7 +7,7 @@
     P'(y)   = (1 - w) P(y) + w N(y)
 
 Khandelwal et al. 2021, with the states of the segments that are similar to the sentence (Dai et al.
-2023) and a weight that falls with the distance, so that useless neighbours change nothing. SegmentStates
+2023) and a weight that falls with the distance, so that useless neighbours change nothing. States
 are stored as codes of 4 bits for each of M components (Algorithm 1 of the second paper). Distances
 are rounded to integers, and equally near states are ordered by their tokens: the result depends
 neither on the order of the segments nor on the instruction set.
