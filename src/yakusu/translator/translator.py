@@ -301,7 +301,8 @@ class Translator:
                         plan = self._planner.plan(
                             *(item, number, layout, states), trace=trace, cancelled=cancelled
                         )
-                        recalled.append(known if plan[1] else Recalled())
+                        is_text = any(passage.given.strip() for passage in plan[0])
+                        recalled.append(known if is_text else Recalled())
                         plans.append(recalled[-1].plan or plan)
                         for query in plans[-1][1]:
                             if len(query.source) > 1:

@@ -1,0 +1,180 @@
+"""Translations of memories, and predictions from their segments."""
+
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from yakusu.data.lines.config import TextConfig
+from yakusu.data.segments import MemorySegment
+from yakusu.engine.config import EngineConfig
+from yakusu.errors import ModelError
+from yakusu.memory.memory import TranslationMemory
+from yakusu.pipeline.learning import add_states
+from yakusu.search.config import SamplingConfig
+from yakusu.translator import Translator
+from yakusu.translator.request import Request
+
+MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
+SEGMENTS = (
+    ("Save", "Speichern"),
+    ("Save as...", "Speichern unter ..."),
+    ("Delete {name}?", "{name} löschen?"),
+    ("Page 3 of 10", "Seite 3 von 10"),
+    ("<b>Open</b> it", "<b>Öffnen</b>"),
+    ("Close {name}", "Schließen"),
+)
+LINES = ("I live in Berlin.", "She lives in a house.", "He has a dog and a cat.", "Save it.")
+LEARNT = (
+    ("I live in Paris.", "Ich wohne in Paris."),
+    ("She lives in Rome.", "Sie wohnt in Rom."),
+    ("He has a dog.", "Er hat einen Hund."),
+    ("A cat and a dog live here.", "Hier leben eine Katze und ein Hund."),
+)
+
+
+def memory_of(path: Path, pairs: Sequence[tuple[str, str]]) -> str:
+    with TranslationMemory.open(path, ("en", "de"), writable=True) as memory:
+        memory.add(MemorySegment(*pair) for pair in pairs)
+    return str(path)
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> str:
+    return memory_of(tmp_path / "team.db", SEGMENTS)
+
+
+@pytest.fixture(scope="module")
+def learner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with a codebook."""
+    folder = tmp_path_factory.mktemp("learner")
+    shutil.copytree(MODEL, folder / "model")
+    memory_of(folder / "memory.db", LEARNT)
+    assert add_states(folder / "memory.db", folder / "model") == len(LEARNT)
+    return folder / "model"
+
+
+def translator(memory: str, model: Path = MODEL, threads: int = 1, **text: object) -> Translator:
+    config = TextConfig(memory=memory, learning=model != MODEL).model_copy(update=text)
+    return Translator.load(model, engine=EngineConfig(threads=threads), text=config)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "match"),
+    [
+        ("Save", "Speichern", 100),
+        ("  Save  as...", "  Speichern unter ...", 100),
+        ("Delete {name}?", "{name} löschen?", 100),
+        ("Page 4 of 12", "Seite 4 von 12", 99),
+        ("<b>Open</b> it", "<b>Öffnen</b>", 100),
+    ],
+)
+def test_a_text_that_the_memory_has_gets_its_translation(
+    team: str, source: str, target: str, match: int
+) -> None:
+    ((best,),) = translator(team).stream([source])
+    assert (best.text, best.match, best.copied) == (target, match, False)
+
+
+@pytest.mark.parametrize("source", ["Delete {user}?", "Save this", "Close {name}"])
+def test_other_matches_are_offered_only(team: str, source: str) -> None:
+    """The placeholder is missing in the translation of the last one."""
+    ((best,),) = translator(team, threshold=50).stream([source])
+    assert best.match is None
+    assert best.matches
+
+
+def test_exact_matches_can_be_offered_only(team: str) -> None:
+    ((best,),) = translator(team, exact=False).stream(["Save"])
+    assert (best.match, best.matches[0].target) == (None, "Speichern")
+
+
+def test_a_match_without_the_term_of_the_glossary_is_offered_only(
+    team: str, tmp_path: Path
+) -> None:
+    glossary = tmp_path / "terms.tsv"
+    glossary.write_text("save\tsichern\n")
+    ((best,),) = translator(team, glossary=str(glossary)).stream(["Save"])
+    assert (best.match, best.matches[0].target) == (None, "Speichern")
+
+
+def test_a_request_with_a_phrase_is_translated_by_the_model(team: str) -> None:
+    ((best,),) = translator(team).stream([Request("Save", exclude=("Sichern",))])
+    assert best.match is None
+
+
+def test_blocks_of_code_stay(team: str) -> None:
+    ((best,),) = translator(team).stream(["```\nSave\n```"])
+    assert best.text == "```\nSave\n```"
+
+
+def test_a_job_reads_one_revision(team: str) -> None:
+    job = translator(team).stream(["Save"] * 2, window=1)
+    assert next(job)[0].text == "Speichern"
+    with TranslationMemory.open(Path(team), writable=True) as memory:
+        memory.add([MemorySegment("Save", "Sichern", time="2099")])
+    assert next(job)[0].text == "Speichern"
+    assert next(translator(team).stream(["Save"]))[0].text == "Sichern"
+
+
+# ---- learning --------------------------------------------------------------------------------
+
+
+def test_related_segments_change_predictions(learner: Path, tmp_path: Path) -> None:
+    plain = Translator.load(learner, engine=EngineConfig(threads=1)).translate(LINES)
+    path = memory_of(tmp_path / "memory.db", LEARNT)
+    assert translator(path, learner).translate(LINES) != plain
+    unrelated = memory_of(tmp_path / "unrelated.db", [("Xylophone", "Xylophon")])
+    assert translator(unrelated, learner).translate(LINES) == plain
+
+
+def test_predictions_depend_on_contents_only(learner: Path, tmp_path: Path) -> None:
+    """Neither on the order of adding, nor on what was removed, the batch or the threads."""
+    one = memory_of(tmp_path / "one.db", LEARNT)
+    other = memory_of(tmp_path / "other.db", [("A dog lives here.", "Hier lebt ein Hund.")])
+    translator(other, learner).translate(LINES)
+    with TranslationMemory.open(Path(other), writable=True) as memory:
+        memory.remove([1])
+    memory_of(Path(other), LEARNT[::-1])
+    expected = translator(one, learner).translate(LINES)
+    found = translator(other, learner, threads=2).stream(LINES, batch=1, window=1)
+    assert [best[0].text for best in found] == expected
+
+
+def test_a_memory_that_cannot_be_written_is_learnt_from_too(learner: Path, tmp_path: Path) -> None:
+    one = memory_of(tmp_path / "one.db", LEARNT)
+    other = memory_of(tmp_path / "other.db", LEARNT)
+    writer = sqlite3.connect(other, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    found = translator(other, learner).translate(LINES)
+    assert found == translator(one, learner).translate(LINES)
+    writer.execute("ROLLBACK")
+    assert writer.execute("SELECT count(*) FROM state").fetchone() == (0,)
+    writer.close()
+
+
+def test_the_states_of_a_removed_segment_are_removed(learner: Path, tmp_path: Path) -> None:
+    path = memory_of(tmp_path / "memory.db", LEARNT)
+    add_states(path, learner)
+    with TranslationMemory.open(Path(path), writable=True) as memory:
+        memory.remove([2])
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT number FROM state ORDER BY number").fetchall() == [
+            (1,),
+            (3,),
+            (4,),
+        ]
+
+
+def test_what_cannot_learn_is_refused(learner: Path, tmp_path: Path) -> None:
+    config = TextConfig(memory=memory_of(tmp_path / "memory.db", LEARNT))
+    with pytest.raises(ModelError, match="torch does not learn from a memory: add --no-learning"):
+        Translator.load(learner, engine="torch", text=config)
+    with pytest.raises(ModelError, match="an ensemble does not learn"):
+        Translator.load(learner, ensemble=[learner], text=config)
+    own = Translator.load(learner, engine=EngineConfig(threads=1), text=config)
+    sampled = own.search.model_copy(update={"sampling": SamplingConfig(seed=1)})
+    with pytest.raises(ModelError, match="sampling does not learn"):
+        own.with_settings(search=sampled).translate(LINES)
