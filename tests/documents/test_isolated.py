@@ -17,11 +17,12 @@ from threading import Event, Timer
 import pytest
 
 from tests.documents import hostile
-from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.document import Document, DocumentOptions, Known, Offer, StatesOrigin
 from yakusu.documents.isolated import template, worker
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.isolated.limits import DocumentLimitError, DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers, Room, StoppedError
+from yakusu.documents.messages import xliff
 from yakusu.documents.registry import read_document
 from yakusu.errors import DataError, RunError, YakusuError
 
@@ -145,6 +146,19 @@ def test_a_worker_reads_and_writes_what_this_process_does(
         assert shouted(there) == shouted(here)
         assert shouted(there) == shouted(here)  # again
         assert list(there.skipped) == list(here.skipped)
+
+
+def test_workers_state_what_memories_know(readers: Readers) -> None:
+    data = SAMPLES["a.xlf"].encode()
+    known = {0: Known(None, [Offer(80, "one", "eins", "team")])}
+    with readers.open("a.xlf", io.BytesIO(data), DocumentOptions()) as there:
+        here = xliff.read(data, DocumentOptions())
+        here.tell(known)
+        assert isinstance(there, StatesOrigin)
+        there.tell(known)
+        written = there.render(there.texts)
+        assert written == here.render(there.texts)
+        assert b"alt-trans" in written
 
 
 def test_many_and_long_texts_arrive(readers: Readers) -> None:

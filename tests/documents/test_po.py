@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from yakusu.data.files.po import Entry, PoReader
 from yakusu.data.lines.private_use import empty
-from yakusu.documents.document import DocumentOptions
+from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.po import PoDocument, read
 from yakusu.documents.messages.po_file import PoFile
@@ -39,6 +39,23 @@ def test_untranslated_messages_are_texts_and_become_fuzzy() -> None:
     assert rendered(data, ["Öffnen"]) == data.replace(
         'msgctxt "menu"', '#, fuzzy\nmsgctxt "menu"'
     ).replace('msgid "Open"\nmsgstr ""', 'msgid "Open"\nmsgstr "Öffnen"')
+
+
+def test_messages_that_a_memory_has_exactly_are_not_fuzzy() -> None:
+    """A message with two texts is one of them only if both are."""
+    entries = (
+        'msgid "One"\nmsgid_plural "Ones"\nmsgstr[0] ""\nmsgstr[1] ""\n',
+        'msgid "Two"\nmsgstr ""\n',
+    )
+    document = opened(HEADER + "\n".join(entries))
+    document.tell({0: Known(100), 2: Known(100)})
+    written = document.render(["Eins", "Einsen", "Zwei"]).decode()
+    assert '#, fuzzy\nmsgid "One"' in written
+    assert '\n\nmsgid "Two"' in written
+    document.tell({0: Known(100), 1: Known(100), 2: Known(99)})
+    written = document.render(["Eins", "Einsen", "Zwei"]).decode()
+    assert '\n\nmsgid "One"' in written
+    assert '#, fuzzy\nmsgid "Two"' in written
 
 
 def test_fuzzy_goes_first_among_flags_and_before_previous_messages() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from yakusu.data.lines.private_use import closing, empty, opening
-from yakusu.documents.document import DocumentOptions
+from yakusu.documents.document import DocumentOptions, Known, Offer
 from yakusu.documents.messages.xliff import XliffDocument, read
 from yakusu.errors import DataError
 
@@ -540,3 +540,71 @@ def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
     assert list(document.texts) == ["dog"]
     assert "arguments nested more than 20 levels" in document.skipped[0]
     assert deep in document.render(["Hund"]).decode()
+
+
+# ---- memories --------------------------------------------------------------------------------
+
+
+def with_memory(data: str, translations: Sequence[str], known: dict[int, Known]) -> str:
+    document = read(data.encode(), DocumentOptions(("en", "de")))
+    document.tell(known)
+    return document.render(translations).decode()
+
+
+OFFERED = Known(None, [Offer(80, "Save this & that", f"Dies{empty(0)} speichern", 'team "A"')])
+
+
+@pytest.mark.parametrize(
+    ("match", "attributes"),
+    [
+        (100, 'state="translated" state-qualifier="exact-match"'),
+        (99, 'state="needs-review-translation" state-qualifier="leveraged-tm"'),
+        (None, 'state="needs-review-translation" state-qualifier="leveraged-mt"'),
+    ],
+)
+def test_units_state_that_a_memory_translated_them(match: int | None, attributes: str) -> None:
+    written = with_memory(xliff_1(unit("Save")), ["Speichern"], {0: Known(match)})
+    assert f"<target {attributes}>Speichern</target>" in written
+
+
+def test_segments_state_that_a_memory_translated_them() -> None:
+    written = with_memory(xliff_2(segment("Save")), ["Speichern"], {0: Known(100)})
+    assert '<segment state="translated" subState="yakusu:tm">' in written
+
+
+def test_a_unit_of_several_texts_is_as_sure_as_the_least_sure_text() -> None:
+    source = "One <g id='1'><sub>two</sub></g>"
+    texts = list(read(xliff_1(unit(source)).encode(), DocumentOptions()).texts)
+    written = with_memory(xliff_1(unit(source)), texts, {0: Known(100)})
+    assert ("exact-match" in written) == (len(texts) == 1)
+
+
+def test_offers_follow_the_target() -> None:
+    written = with_memory(xliff_1(unit("Save that")), ["Das speichern"], {0: OFFERED})
+    assert (
+        '</target><alt-trans match-quality="80%" origin="team &quot;A&quot;">'
+        "<source>Save this &amp; that</source><target>Dies speichern</target></alt-trans>"
+        "</trans-unit>"
+    ) in written
+
+
+def test_offers_of_xliff_2_name_their_segment() -> None:
+    data = xliff_2(segment("Save that", attributes=' id="s"'))
+    written = with_memory(data, ["Das speichern"], {0: OFFERED})
+    matches = etree.fromstring(written.encode()).find(".//{*}unit")[0]
+    assert etree.QName(matches).namespace == "urn:oasis:names:tc:xliff:matches:2.0"
+    assert matches[0].get("ref") == "#s"
+    assert matches[0].get("matchQuality") == "80.0"
+    assert [each.text for each in matches[0]] == ["Save this & that", "Dies speichern"]
+
+
+def test_a_segment_without_an_id_gets_no_offers() -> None:
+    written = with_memory(xliff_2(segment("Save that")), ["Das speichern"], {0: OFFERED})
+    assert "matches" not in written
+
+
+def test_elements_with_offers_have_the_prefix_of_their_unit() -> None:
+    data = re.sub(r"<(/?)(?!\?)", r"<\1x:", xliff_1(unit("Save"))).replace("xmlns=", "xmlns:x=")
+    written = with_memory(data, ["Speichern"], {0: OFFERED})
+    assert "<x:alt-trans match-quality=" in written
+    assert etree.fromstring(written.encode()).find(".//{*}alt-trans/{*}target").text

@@ -16,9 +16,9 @@ makes sure that each text has a translation with the marks of the text (`check_t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from yakusu.data.lines.private_use import MARKS, is_closing, number_of, opening
 
@@ -34,6 +34,45 @@ class DocumentOptions:
 
     languages: tuple[str, str] = ("", "")
     retranslate: bool = False
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A translation that a memory offers for a text.
+
+    Attributes:
+        match: How well it matches, in percent.
+        source: The text that it translates.
+        target: The translation.
+        origin: Where it comes from.
+    """
+
+    match: int
+    source: str
+    target: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """What memories know of a text.
+
+    Attributes:
+        match: How well the translation that is written matches, in percent; None: it is not from a
+            memory.
+        offers: What else they offer.
+    """
+
+    match: int | None = None
+    offers: Sequence[Offer] = ()
+
+
+@runtime_checkable
+class StatesOrigin(Protocol):
+    """A document whose file states where its translations come from."""
+
+    def tell(self, known: Mapping[int, Known]) -> None:
+        """What memories know of the texts, by their numbers; for the next `render`."""
 
 
 class Document(Protocol):

@@ -17,6 +17,9 @@ from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import (
     Document,
     DocumentOptions,
+    Known,
+    Offer,
+    StatesOrigin,
     check_translations,
     plain_text,
 )
@@ -28,7 +31,7 @@ from yakusu.pipeline.document_plan import FileJob, Plan, plan
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
-from yakusu.translator import Translator
+from yakusu.translator import Translation, Translator
 
 _log = logging.getLogger(__name__)
 LONGEST_TEXT = 100_000  # characters; a longer text of a document is left unchanged
@@ -36,10 +39,38 @@ _SHOWN = 60  # characters of a text in a message
 _LISTED = 10  # texts that --strict names
 _LINE = re.compile(r"line (\d+): ")  # of a text with several
 TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
-# The same, each with the reasons why parts of the text are kept.
-_TranslateAll = Callable[[Sequence[str]], Iterable[tuple[str, Sequence[str]]]]
 # Reads a document; its `render` may be called inside the context.
 OpenDocument = Callable[[Path, DocumentOptions], AbstractContextManager[Document]]
+
+
+@dataclass(frozen=True)
+class TranslatedText:
+    """A text of a document.
+
+    Attributes:
+        text: Its translation.
+        differences: Why parts of it are kept.
+        known: What memories know of it; None: nothing.
+    """
+
+    text: str
+    differences: Sequence[str] = ()
+    known: Known | None = None
+
+    @classmethod
+    def of(cls, best: Translation) -> "TranslatedText":
+        """The translation of a text."""
+        if not best.matches:
+            return cls(best.text, best.differences)
+        offers = [
+            Offer(each.match, each.segment.source, each.target, each.segment.origin)
+            for each in best.matches
+            if best.match is None or each.target != best.text
+        ]
+        return cls(best.text, best.differences, Known(best.match, offers))
+
+
+_TranslateAll = Callable[[Sequence[str]], Iterable[TranslatedText]]
 
 
 @dataclass(frozen=True)
@@ -181,9 +212,9 @@ def translate_with(
     if translator.task.constrains:
         raise ModelError("a parser cannot translate documents: use a translator")
 
-    def translate(texts: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
+    def translate(texts: Sequence[str]) -> Iterable[TranslatedText]:
         every = translator.stream(texts, batch=batch, window=window)
-        return ((best[0].text, best[0].differences) for best in every)
+        return (TranslatedText.of(best[0]) for best in every)
 
     options = DocumentOptions(translator.languages, retranslate)
     opened = partial(_opened, read or in_this_process, options)
@@ -214,8 +245,8 @@ def translate_files(
         DataError: As in `translate_document`.
     """
 
-    def translate_all(texts: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
-        return ((translation, ()) for translation in translate(texts))
+    def translate_all(texts: Sequence[str]) -> Iterable[TranslatedText]:
+        return map(TranslatedText, translate(texts))
 
     planned = plan(Path(path), Path(out), overwrite=overwrite)
     opened = partial(_opened, in_this_process, options or DocumentOptions())
@@ -339,18 +370,23 @@ def translate_opened(
     """
     texts, kept, known = document.texts, list[str](), Counter(document.skipped)
     translations: list[str] = []
+    memorised: dict[int, Known] = {}
     try:
-        shorter = _unless_long(document, job.source, translate, kept)
-        for number, (translation, differences) in enumerate(shorter):
-            if differences and document.reports_blank:
-                translation = ""  # a message of which a sentence is kept stays as it is
+        for number, each in enumerate(_unless_long(document, job.source, translate, kept)):
+            if each.differences and document.reports_blank:
+                translations.append("")  # a message of which a sentence is kept stays as it is
             else:
-                kept += (_with_line(each, document.lines[number:][:1]) for each in differences)
-            translations.append(translation)
+                line = document.lines[number:][:1]
+                kept += (_with_line(difference, line) for difference in each.differences)
+                translations.append(each.text)
+            if each.known:
+                memorised[number] = each.known
             tracker.advance(note=job.source.name)
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error
     translations, blank = usable(document, translations)
+    if isinstance(document, StatesOrigin):
+        document.tell(memorised)
     data = document.render(translations)
     pairs = [pair for pair in zip(texts, translations, strict=True) if has_letter(pair[0])]
     unchanged = sum(text == translation for text, translation in pairs)
@@ -365,7 +401,7 @@ def translate_opened(
 
 def _unless_long(
     document: Document, path: Path, translate: _TranslateAll, kept: list[str]
-) -> Iterator[tuple[str, Sequence[str]]]:
+) -> Iterator[TranslatedText]:
     """Translate the texts of a document; one that is too long stays, and `kept` gets the reason."""
     whole_file = SUFFIXES.get(path.suffix.lower()) == "text"  # its lines are texts
     short = [text for text in document.texts if whole_file or len(text) <= LONGEST_TEXT]
@@ -379,7 +415,7 @@ def _unless_long(
             f"{LONGEST_TEXT:,} characters"
         )
         kept.append(_with_line(reason, document.lines[number:][:1]))
-        yield "" if document.reports_blank else text, ()
+        yield TranslatedText("" if document.reports_blank else text)
     yield from translations  # too many, which is an error of the caller
 
 

@@ -8,8 +8,11 @@ encoded copy of all of them.
 
 import json
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any, BinaryIO
+
+from yakusu.documents.document import Known, Offer
 
 _LENGTH = 8  # bytes of a length
 _PART = 1 << 20  # bytes of a file, or characters of texts, in one message
@@ -85,6 +88,20 @@ class Connection:
             self.n_held += _TEXT_BYTES * len(more)
             texts += more
         return texts
+
+    def send_known(self, known: Mapping[int, Known]) -> None:
+        """Send what memories know of texts."""
+        for number, each in known.items():
+            self.send_json([number, each.match, [*map(astuple, each.offers)]])
+        self.send(b"")
+
+    def receive_known(self) -> dict[int, Known]:
+        """Wait for what memories know of texts."""
+        found: dict[int, Known] = {}
+        while part := self.receive():
+            number, match, offers = json.loads(part.decode("utf-8", "surrogatepass"))
+            found[number] = Known(match, [Offer(*each) for each in offers])
+        return found
 
     def send_file(self, file: BinaryIO) -> None:
         """Send what can be read from a file."""

@@ -3,13 +3,13 @@
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Event, Lock, Thread
 from typing import Any, BinaryIO, Literal, Protocol
 
-from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.document import Document, DocumentOptions, Known
 from yakusu.documents.isolated.limits import (
     DocumentLimitError,
     DocumentLimits,
@@ -346,13 +346,21 @@ class _IsolatedDocument:
         self._worker, self._computing = worker, computing
         described = _answer(worker)
         self.reports_blank: bool = described["reports_blank"]
+        self._states_origin: bool = described["states_origin"]
+        self._known: Mapping[int, Known] = {}
         self.lines: Sequence[int] = described["lines"]
         self.skipped: Sequence[str] = described["skipped"]
         self.texts: Sequence[str] = worker.connection.receive_texts()
 
+    def tell(self, known: Mapping[int, Known]) -> None:
+        """See `StatesOrigin.tell`."""
+        self._known = known
+
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         with self._computing(self._worker):
+            if self._states_origin:
+                self._worker.connection.send_known(self._known)
             self._worker.connection.send_texts(translations)
             self.skipped = _answer(self._worker)["skipped"]
             return self._worker.connection.receive_file()

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.document import Document, DocumentOptions, StatesOrigin
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.registry import SUFFIXES, parse_document
 from yakusu.errors import DataError
@@ -174,10 +174,16 @@ def _translate(connection: Connection) -> None:
         found = _options(connection.receive_json())
         document = document if found == options else parse_document(path, data, found)
     del data
-    described = {"lines": [*document.lines], "reports_blank": document.reports_blank}
+    described = {
+        "lines": [*document.lines],
+        "reports_blank": document.reports_blank,
+        "states_origin": isinstance(document, StatesOrigin),
+    }
     connection.send_json({**described, "skipped": [*document.skipped]})
     connection.send_texts(document.texts)
     while True:
+        if isinstance(document, StatesOrigin):
+            document.tell(connection.receive_known())
         _write(connection, document, connection.receive_texts())
 
 

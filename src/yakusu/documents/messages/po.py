@@ -1,6 +1,7 @@
 """PO and POT files of gettext: messages without a translation are texts.
 
-A message that is translated here is marked fuzzy. Every other line is kept as it is.
+A message that is translated here is marked fuzzy, unless a memory has exactly its texts. Every
+other line is kept as it is.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from yakusu.data.files.po import Entry
-from yakusu.documents.document import DocumentOptions
+from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import TextString, render_all
 from yakusu.documents.messages.identifiers import is_key
@@ -69,6 +70,7 @@ class PoDocument:
         found = [unit for unit in units if unit]
         self._keys = [unit for unit in found if _problem(unit)]
         self._units = [unit for unit in found if not _problem(unit)]
+        self._confirmed = set[int]()
         self._messages = [message for unit in self._units for message in unit.sources.values()]
         if self._units:
             file = self._file
@@ -76,27 +78,34 @@ class PoDocument:
         self.skipped: Sequence[str] = [_left(unit, _problem(unit)) for unit in self._keys]
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
+    def tell(self, known: Mapping[int, Known]) -> None:
+        """See `StatesOrigin.tell`."""
+        self._confirmed = {number for number, each in known.items() if each.match == 100}
+
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        rendered = iter(render_all(self._messages, translations))
+        rendered, first = iter(render_all(self._messages, translations)), 0
         skipped = [_left(unit, _problem(unit)) for unit in self._keys]
         edits: dict[int, tuple[int, list[bytes]]] = {}  # first line: (line after the last, lines)
         for unit in self._units:
             strings = {key: next(rendered) for key in unit.sources}
+            texts = range(first, first := first + sum(len(m.texts) for m in unit.sources.values()))
             if reason := _refusal(unit, strings):
                 skipped.append(_left(unit, reason))
                 continue
             values = {form: strings[key] or "" for form, key in unit.keys.items()}
             try:
-                edits |= self._edits(unit, values)
+                edits |= self._edits(unit, values, is_sure=self._confirmed.issuperset(texts))
             except UnicodeEncodeError as error:
                 reason = f"{self._file.encoding}, the charset of the header, has no"
                 skipped.append(_left(unit, f"{reason} {error.object[error.start]!r}"))
         self.skipped = skipped
         return self._file.bom + b"".join(_edited(self._file.lines, edits))
 
-    def _edits(self, unit: _Unit, values: Mapping[int, str]) -> dict[int, tuple[int, list[bytes]]]:
-        """The lines that change."""
+    def _edits(
+        self, unit: _Unit, values: Mapping[int, str], *, is_sure: bool
+    ) -> dict[int, tuple[int, list[bytes]]]:
+        """The lines that change; an entry that is not sure is marked fuzzy."""
         entry, file = unit.entry, self._file
         old = {form: item.value for form, item in entry.forms.items()}
         if all(old.get(form) == value for form, value in values.items()):
@@ -104,7 +113,7 @@ class PoDocument:
         plural = "msgid_plural" in entry.strings
         last = max(entry.forms, key=lambda form: entry.forms[form].end)
         end = b"\r\n" if file.lines[entry.strings["msgid"].start].endswith(b"\r\n") else b"\n"
-        edits = self._flag(entry, end)
+        edits = {} if is_sure else self._flag(entry, end)
         for form, item in entry.forms.items():
             new = file.lines[item.start : item.end]
             if form in values:

@@ -2,14 +2,17 @@
 
 What is translated here is marked for review: in XLIFF 1.x by state="needs-review-translation" and
 state-qualifier="leveraged-mt", in XLIFF 2.x by state="translated" (the state before "reviewed") and
-subState="yakusu:mt".
+subState="yakusu:mt". What comes from a memory has state-qualifier="leveraged-tm" or
+subState="yakusu:tm", and if the memory has exactly this text, state="translated" and
+state-qualifier="exact-match". Other matches are <alt-trans> in XLIFF 1.x, and <mtc:match> in XLIFF
+2.x if the segment has an id.
 
 Specifications: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html and
 https://docs.oasis-open.org/xliff/xliff-core/v2.1/xliff-core-v2.1.html
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from yakusu.data.files.xliff import (
@@ -24,15 +27,24 @@ from yakusu.data.files.xmltree import (
     Element,
     XmlFile,
     attributes_of,
+    escaped,
     with_attribute,
 )
-from yakusu.documents.document import DocumentOptions
+from yakusu.documents.document import DocumentOptions, Known, Offer, plain_text
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.positional import reordered
 from yakusu.documents.messages.xliff_content import Content
 from yakusu.errors import DataError
 
 _Edit = tuple[int, int, str]  # start, stop, new content
+_MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
+# By the match of a translation: states and qualifiers of XLIFF 1.x
+_STATES = {
+    0: ("needs-review-translation", "leveraged-mt"),
+    99: ("needs-review-translation", "leveraged-tm"),
+    100: ("translated", "exact-match"),
+}
+_UNKNOWN = Known()
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
 
 
@@ -76,14 +88,19 @@ class XliffDocument:
         self._options = options
         self._left: list[str] = []
         self._owners = set[int]()  # where the elements begin whose languages have been checked
+        self._known: Mapping[int, Known] = {}
         self.texts: list[str] = []
         self.skipped: Sequence[str] = self._left
         root = self._file.parse(_is_unit, self._read)
         _version(root)
 
+    def tell(self, known: Mapping[int, Known]) -> None:
+        """See `StatesOrigin.tell`."""
+        self._known = known
+
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        rendering = _Rendering(self._file, self._options, iter(translations))
+        rendering = _Rendering(self._file, self._options, translations, self._known)
         self._file.parse(_is_unit, rendering.add)
         self.skipped = [*self._left, *rendering.skipped]
         return self._file.edited(rendering.edits)
@@ -119,6 +136,7 @@ class _Rendering:
         file: The file.
         options: How it was read.
         translations: The translations of all units.
+        known: What memories know of the texts.
 
     Attributes:
         edits: The changes.
@@ -126,44 +144,52 @@ class _Rendering:
     """
 
     def __init__(
-        self, file: XmlFile, options: DocumentOptions, translations: Iterator[str]
+        self,
+        file: XmlFile,
+        options: DocumentOptions,
+        translations: Sequence[str],
+        known: Mapping[int, Known],
     ) -> None:
         self.edits: list[_Edit] = []
         self.skipped: list[str] = []
         self._file = file
         self._options = options
-        self._translations = translations
+        self._texts = enumerate(translations)
+        self._known = known
         self._owners = set[int]()  # where the elements begin whose languages are written
 
     def add(self, element: Element) -> None:
         """Add the changes of the units in an element."""
-        changed = []
+        changed, matched = list[Element](), list[tuple[Element, Sequence[Known]]]()
         for unit in _units(self._file, element, self._options.retranslate):
             if not any(content.texts for _, content in unit.contents):
                 continue
-            new, reason = self._rendered(unit)
+            new, reason, known = self._rendered(unit)
             if reason:
                 self.skipped.append(_reason(self._file, unit, reason))
-            elif change := self._target(unit, new):
+            elif change := self._target(unit, new, known):
                 self.edits += change
                 changed.append(unit.element)
+                matched.append((unit.element, known))
                 self._add_language(_owner(unit.element))
-        self.edits += self._ignorables(changed)
+        self.edits += [*self._ignorables(changed), *self._candidates(matched)]
 
-    def _rendered(self, unit: _Unit) -> tuple[list[_Edit], str]:
-        """The changes of a template, and why they are not possible, or ""."""
-        new, reason = list(unit.kept), ""
+    def _rendered(self, unit: _Unit) -> tuple[list[_Edit], str, list[Known]]:
+        """The changes of a template, why they are not possible, or "", and what is known of it."""
+        new, reason, known = list(unit.kept), "", list[Known]()
         for element, content in unit.contents:
-            rendered = content.render([next(self._translations) for _ in content.texts])
+            texts = [next(self._texts) for _ in content.texts]
+            known += (self._known.get(number, _UNKNOWN) for number, _ in texts)
+            rendered = content.render([text for _, text in texts])
             if rendered is None:
                 reason = "the translation is blank or its markup is not that of the source"
             elif others := reordered(content.raw, rendered):
                 reason = f"the translation has placeholders in another order: {', '.join(others)}"
             else:
                 new.append((element.inner, element.inner_end, rendered))
-        return new, reason
+        return new, reason, known
 
-    def _target(self, unit: _Unit, new: Sequence[_Edit]) -> list[_Edit]:
+    def _target(self, unit: _Unit, new: Sequence[_Edit], known: Sequence[Known]) -> list[_Edit]:
         """The changes that give a unit its target; none if it already has this one."""
         inside = _spliced(self._file, unit.template, new)
         target = unit.target
@@ -174,23 +200,50 @@ class _Rendering:
             tag = self._file.raw(target.start, target.inner)
         else:
             tag = _target_tag(self._file.raw(source.start, source.inner))
+        match = min((each.match or 0 for each in known), default=0)
+        written = ""
         if unit.element.name == "trans-unit":
-            tag = with_attribute(tag, "state", "needs-review-translation")
-            tag = with_attribute(tag, "state-qualifier", "leveraged-mt")
-        written = _element(tag, inside)
+            state, qualifier = _STATES.get(match, _STATES[0])
+            tag = with_attribute(tag, "state", state)
+            tag = with_attribute(tag, "state-qualifier", qualifier)
+            written = "".join(self._alternatives(source, known))
+        written = _element(tag, inside) + written
         if target:
             edits = [(target.start, target.end, written)]
         else:
             before = (unit.element.named("seg-source") or [source])[0]
             edits = [(before.end, before.end, self._indentation(source) + written)]
-        return [*edits, *self._segment_state(unit.element)]
+        if unit.element.name == "trans-unit":
+            return edits
+        return [*edits, *self._segment_state(unit.element, match)]
 
-    def _segment_state(self, segment: Element) -> list[_Edit]:
+    def _alternatives(self, source: Element, known: Sequence[Known]) -> Iterator[str]:
+        """What memories offer for a unit of XLIFF 1.x."""
+        prefix = _prefix(self._file, source)
+        for offer in known[0].offers if len(known) == 1 else ():
+            tag = f'<{prefix}alt-trans match-quality="{offer.match}%">'
+            yield self._indentation(source) + _offered(offer, tag, prefix)
+
+    def _candidates(self, segments: Sequence[tuple[Element, Sequence[Known]]]) -> list[_Edit]:
+        """What memories offer for segments of XLIFF 2, at the beginning of their units."""
+        found: dict[int, list[str]] = {}
+        for segment, known in segments:
+            parent, name = segment.parent, segment.attributes.get("id", "")
+            if segment.name != "segment" or not (parent and name) or parent.named("matches"):
+                continue
+            prefix = _prefix(self._file, segment.named("source")[0])
+            for offer in known[0].offers if len(known) == 1 else ():
+                tag = with_attribute("<mtc:match>", "ref", f"#{name}")
+                tag = with_attribute(tag, "matchQuality", f"{offer.match}.0")
+                found.setdefault(parent.inner, []).append(_offered(offer, tag, prefix))
+        start, end = f'<mtc:matches xmlns:mtc="{_MATCHES}">', "</mtc:matches>"
+        return [(at, at, start + "".join(each) + end) for at, each in found.items()]
+
+    def _segment_state(self, segment: Element, match: int) -> list[_Edit]:
         """The state of a segment of XLIFF 2."""
-        if segment.name == "trans-unit":
-            return []
         tag = self._file.raw(segment.start, segment.inner)
-        new = with_attribute(with_attribute(tag, "state", "translated"), "subState", "yakusu:mt")
+        tag = with_attribute(tag, "state", "translated")
+        new = with_attribute(tag, "subState", "yakusu:tm" if match else "yakusu:mt")
         return [(segment.start, segment.inner, new)]
 
     def _indentation(self, element: Element) -> str:
@@ -360,6 +413,22 @@ def _spliced(file: XmlFile, template: Element, new: Sequence[_Edit]) -> str:
         pieces += [file.raw(at, start), content]
         at = stop
     return "".join([*pieces, file.raw(at, template.inner_end)])
+
+
+def _prefix(file: XmlFile, element: Element) -> str:
+    """The prefix of the name of an element, with its colon."""
+    prefix, colon, _ = file.raw(element.start, element.inner)[1:].split()[0].rpartition(":")
+    return prefix + colon
+
+
+def _offered(offer: Offer, tag: str, prefix: str) -> str:
+    """An element with an offer, without its markup."""
+    tag = with_attribute(tag, "origin", offer.origin) if offer.origin else tag
+    sides = (("source", offer.source), ("target", offer.target))
+    inside = (
+        f"<{prefix}{name}>{escaped(plain_text(text))}</{prefix}{name}>" for name, text in sides
+    )
+    return _element(tag, "".join(inside))
 
 
 def _target_tag(source: str) -> str:

@@ -19,7 +19,7 @@ from yakusu.documents.document import DocumentOptions, plain_text
 from yakusu.documents.html import html
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
-from yakusu.pipeline.documents import translate_opened
+from yakusu.pipeline.documents import TranslatedText, translate_opened
 from yakusu.progress import Silent
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.api.texts import (
@@ -198,10 +198,10 @@ def _translate_file(
         chosen[:] = [languages(texts) if callable(languages) else languages]
         return DocumentOptions(chosen[0].codes)
 
-    def best(texts: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    def best(texts: Sequence[str]) -> Iterator[TranslatedText]:
         every = along(chosen[0].route, cancelled)(texts)
         service.metrics.count_texts(chosen[0].codes, map(plain_text, texts))
-        return ((each.texts[0], each.differences) for each in every)
+        return (TranslatedText(each.texts[0], each.differences) for each in every)
 
     job = FileJob(Path(target.name), target, target, copied=False)
     how = options if callable(languages) else options(())
