@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.translators import save, untrained
+from yakusu.data.segments import MemorySegment
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.workers import Threads
-from yakusu.errors import ModelError
+from yakusu.errors import DataError, ModelError
 from yakusu.folder import open_regular
+from yakusu.memory.memory import TranslationMemory
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Catalog, ReloadedModels
 from yakusu.serve.errors import RefusedError
@@ -47,6 +49,21 @@ def test_a_pivot_is_used_only_where_no_model_is(folders: dict[str, Path], tmp_pa
     direct = save(tmp_path / "direct", untrained("bytes"), **pair)
     catalog = opened(*folders.values(), direct).catalog
     assert [[step.name for step in route] for route in catalog.routes["de", "fr"]] == [["direct"]]
+
+
+def test_a_memory_serves_the_direction_of_its_languages(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "team.db"
+    with TranslationMemory.open(path, ("en", "fr"), writable=True) as memory:
+        memory.add([MemorySegment("Save", "Enregistrer")])
+    models = ReloadedModels([*folders.values()], ENGINE, Threads(1), [str(path)])
+    known = {step.languages: step.translator.memories for step in models.catalog.steps}
+    assert [pair for pair, memories in known.items() if memories] == [("en", "fr")]
+    (own,) = models.catalog.route("en", "fr")
+    assert own.translator.with_settings().translate(["Save"]) == ["Enregistrer"]
+    with pytest.raises(DataError, match="team.db is a memory of en-fr: serve a model of it"):
+        ReloadedModels([folders["de-en"]], ENGINE, Threads(1), [str(path)])
 
 
 def paired(folder: Path, *pairs: str) -> Catalog:

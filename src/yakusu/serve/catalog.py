@@ -15,7 +15,8 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Workers
-from yakusu.errors import ModelError, YakusuError
+from yakusu.errors import DataError, ModelError, YakusuError
+from yakusu.memory.memory import TranslationMemory
 from yakusu.native.library import REPAIR
 from yakusu.serve.errors import RefusedError
 from yakusu.translator import Translator
@@ -156,18 +157,33 @@ class ReloadedModels:
         folders: The folders; a number is added to names that repeat.
         engine: What runs the models.
         workers: The threads that decode.
+        memories: Files of memories.
 
     Raises:
+        DataError: A memory is not valid, or no model translates between its languages.
         ModelError: A folder is not valid, a model is a parser, its languages are unknown, or the
             engine cannot run it.
     """
 
-    def __init__(self, folders: Sequence[Path], engine: EngineConfig, workers: Workers) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        engine: EngineConfig,
+        workers: Workers,
+        memories: Sequence[str] = (),
+    ) -> None:
         self._engine, self._workers = engine, workers
+        self._memories: dict[tuple[str, str], list[str]] = {}
+        for path in memories:
+            with TranslationMemory.open(Path(path)) as memory:
+                self._memories.setdefault(memory.languages, []).append(path)
         self._folders = dict(zip(_names(folders), folders, strict=True))
         self._stamps = {name: _stamp(folder) for name, folder in self._folders.items()}
         self._steps = {name: self._open(name) for name in self._folders}
         self.catalog = self._catalog()
+        for pair, paths in self._memories.items():
+            if all(step.languages != pair for step in self.catalog.steps):
+                raise DataError(f"{paths[0]} is a memory of {'-'.join(pair)}: serve a model of it")
 
     def refresh(self) -> None:
         """Open the folders that were replaced; a folder that is not valid changes nothing."""
@@ -201,7 +217,11 @@ class ReloadedModels:
         every = [translator.translating_to(code) for code in translator.targets] or [translator]
         if unknown := [each for each in every if "" in each.languages]:
             raise ModelError(_without_codes(folder, unknown[0].languages))
-        return tuple(RouteStep(name, each) for each in every)
+        return tuple(RouteStep(name, self._with_memories(each)) for each in every)
+
+    def _with_memories(self, translator: Translator) -> Translator:
+        files = self._memories.get(translator.languages, [])
+        return translator.with_memories(files) if files else translator
 
 
 def _without_codes(folder: Path, languages: tuple[str, str]) -> str:

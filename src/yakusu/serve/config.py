@@ -107,6 +107,7 @@ class ServeConfig(Config):
         precision: Precision of the engine, as in `EngineConfig`.
         keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
+        memory: Paths of translation memories, each for the direction of its languages.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
             are refused.
         trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is used.
@@ -124,6 +125,7 @@ class ServeConfig(Config):
     precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
+    memory: tuple[str, ...] = Field((), strict=False)
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = Field((), strict=False)
     allow_origins: tuple[str, ...] = Field((), strict=False)

@@ -59,6 +59,7 @@ class Service:
 
     Raises:
         ModelError: A model folder is not valid.
+        DataError: A memory is not valid, or no model translates between its languages.
         RecipeError: The file of keys is not valid, or that of suggestions cannot be written.
     """
 
@@ -72,7 +73,7 @@ class Service:
             if config.suggestions
             else None
         )
-        self.models = ReloadedModels(folders, engine, self.pool)
+        self.models = ReloadedModels(folders, engine, self.pool, config.memory)
         self.work = RunningRequests(config.limits)
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)

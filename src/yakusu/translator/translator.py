@@ -218,6 +218,22 @@ class Translator:
         other._checker = other._new_checker()
         return other
 
+    def with_memories(self, files: Sequence[str | Path]) -> "Translator":
+        """A translator with the same model and settings, and with a tally of its own.
+
+        Args:
+            files: The files of its memories.
+
+        Raises:
+            DataError: A file is not a memory, or has other languages.
+            ModelError: The engine does not learn from a memory.
+        """
+        own, other = self._planner, copy(self)
+        text = own.text_config.model_copy(update={"memory": tuple(map(str, files))})
+        other._planner = own.with_settings(self.search, text, own.glossary)
+        other.memories = Memories(text, self.languages, self.decoder, other.pair_ids)
+        return other
+
     def pair_ids(self, source: str, target: str) -> IdPair | None:
         """The ids of a text and its translation, with eos; None: they are too long."""
         return self._planner.pair_ids(source, target)
