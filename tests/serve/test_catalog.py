@@ -62,7 +62,7 @@ def test_a_memory_serves_the_direction_of_its_languages(
     assert [pair for pair, memories in known.items() if memories] == [("en", "fr")]
     (own,) = models.catalog.route("en", "fr")
     assert own.translator.with_settings().translate(["Save"]) == ["Enregistrer"]
-    with pytest.raises(DataError, match="team.db is a memory of en-fr: serve a model of it"):
+    with pytest.raises(DataError, match=r"team\.db is a memory of en-fr: serve a model of it"):
         ReloadedModels([folders["de-en"]], ENGINE, Threads(1), [str(path)])
 
 
