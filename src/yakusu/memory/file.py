@@ -33,7 +33,9 @@ CREATE TABLE segment (
 );
 CREATE INDEX by_exact ON segment (exact);
 CREATE INDEX by_variable ON segment (variable);
-CREATE TABLE state (model INTEGER NOT NULL, number INTEGER NOT NULL, states BLOB NOT NULL);
+CREATE TABLE state (
+    model INTEGER NOT NULL, number INTEGER NOT NULL, codes BLOB NOT NULL, tokens BLOB NOT NULL
+);
 CREATE UNIQUE INDEX by_state ON state (number, model);
 {postings.SCHEMA}
 """

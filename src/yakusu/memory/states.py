@@ -5,9 +5,9 @@ file; in memory, if the file cannot be written. Bytes of a segment with T tokens
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -20,17 +20,32 @@ from yakusu.search.neighbours import SegmentStates, StateCodebook
 _LISTED = 500  # numbers in a statement
 
 
+class StoredStates(NamedTuple):
+    """The states of a segment, as they are stored."""
+
+    codes: bytes  # (T, M / 2)
+    tokens: bytes  # (T,), int32, little-endian
+
+    @classmethod
+    def of(cls, states: SegmentStates) -> "StoredStates":
+        """The bytes of states."""
+        return cls(states.codes.tobytes(), states.tokens.astype("<i4").tobytes())
+
+
 class StateStore:
     """The states of the segments of a memory for one model.
 
     Args:
         memory: The memory.
         codebook: That of the model.
-        held: SegmentStates that are not in the file, by number; gets those that cannot be written.
+        held: States that are not in the file, by number; gets those that cannot be written.
     """
 
     def __init__(
-        self, memory: TranslationMemory, codebook: StateCodebook, held: dict[int, SegmentStates]
+        self,
+        memory: TranslationMemory,
+        codebook: StateCodebook,
+        held: dict[int, StoredStates],
     ) -> None:
         self._path, self._model, self._width = memory.path, codebook.key, codebook.n_components // 2
         self._held = held
@@ -47,32 +62,36 @@ class StateStore:
         if self._db:
             self._db.close()
 
-    @property
-    def nothing(self) -> SegmentStates:
-        """Those of a segment that the model cannot read."""
-        return SegmentStates(np.zeros((0, self._width), np.uint8), np.zeros(0, np.int32))
-
-    def read(self, numbers: Iterable[int]) -> dict[int, SegmentStates]:
-        """The states of those segments, by number, whose states are known.
+    def read(self, numbers: Sequence[int]) -> tuple[SegmentStates, list[int]]:
+        """The states of those segments whose states are known, and the numbers of the others.
 
         Raises:
             DataError: The file is damaged.
         """
-        wanted = list(numbers)
-        found = {number: self._held[number] for number in wanted if number in self._held}
-        if self._db is None:
-            return found
-        with sqlite_errors(self._path):
-            for start in range(0, len(wanted), _LISTED):
-                listed = ",".join(map(str, wanted[start : start + _LISTED]))
-                query = f"SELECT number, states FROM state WHERE model = ? AND number IN ({listed})"
-                for number, states in self._db.execute(query, (self._model,)):
-                    found[number] = self._unpacked(states)
-        return found
+        found = {number: self._held[number] for number in numbers if number in self._held}
+        if self._db is not None:
+            with sqlite_errors(self._path):
+                for start in range(0, len(numbers), _LISTED):
+                    found.update(self._stored(numbers[start : start + _LISTED]))
+        known = [found[number] for number in numbers if number in found]
+        tokens = np.frombuffer(b"".join(each.tokens for each in known), "<i4")
+        codes = np.frombuffer(b"".join(each.codes for each in known), np.uint8)
+        if len(codes) != len(tokens) * self._width:
+            with sqlite_errors(self._path):
+                raise PostingsError("its states are incomplete")
+        states = SegmentStates(codes.reshape(-1, self._width), tokens.astype(np.int32))
+        return states, [number for number in numbers if number not in found]
+
+    def _stored(self, numbers: Iterable[int]) -> dict[int, StoredStates]:
+        assert self._db is not None
+        listed = ",".join(map(str, numbers))
+        query = f"SELECT number, codes, tokens FROM state WHERE model = ? AND number IN ({listed})"
+        rows = self._db.execute(query, (self._model,))
+        return {number: StoredStates(codes, tokens) for number, codes, tokens in rows}
 
     def write(self, states: Mapping[int, SegmentStates]) -> None:
         """Keep the states of segments, by number."""
-        rows = [(self._model, _packed(each), number) for number, each in states.items()]
+        stored = {number: StoredStates.of(each) for number, each in states.items()}
         try:
             if self._db is None:
                 raise DataError("the file cannot be written")
@@ -80,14 +99,19 @@ class StateStore:
                 self._db.execute("BEGIN IMMEDIATE")
                 # A segment that another process has removed leaves nothing behind.
                 self._db.executemany(
-                    "INSERT OR IGNORE INTO state SELECT ?, number, ? FROM segment WHERE number = ?",
-                    rows,
+                    "INSERT OR IGNORE INTO state SELECT ?, number, ?, ? FROM segment "
+                    "WHERE number = ?",
+                    [(self._model, *each, number) for number, each in stored.items()],
                 )
         except DataError:
-            self._held.update(states)
+            self._held.update(stored)
 
-    def missing(self) -> Iterable[int]:
-        """The numbers of the segments whose states are not known, in ascending order."""
+    def missing(self) -> list[int]:
+        """The numbers of the segments whose states are not in the file, in ascending order.
+
+        Raises:
+            DataError: The file cannot be written.
+        """
         query = (
             "SELECT number FROM segment WHERE number NOT IN "
             "(SELECT number FROM state WHERE model = ?) ORDER BY number"
@@ -95,16 +119,4 @@ class StateStore:
         if self._db is None:
             raise DataError(f"{self._path} cannot be written: check its permissions")
         with sqlite_errors(self._path):
-            numbers = [number for (number,) in self._db.execute(query, (self._model,))]
-        return numbers
-
-    def _unpacked(self, data: bytes) -> SegmentStates:
-        n, rest = divmod(len(data), self._width + 4)
-        if rest:
-            raise PostingsError("its states are incomplete")
-        codes = np.frombuffer(data, np.uint8, n * self._width).reshape(n, self._width)
-        return SegmentStates(codes, np.frombuffer(data, "<i4", n, n * self._width).astype(np.int32))
-
-
-def _packed(states: SegmentStates) -> bytes:
-    return states.codes.tobytes() + states.tokens.astype("<i4").tobytes()
+            return [number for (number,) in self._db.execute(query, (self._model,))]

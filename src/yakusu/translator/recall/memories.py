@@ -18,7 +18,7 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import ModelError
 from yakusu.memory.matches import FILLED, MemoryMatch, find_matches
 from yakusu.memory.memory import TranslationMemory
-from yakusu.memory.states import StateStore
+from yakusu.memory.states import StateStore, StoredStates
 from yakusu.search.decoder import Decoder
 from yakusu.search.neighbours import SegmentStates
 from yakusu.translator.reading.passage import Passage
@@ -104,8 +104,8 @@ class MemoryReader:
         return self._states if self.related else None
 
     def _states(self, sentence: str) -> SegmentStates | None:
-        found = [each for related in self.related for each in related.of(sentence)]
-        return SegmentStates.of(found) if found else None
+        states = SegmentStates.of([related.of(sentence) for related in self.related])
+        return states if len(states.tokens) else None
 
 
 NO_MEMORIES = MemoryReader(TextConfig())
@@ -139,7 +139,7 @@ class Memories:
         self._config, self._encoded = config, encoded
         self._languages = languages if all(languages) else None
         self._learner = _learner(decoder) if config.learning else None
-        self._held: list[dict[int, SegmentStates]] = [{} for _ in config.memory]  # what no file has
+        self._held: list[dict[int, StoredStates]] = [{} for _ in config.memory]  # what no file has
         with self.reading():
             pass
 

@@ -4,7 +4,7 @@ They are computed when they are needed for the first time, and kept in the memor
 `memory.states`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -17,6 +17,7 @@ from yakusu.search.neighbours import SegmentStates
 
 MOST = 16  # related segments of a memory
 _BATCH = 64  # segments that are decoded together
+_NOTHING = SegmentStates(np.zeros((0, 0), np.uint8), np.zeros(0, np.int32))
 Encoder = Callable[[str, str], IdPair | None]
 
 
@@ -40,14 +41,14 @@ class RelatedStates:
         self._memory, self._store = memory, store
         self._decoder, self._encoded = decoder, encoded
 
-    def of(self, sentence: str) -> list[SegmentStates]:
-        """The states of each segment that is related to a sentence."""
-        segments = self._memory.related(sentence, most=MOST)
-        known = self._store.read(each.number for each in segments)
-        missing = [each for each in segments if each.number not in known]
+    def of(self, sentence: str) -> SegmentStates:
+        """The states of the segments that are related to a sentence."""
+        segments = {each.number: each for each in self._memory.related(sentence, most=MOST)}
+        states, missing = self._store.read([*segments])
         if missing:
-            known |= self._computed(missing)
-        return [known[each.number] for each in segments]
+            self._compute([segments[number] for number in missing])
+            states, _ = self._store.read([*segments])
+        return states
 
     def compute(self, advance: Callable[[int], None]) -> None:
         """Compute the states of all segments that have none.
@@ -60,19 +61,18 @@ class RelatedStates:
         """
         numbers = iter(self._store.missing())
         while some := [*islice(numbers, _BATCH)]:
-            self._computed([self._memory[number] for number in some])
+            self._compute([self._memory[number] for number in some])
             advance(len(some))
 
-    def _computed(self, segments: Sequence[StoredSegment]) -> dict[int, SegmentStates]:
-        """The states of segments, which are kept."""
-        found = dict(zip((each.number for each in segments), self._states(segments), strict=True))
-        self._store.write(found)
-        return found
-
-    def _states(self, segments: Iterable[StoredSegment]) -> list[SegmentStates]:
+    def _compute(self, segments: Sequence[StoredSegment]) -> None:
+        """Compute the states of segments, and keep them."""
         pairs = [self._encoded(each.segment.source, each.segment.target) for each in segments]
         codes = iter(self._decoder.codes([pair for pair in pairs if pair], batch=_BATCH))
-        return [
-            SegmentStates(next(codes), np.array(pair[1], np.int32)) if pair else self._store.nothing
-            for pair in pairs
-        ]
+        self._store.write(
+            {
+                each.number: SegmentStates(next(codes), np.array(pair[1], np.int32))
+                if pair
+                else _NOTHING
+                for each, pair in zip(segments, pairs, strict=True)
+            }
+        )
