@@ -15,7 +15,7 @@ from yakusu.memory.states import StateStore
 from yakusu.search.decoder import IdPair
 from yakusu.search.neighbours import SegmentStates
 
-MOST = 16  # related segments of a memory
+MOST = 32  # related segments of a memory; see docs/decisions/0057-learning.md
 _BATCH = 64  # segments that are decoded together
 _NOTHING = SegmentStates(np.zeros((0, 0), np.uint8), np.zeros(0, np.int32))
 Encoder = Callable[[str, str], IdPair | None]
