@@ -114,6 +114,22 @@ def short_benchmark() -> Iterator[None]:
 
 
 @pytest.fixture
+def drawn() -> None:
+    """For tests in which the picture of compressed vectors is drawn."""
+
+
+@pytest.fixture
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes an empty file in place of each picture, which takes longer than all else."""
+
+    def draw(path: Path, *_: Any) -> None:
+        path.touch()
+
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr("yakusu.vectors.verbs.draw_trade_off", draw)
+
+
+@pytest.fixture
 def tiny() -> Callable[..., Seq2Seq]:
     """Factory of tiny, seeded models for evaluation: tiny(name, vocab_size=..., d_model=...)."""
     return _tiny
@@ -231,7 +247,7 @@ def _train_to_copy(
         TrainingData(
             _write_pairs(folder, train, train),
             _write_pairs(folder, dev, dev, "dev"),
-            BatchConfig(step_tokens=1000, batch_tokens=1000),
+            BatchConfig(step_tokens=500, batch_tokens=500),
             seed=1,
         ),
         config=TrainingConfig(

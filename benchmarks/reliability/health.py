@@ -40,15 +40,16 @@ benchmark = Benchmark(
 )
 benchmark.option("--seconds", type=float, default=60.0, help="for each kind (%(default)s)")
 benchmark.option("--at-once", type=int, nargs="+", default=[1, 4], help="clients (%(default)s)")
+benchmark.option("--kinds", nargs="+", default=[""], help="beginnings of their names (all)")
 benchmark.option("--size", type=int, default=1_900_000, help="bytes of a request (%(default)s)")
 
 
 def tables(records: list[Record]) -> Iterator[FilledTable]:
-    """Time of /health by kind of request and number of clients."""
+    """Time of /health by kind of request and number of clients; of several runs, the last."""
+    runs = {(run["kind"], run["clients"]): run for record in records for run in record["runs"]}
     rows = [
-        [each["kind"], str(each["clients"]), str(each["requests"]), each["statuses"], *times(each)]
-        for record in records
-        for each in record["runs"]
+        [run["kind"], str(run["clients"]), str(run["requests"]), run["statuses"], *times(run)]
+        for run in runs.values()
     ]
     head = ["Request", "Clients", "Sent", "Status: number", "Median, ms", "p99, ms", "Largest, ms"]
     yield FilledTable(head, rows, records)
@@ -121,7 +122,10 @@ def main(args: argparse.Namespace) -> None:
         with urlopen(f"http://127.0.0.1:{port}/languages") as answer:
             first = json.load(answer)[0]
         pair = first["code"], next(code for code in first["targets"] if code != first["code"])
-        for attack in (idle, *attacks(args.size, *pair)):
+        chosen = (
+            each for each in attacks(args.size, *pair) if each.name.startswith(tuple(args.kinds))
+        )
+        for attack in (idle, *chosen):
             for n in args.at_once if attack is not idle else [0]:
                 run = measured(port, attack, n, args.seconds)
                 print(run["kind"], n, run["statuses"], *times(run), flush=True)

@@ -12,6 +12,7 @@ import pytest
 
 import yakusu
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 RunYakusu = Callable[..., Any]
 
 
@@ -26,6 +27,7 @@ def glove(tmp_path: Path) -> Path:
     return tmp_path / "glove.txt"
 
 
+@pytest.mark.usefixtures("drawn")
 def test_vectors_are_compressed_inspected_and_searched(
     run_yakusu: RunYakusu, glove: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yakusu
 from yakusu.compress.config import CompressConfig
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 RunYakusu = Callable[..., Any]
 WORDS = ["king", "queen", "man", "woman", *(f"w{i}" for i in range(4, 300))]
 

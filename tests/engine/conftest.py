@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.driving import FAST, build_driver, drive
+from tests.native.driving import build_driver_of_library, drive
 
 
 @pytest.fixture(scope="session")
 def printed(compiler: list[str], shared_folder: Path) -> str:
-    """What the driver prints with the generic kernels of this processor."""
+    """What the driver prints with the generic kernels of the library."""
     source = Path(__file__).parent / "driver.c"
-    return drive(build_driver(source, shared_folder, compiler, flags=FAST), "generic")
+    return drive(build_driver_of_library(source, shared_folder, compiler), "generic")

@@ -61,10 +61,12 @@ def files() -> list[str]:
 def expressions(file: str) -> list[Expression]:
     """The expressions of a file, by line."""
     path = _SOURCE / file
-    tree, methods = _trees()[path], dict(_methods(_trees()[path]))
-    for name in filter(lambda name: not name.startswith("_"), methods):
-        for other in _all_methods():
-            methods[name] |= other.get(name, set())
+    tree = _tree(path)
+    methods = dict(_methods(path))
+    for name in filter(methods.__contains__, _public(tree)):
+        for other, text in _sources().items():
+            if name in text:
+                methods[name] = methods[name] | _methods(other).get(name, set())
     found: dict[str, Expression] = {}
     for each in _in_file(path, tree, methods):
         found.setdefault(each.name, each)
@@ -72,13 +74,24 @@ def expressions(file: str) -> list[Expression]:
 
 
 @cache
-def _trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in sorted(_SOURCE.rglob("*.py"))}
+def _sources() -> dict[Path, str]:
+    return {path: path.read_text() for path in sorted(_SOURCE.rglob("*.py"))}
 
 
 @cache
-def _all_methods() -> list[dict[str, set[str]]]:
-    return [_methods(tree) for tree in _trees().values()]
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(_sources()[path])
+
+
+def _public(tree: ast.Module) -> list[str]:
+    """The variables of a module that other files may use and whose value is a call."""
+    return [
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name) and not target.id.startswith("_")
+    ]
 
 
 def _in_file(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iterator[Expression]:
@@ -138,8 +151,10 @@ def _compiled(call: ast.Call, module: ModuleType) -> Any:
     return values[0] if hasattr(values[0], "finditer") else library.compile(*values)
 
 
-def _methods(tree: ast.Module) -> dict[str, set[str]]:
-    """The methods of each variable that are called; "" stands for other uses."""
+@cache
+def _methods(path: Path) -> dict[str, set[str]]:
+    """The methods of each variable that a file calls; "" stands for other uses."""
+    tree = _tree(path)
     found: dict[str, set[str]] = {}
     receivers = {
         id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)

@@ -47,7 +47,7 @@ class Effort:
     limit: int
 
 
-SHORT = Effort(seconds=0.015, most=1 << 20, halvings=(2, 0), repetitions=3, limit=20)
+SHORT = Effort(seconds=0.015, most=1 << 20, halvings=(2, 0), repetitions=2, limit=20)
 FULL = Effort(seconds=0.2, most=1 << 22, halvings=(3, 2, 1, 0), repetitions=5, limit=120)
 EFFORT = FULL if THOROUGH else SHORT
 

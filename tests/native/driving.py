@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from yakusu.native.compile import FLAGS, NATIVE, compile_objects
+from yakusu.native.library import PATH
 
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
 _NOT_INLINED = "-DINLINE=static inline"  # which compiles ten times as fast
@@ -52,11 +53,20 @@ def build_driver(
             compiling = Path(tempfile.mkdtemp(dir=folder))
             compile_objects(compiling, compiler, machine=machine, flags=flags)
             compiling.rename(library)
-    objects = map(str, sorted(library.glob("*.o")))
+    return _linked(source, folder, [*compiler, *flags], map(str, sorted(library.glob("*.o"))))
+
+
+def build_driver_of_library(source: Path, folder: Path, compiler: Sequence[str]) -> Path:
+    """Compile a driver that calls the installed library."""
+    return _linked(source, folder, compiler, [str(PATH), f"-Wl,-rpath,{PATH.parent}"])
+
+
+def _linked(source: Path, folder: Path, command: Sequence[str], library: Iterable[str]) -> Path:
+    """Compile a driver and link it with a library or with its objects."""
     program = Path(tempfile.mkdtemp(dir=folder)) / "driver"
-    files = [f"-I{NATIVE}", str(source), *objects, "-lm", "-o", str(program)]
+    files = [f"-I{NATIVE}", str(source), *library, "-lm", "-o", str(program)]
     quiet = "-Wno-unused-function"  # of the headers
-    subprocess.run([*compiler, *FLAGS, *flags, quiet, *files], check=True, capture_output=True)
+    subprocess.run([*command, *FLAGS, quiet, *files], check=True, capture_output=True)
     return program
 
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.driving import FAST, QEMU, build_driver, build_sanitized_driver, drive, on_arm64
+from tests.native.driving import (
+    QEMU,
+    build_driver,
+    build_driver_of_library,
+    build_sanitized_driver,
+    drive,
+    on_arm64,
+)
 from yakusu.native.compile import TARGETS, zig_compiler
 from yakusu.native.library import instruction_sets
 
@@ -14,8 +21,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def printed(compiler: list[str], shared_folder: Path) -> str:
-    """What the driver prints with the generic functions of this processor."""
-    return drive(build_driver(DRIVER, shared_folder, compiler, flags=FAST), "generic")
+    """What the driver prints with the generic functions of the library."""
+    return drive(build_driver_of_library(DRIVER, shared_folder, compiler), "generic")
 
 
 def test_codes_are_read_as_c_defines_and_not_beyond_their_arrays(

@@ -9,6 +9,7 @@ import json
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.translators import untrained
 from yakusu.data.lines.config import TextConfig
 from yakusu.search.config import SearchConfig
 
-N = int(os.environ.get("YAKUSU_SOAK", "480" if THOROUGH else "64"))
+N = int(os.environ.get("YAKUSU_SOAK", "480" if THOROUGH else "32"))
 N_CLIENTS, N_HOSTILE = 16, 4
 SIZE, PATIENCE = (1_900_000, 10.0) if N >= 2000 else (2000, 0.5)  # of hostile requests
 WORDS = "Der Zug kommt heute nicht, aber {place} ist <b>frei</b> und 12 Uhr.".split()  # noqa: SIM905
@@ -52,6 +53,11 @@ def ask(port: int, given: list[tuple[list[str], int]]) -> list[Any]:
 
 
 def expected(texts: list[str], n: int) -> Any:
+    return _expected(tuple(texts), n)
+
+
+@cache
+def _expected(texts: tuple[str, ...], n: int) -> Any:
     translator = untrained("bytes", engine="native").with_settings(
         search=SEARCHES[n], text=TextConfig()
     )

@@ -25,6 +25,7 @@ from yakusu.translator.folder.folder import TranslatorConfig
 from yakusu.vectors import open_compressed
 from yakusu.vectors.verbs import compress as compress_vectors
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 TORCH = EngineConfig(engine="torch")  # the expected scores are those of torch in float32
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))

@@ -15,6 +15,7 @@ from yakusu.compress.storage import extended
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.keyed import CompressedVectors
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 Floats = npt.NDArray[np.float32]
 V, H = 900, 6
 CONFIGS = [

@@ -11,8 +11,9 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError
 from yakusu.vectors.bootstrap import paired_difference
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 Floats = npt.NDArray[np.float32]
-V, H = 1200, 6
+V, H = 500, 6
 WORDS = ["king", "queen", "man", "woman", *(f"w{i}" for i in range(4, V))]
 SYSTEMS = [
     *("floats", "Real", "centred floats", "Real, centred"),

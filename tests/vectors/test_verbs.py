@@ -25,6 +25,7 @@ from yakusu.vectors.matrixfile import MatrixFile
 from yakusu.vectors.nearest import neighbours_by_band
 from yakusu.vectors.verbs import Facts, Report
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 Floats = npt.NDArray[np.float32]
 V, H = 1200, 6
 WORDS = ["king", "queen", "man", "woman", *(f"w{i}" for i in range(4, V))]
@@ -112,6 +113,7 @@ def test_the_file_meets_a_budget(
     assert report.share_lost <= (config.max_loss or 1) * (1 + 1e-6)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_report_and_picture_are_written_next_to_the_file(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
@@ -122,6 +124,7 @@ def test_report_and_picture_are_written_next_to_the_file(
     assert (tmp_path / "v.ykv.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_same_vectors_give_the_same_three_files(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
@@ -193,6 +196,7 @@ def test_equal_vectors_are_rejected_before_writing(
     [CompressConfig(), CompressConfig(method="integers", step=0.1)],
     ids=["codes", "integers"],
 )
+@pytest.mark.usefixtures("drawn")
 def test_two_words_can_be_compressed(tmp_path: Path, config: CompressConfig) -> None:
     two = yakusu.vectors.WordVectors(["a", "b"], np.array([[1, 2], [3, 5]], dtype=np.float32))
     report = yakusu.vectors.compress(two, tmp_path / "v", config=config)
