@@ -36,8 +36,13 @@ class BestTexts:
 TranslateNBest = Callable[[Sequence[str]], list[BestTexts]]
 
 
-def is_little(texts: Sequence[str], n: int = 1) -> bool:
-    """Whether the `n` best translations of texts take only some milliseconds besides decoding."""
+def is_little(route: Route, texts: Sequence[str], n: int = 1) -> bool:
+    """Whether the `n` best translations of texts take only some milliseconds besides decoding.
+
+    Reading a memory may take longer, or wait for a disk.
+    """
+    if any(step.translator.memories for step in route):
+        return False
     n_lines = sum(text.count("\n") + 1 for text in texts)
     return n * n_lines <= _LITTLE_LINES and n * sum(map(len, texts)) <= _LITTLE
 

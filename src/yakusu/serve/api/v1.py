@@ -135,7 +135,7 @@ async def translate(request: Request) -> Response:
         return _answer(found, objects(best) | {"counts": vars(translator.tally)})
 
     has_more = body.details or body.trace or any(body.texts)
-    is_short = not has_more and is_little([body.text], body.n_best)
+    is_short = not has_more and is_little(found.route, [body.text], body.n_best)
     answer = await service.work.run(request, work, is_short=is_short)
     service.metrics.count_texts(found.codes, [body.text])
     return answer
