@@ -322,6 +322,23 @@ class TranslationMemory:
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         return range(added[0][0], added[-1][0] + 1) if added else range(0)
 
+    def confirm(self, segment: MemorySegment) -> int:
+        """Store a segment as the latest one, and return its number.
+
+        One that repeats it, apart from date and author, is replaced.
+
+        Raises:
+            DataError: As for `add`.
+        """
+        row = _row(segment)
+        with self._writing() as db:
+            query = "DELETE FROM segment WHERE identity = ? RETURNING number, words"
+            self._forget(db, db.execute(query, (segment.identity,)).fetchall())
+            number = int(db.execute(_INSERT, row).lastrowid or 0)
+            postings.add_postings(db, [(number, row[-1])])
+            db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+        return number
+
     def remove(self, numbers: Iterable[int]) -> int:
         """Remove segments; return how many there were."""
         gone = list[tuple[int, str]]()
@@ -329,11 +346,15 @@ class TranslationMemory:
             for number in {*numbers}:
                 query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
                 gone += db.execute(query, (number,))
-                db.execute("DELETE FROM state WHERE number = ?", (number,))
             if gone:
-                postings.forget(db, gone)
+                self._forget(db, gone)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         return len(gone)
+
+    def _forget(self, db: sqlite3.Connection, gone: Sequence[tuple[int, str]]) -> None:
+        """Remove what is known of segments that were removed."""
+        postings.forget(db, gone)
+        db.executemany("DELETE FROM state WHERE number = ?", [(number,) for number, _ in gone])
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -73,6 +73,8 @@ class Access:
         if config.require_key and not config.keys:
             raise RecipeError("require_key = true needs a file of keys: set keys")
         self._keys = read_keys(config.keys) if config.keys else ()
+        self._may_all_write = config.memory_writable
+        self._is_local = config.is_local
         self._required, self._per_minute = config.require_key, config.limits.per_minute
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and time
@@ -104,6 +106,24 @@ class Access:
             raise RefusedError(403, "Invalid API key")
         if known is None and self._required:
             raise RefusedError(403, "Please contact the server operator to get an API key")
+
+    def check_writer(self, key: str) -> None:
+        """Refuse a client that may not add to a memory.
+
+        Args:
+            key: Its API key, which `check` has accepted; "": none.
+
+        Raises:
+            RefusedError: It may not (403).
+        """
+        if self._may_all_write or (self._known(key) if self._keys else self._is_local):
+            return
+        needed = (
+            "an API key"
+            if self._keys
+            else "memory_writable = true, which the operator sets, or a file of keys"
+        )
+        raise RefusedError(403, f"Storing translations needs {needed}", reason="memory_writable")
 
     def _known(self, key: str) -> Key | None:
         given = key.encode()

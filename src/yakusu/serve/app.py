@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, RunError
 from yakusu.serve.access import ByAddress
-from yakusu.serve.api import libre, v1
+from yakusu.serve.api import libre, memory, v1
 from yakusu.serve.api.page import page_router
 from yakusu.serve.errors import RefusedError, error_response, refusal
 from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
@@ -41,6 +41,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     app.include_router(libre.router)
     app.include_router(v1.router)
+    app.include_router(memory.router)
     app.include_router(page_router())
     app.add_api_route("/metrics", _metrics, response_class=PlainTextResponse)
     for error, handler in _HANDLERS.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from langcodes import Language
 
@@ -16,9 +17,9 @@ from yakusu.engine.library import why_unavailable
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Workers
 from yakusu.errors import DataError, ModelError, YakusuError
-from yakusu.memory.memory import TranslationMemory
 from yakusu.native.library import REPAIR
 from yakusu.serve.errors import RefusedError
+from yakusu.serve.memories import MemoryFiles
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import ModelFolder
 
@@ -157,10 +158,10 @@ class ReloadedModels:
         folders: The folders; a number is added to names that repeat.
         engine: What runs the models.
         workers: The threads that decode.
-        memories: Files of memories.
+        memories: The memories of each language pair.
 
     Raises:
-        DataError: A memory is not valid, or no model translates between its languages.
+        DataError: No model translates between the languages of a memory.
         ModelError: A folder is not valid, a model is a parser, its languages are unknown, or the
             engine cannot run it.
     """
@@ -170,13 +171,9 @@ class ReloadedModels:
         folders: Sequence[Path],
         engine: EngineConfig,
         workers: Workers,
-        memories: Sequence[str] = (),
+        memories: MemoryFiles = MappingProxyType({}),
     ) -> None:
-        self._engine, self._workers = engine, workers
-        self._memories: dict[tuple[str, str], list[str]] = {}
-        for path in memories:
-            with TranslationMemory.open(Path(path)) as memory:
-                self._memories.setdefault(memory.languages, []).append(path)
+        self._engine, self._workers, self._memories = engine, workers, memories
         self._folders = dict(zip(_names(folders), folders, strict=True))
         self._stamps = {name: _stamp(folder) for name, folder in self._folders.items()}
         self._steps = {name: self._open(name) for name in self._folders}
@@ -220,7 +217,7 @@ class ReloadedModels:
         return tuple(RouteStep(name, self._with_memories(each)) for each in every)
 
     def _with_memories(self, translator: Translator) -> Translator:
-        files = self._memories.get(translator.languages, [])
+        files = self._memories.get(translator.languages, ())
         return translator.with_memories(files) if files else translator
 
 

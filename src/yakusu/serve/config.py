@@ -108,6 +108,8 @@ class ServeConfig(Config):
         keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
         memory: Paths of translation memories, each for the direction of its languages.
+        memory_writable: Let everybody who may call the service add to its memories. Otherwise,
+            clients with an API key may, and if there are no keys, those of this computer.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
             are refused.
         trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is used.
@@ -126,6 +128,7 @@ class ServeConfig(Config):
     keys: str = ""
     require_key: bool = False
     memory: tuple[str, ...] = Field((), strict=False)
+    memory_writable: bool = False
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = Field((), strict=False)
     allow_origins: tuple[str, ...] = Field((), strict=False)

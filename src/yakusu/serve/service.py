@@ -24,6 +24,7 @@ from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.http.fields import Bodies, Fields
+from yakusu.serve.memories import ServedMemories, memory_files
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.work import RunningRequests
@@ -73,7 +74,9 @@ class Service:
             if config.suggestions
             else None
         )
-        self.models = ReloadedModels(folders, engine, self.pool, config.memory)
+        files = memory_files(config.memory)
+        self.memories = ServedMemories(files)
+        self.models = ReloadedModels(folders, engine, self.pool, files)
         self.work = RunningRequests(config.limits)
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)

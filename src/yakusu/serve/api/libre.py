@@ -243,11 +243,20 @@ async def suggest(request: Request) -> JSONResponse:
     """Store a better translation that a user suggests."""
     service = service_of(request)
     async with service.fields(request) as fields:
-        if not service.suggestions:
-            raise RefusedError(403, "Suggestions are disabled on this server.")
         row = {name: fields.required(name) for name in ("q", "s", "source", "target")}
+        pair = None
+        if service.memories:
+            found = service.route(row["source"], row["target"], [row["q"]]).codes
+            pair = found if service.memories.has(found) else None
+        if pair:
+            service.access.check_writer(fields.text("api_key"))
+        elif not service.suggestions:
+            raise RefusedError(403, "Suggestions are disabled on this server.")
     service.check_texts([row["q"], row["s"]])
-    await asyncio.to_thread(service.suggestions.add, row)
+    if pair:
+        await asyncio.to_thread(service.memories.add, pair, row["q"], row["s"])
+    elif service.suggestions:
+        await asyncio.to_thread(service.suggestions.add, row)
     return JSONResponse({"success": True})
 
 

@@ -53,6 +53,7 @@ class _Body(BaseModel):
 
 
 Body = TypeVar("Body", bound=_Body)
+Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class TranslateBody(_Body):
@@ -251,7 +252,7 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
     return service, body, found
 
 
-def parsed_body(given: bytes, kind: type[Body], limits: Limits) -> Body:
+def parsed_body(given: bytes, kind: type[Parsed], limits: Limits) -> Parsed:
     """A body, whose lists and keys are counted before they are checked one by one.
 
     Raises:
@@ -270,7 +271,7 @@ def parsed_body(given: bytes, kind: type[Body], limits: Limits) -> Body:
         raise invalid_request(_problem(fault)) from error
 
 
-def _unknown(key: str, kind: type[_Body]) -> str:
+def _unknown(key: str, kind: type[BaseModel]) -> str:
     key = key[:_LONGEST]
     return f"unknown parameter '{key}': {did_you_mean(key, [*kind.model_fields])}"
 

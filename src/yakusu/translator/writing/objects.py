@@ -30,7 +30,7 @@ def _object(translation: Translation) -> Object:
     if translation.match is not None:
         found["match"] = translation.match
     if translation.matches:
-        found["matches"] = list(map(_match, translation.matches))
+        found["matches"] = list(map(match_object, translation.matches))
     if (details := translation.details) is None:
         return found
     rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
@@ -43,7 +43,7 @@ def _object(translation: Translation) -> Object:
     return found
 
 
-def _match(match: MemoryMatch) -> Object:
+def match_object(match: MemoryMatch) -> Object:
     """A match, and what is known of its segment."""
     known = {name: value for name, value in asdict(match.segment).items() if value}
     return {"match": match.match, "translation": match.target, "id": match.number} | known

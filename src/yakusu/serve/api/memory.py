@@ -1,0 +1,67 @@
+"""The route /v1/memory: translations that people confirm, which later requests use."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from yakusu.serve.api.schemas import object_route
+from yakusu.serve.api.v1 import parsed_body
+from yakusu.serve.errors import invalid_request
+from yakusu.serve.http.origins import STORES
+from yakusu.serve.memories import ServedMemories
+from yakusu.serve.service import service_of
+from yakusu.translator.writing.objects import Object, match_object
+
+router = APIRouter(prefix="/v1")
+_LARGEST = 2**63 - 1
+
+
+class MemoryBody(BaseModel):
+    """What is done with the memory of a language pair."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    action: Literal["add", "search", "delete"]
+    source: str
+    target: str
+    text: Annotated[str, Field(description="A text in the source language")] = ""
+    translation: Annotated[str, Field(description="Its translation, to add")] = ""
+    id: Annotated[int, Field(ge=0, le=_LARGEST, description="What to delete")] = 0
+    api_key: str = ""
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """The texts that the action needs."""
+        if self.action != "delete":
+            yield self.text
+        if self.action == "add":
+            yield self.translation
+
+
+@router.post("/memory", dependencies=STORES, **object_route(MemoryBody))
+async def memory(request: Request) -> JSONResponse:
+    """Add a translation to the memory of a language pair, search it, or delete from it."""
+    service = service_of(request)
+    body = await service.bodies.parsed(
+        request, lambda given: parsed_body(given, MemoryBody, service.limits)
+    )
+    service.count(request, body.api_key)
+    if body.action != "search":
+        service.access.check_writer(body.api_key)
+    if not all(text.strip() for text in body.texts):
+        raise invalid_request(f"{body.action} needs texts that are not empty")
+    service.check_texts([*body.texts])
+    pair = service.catalog.pair(body.source, body.target)
+    return JSONResponse(await asyncio.to_thread(_done, service.memories, pair, body))
+
+
+def _done(memories: ServedMemories, pair: tuple[str, str], body: MemoryBody) -> Object:
+    if body.action == "add":
+        return {"id": memories.add(pair, body.text, body.translation)}
+    if body.action == "delete":
+        return {"deleted": memories.remove(pair, body.id)}
+    return {"matches": [*map(match_object, memories.search(pair, body.text))]}
