@@ -19,6 +19,7 @@ from yakusu.memory.memory import TranslationMemory
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Catalog, ReloadedModels
 from yakusu.serve.errors import RefusedError
+from yakusu.serve.memories import memory_files
 
 ENGINE = EngineConfig(engine="native")
 TEXT = "Der Zug kommt."
@@ -57,13 +58,14 @@ def test_a_memory_serves_the_direction_of_its_languages(
     path = tmp_path / "team.db"
     with TranslationMemory.open(path, ("en", "fr"), writable=True) as memory:
         memory.add([MemorySegment("Save", "Enregistrer")])
-    models = ReloadedModels([*folders.values()], ENGINE, Threads(1), [str(path)])
+    files = memory_files([str(path)])
+    models = ReloadedModels([*folders.values()], ENGINE, Threads(1), files)
     known = {step.languages: step.translator.memories for step in models.catalog.steps}
     assert [pair for pair, memories in known.items() if memories] == [("en", "fr")]
     (own,) = models.catalog.route("en", "fr")
     assert own.translator.with_settings().translate(["Save"]) == ["Enregistrer"]
     with pytest.raises(DataError, match=r"team\.db is a memory of en-fr: serve a model of it"):
-        ReloadedModels([folders["de-en"]], ENGINE, Threads(1), [str(path)])
+        ReloadedModels([folders["de-en"]], ENGINE, Threads(1), files)
 
 
 def paired(folder: Path, *pairs: str) -> Catalog:
