@@ -70,7 +70,9 @@ async def translate(request: Request) -> JSONResponse:
     found = service.languages(fields, texts)
     n, kind = alternatives + 1, fields.text("format") or "text"
     translate_all = _translation(service, kind, found, texts, n)
-    every = await service.work.run(request, translate_all, is_short=is_little(found.route, texts, n))
+    every = await service.work.run(
+        request, translate_all, is_short=is_little(found.route, texts, n)
+    )
     service.metrics.count_texts(found.codes, texts)
     is_list = isinstance(fields.get("q"), list)
     return JSONResponse(_answer(every, found.detected, alternatives, is_list=is_list))
