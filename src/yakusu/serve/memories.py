@@ -1,4 +1,4 @@
-"""The memories of the service: what a client confirms is used by every request that starts later."""
+"""The memories of the service: what a client confirms is used by all requests that start later."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
