@@ -132,7 +132,8 @@ def main(args: argparse.Namespace) -> None:
                 runs.append(run)
         if process.poll() is not None:
             raise RunError(f"the service ended with {process.returncode}")
-    benchmark.record({"runs": runs, "seconds_each": args.seconds})
+    name = ", ".join(filter(None, args.kinds))
+    benchmark.record({"name": name, "runs": runs, "seconds_each": args.seconds})
 
 
 if __name__ == "__main__":
