@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+import yakusu
 from yakusu.data.lines.config import TextConfig
-from yakusu.data.segments import MemorySegment
+from yakusu.data.segments import MemorySegment, SegmentContext
 from yakusu.engine.config import EngineConfig
-from yakusu.errors import ModelError
+from yakusu.errors import DataError, ModelError
 from yakusu.memory.memory import TranslationMemory
 from yakusu.pipeline.learning import add_states
 from yakusu.search.config import SamplingConfig
 from yakusu.translator import Translator
 from yakusu.translator.request import Request
+from yakusu.translator.writing.objects import objects
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
 SEGMENTS = (
@@ -25,6 +27,8 @@ SEGMENTS = (
     ("Page 3 of 10", "Seite 3 von 10"),
     ("<b>Open</b> it", "<b>Öffnen</b>"),
     ("Close {name}", "Schließen"),
+    ("the dog finds {name}.", "{name} ist gefunden."),
+    ("the dog sees a cat.", "Der Hund sieht eine Katze."),
 )
 LINES = ("I live in Berlin.", "She lives in a house.", "He has a dog and a cat.", "Save it.")
 LEARNT = (
@@ -108,6 +112,111 @@ def test_a_request_with_a_phrase_is_translated_by_the_model(team: str) -> None:
 def test_blocks_of_code_stay(team: str) -> None:
     ((best,),) = translator(team).stream(["```\nSave\n```"])
     assert best.text == "```\nSave\n```"
+
+
+@pytest.mark.parametrize(
+    ("source", "begins", "ends"),
+    [
+        ("- Save\n", "- Speichern\n", ""),
+        ("the good man finds a tree. the dog finds {name}.", "", " {name} ist gefunden."),
+        ("the dog sees a cat. the man sees a tree.", "Der Hund sieht eine Katze. ", ""),
+        ("<b>the dog sees a cat.</b> a tree.", "<b>Der Hund sieht eine Katze.</b> ", ""),
+    ],
+)
+def test_a_sentence_that_the_memory_has_gets_its_translation(
+    team: str, source: str, begins: str, ends: str
+) -> None:
+    opened = translator(team)
+    ((best,),) = opened.stream([source])
+    assert best.text.startswith(begins)
+    assert best.text.endswith(ends)
+    assert opened.tally.matched == 1
+    assert best.match == (100 if source == "- Save\n" else None)
+
+
+def test_a_sentence_with_tags_inside_is_translated_by_the_model(team: str) -> None:
+    """In another text than that of the memory, it is not known where the tags belong."""
+    opened = translator(team)
+    ((best,),) = opened.stream(["the dog finds <i>{name}</i>. the man sees a tree."])
+    assert opened.tally.matched == 0
+    assert "<i>" in best.text
+
+
+def test_a_sentence_gets_no_line_break_from_the_memory(tmp_path: Path) -> None:
+    memory = memory_of(tmp_path / "lines.db", [("the dog sees a cat.", "Der Hund\nsieht.")])
+    ((best,),) = translator(memory).stream(["the dog sees a cat. the man sees a tree."])
+    assert "\n" not in best.text
+
+
+def test_words_are_counted_by_class_of_match(team: str) -> None:
+    opened = translator(team)
+    texts = [
+        *("Save", "Save", "Page 4 of 12"),  # 1 + 1 words of 100%, 4 words of 99%
+        "the old man sees a tree.",  # 6 new words
+        "the old man sees a tree. the dog sees a cat.",  # 6 repeated words, 5 of 100%
+        "the dog sees a tree.",  # 4 of 5 words: 5 words of 80%
+    ]
+    [*opened.stream(texts)]
+    tally = opened.tally
+    found = (tally.words_100, tally.words_repeated, tally.words_95, tally.words_75, tally.words_new)
+    assert found == (1 + 1 + 5, 6, 4, 5, 6)
+
+
+def test_a_penalty_lowers_the_matches_of_an_origin(team: str) -> None:
+    with TranslationMemory.open(Path(team), writable=True) as memory:
+        memory.add([MemorySegment("Save", "Sichern", origin="mt.tmx", time="2099")])
+    ((latest,),) = translator(team).stream(["Save"])
+    ((other,),) = translator(team, penalties={"mt*": 5}).stream(["Save"])
+    assert (latest.text, other.text) == ("Sichern", "Speichern")
+    assert [each.match for each in other.matches] == [100, 95]
+
+
+def test_the_context_decides_among_translations(team: str) -> None:
+    with TranslationMemory.open(Path(team), writable=True) as memory:
+        memory.add(
+            [
+                MemorySegment("Open", "Öffnen", before="File", key="menu.open", time="2001"),
+                MemorySegment("Open", "Offen", key="door.state", time="2002"),
+            ]
+        )
+    contexts = [
+        SegmentContext(),
+        SegmentContext(key="menu.open"),
+        SegmentContext(before=" File ", after="Close"),
+        SegmentContext(before="File", key="door.state"),
+    ]
+    items = [Request("Open", context=each) for each in contexts]
+    texts = [best.text for (best,) in translator(team).stream(items)]
+    assert texts == ["Offen", "Öffnen", "Öffnen", "Offen"]
+
+
+def test_the_revision_is_named(team: str) -> None:
+    ((best,),) = translator(team).stream(["The dog sleeps."])
+    assert best.revisions == (1,)
+    assert objects([best])["revisions"] == (1,)
+
+
+def test_a_model_names_its_memory(team: str, tmp_path: Path) -> None:
+    shutil.copytree(MODEL, tmp_path / "model")
+    yakusu.card(tmp_path / "model", memory=team)
+    text = TextConfig(learning=False)
+
+    def best(text: TextConfig) -> str:
+        ((only,),) = yakusu.translate(tmp_path / "model", ["Save"], text=text)
+        return only.text
+
+    assert best(text) == "Speichern"
+    assert best(text.model_copy(update={"own_memory": False})) != "Speichern"
+    assert yakusu.verify(tmp_path / "model")
+
+
+def test_a_model_names_no_memory_of_other_languages(tmp_path: Path) -> None:
+    shutil.copytree(MODEL, tmp_path / "model")
+    with TranslationMemory.open(tmp_path / "fr.db", ("en", "fr"), writable=True):
+        pass
+    with pytest.raises(DataError, match="memory of en-fr, not of en-de"):
+        yakusu.card(tmp_path / "model", memory=tmp_path / "fr.db")
+    assert not (tmp_path / "model" / "memory.json").exists()
 
 
 def test_a_job_reads_one_revision(team: str) -> None:

@@ -1,5 +1,6 @@
-"""The verb `card`: the languages of a model."""
+"""The verb `card`: the languages of a model, and its memory."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,23 +16,35 @@ _TargetCode = Annotated[
     str | None, typer.Option("--target", metavar="CODE", help="Target language, such as ko.")
 ]
 
+_Memory = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Translation memory to use where none is given."),
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command("card")(card_verb)
 
 
-def card_verb(model: Model, source: _SourceCode = None, target: _TargetCode = None) -> None:
-    """Give a model the codes of its languages, and renew the hashes of its folder.
+def card_verb(
+    model: Model,
+    source: _SourceCode = None,
+    target: _TargetCode = None,
+    memory: _Memory = None,
+) -> None:
+    """Give a model the codes of its languages or a memory, and renew the hashes of its folder.
 
     Codes are understood in any spelling: jpn, ja_JP and ja are Japanese. The weights stay as they
     are.
 
     Example: `yakusu card runs/en-ko/model --source en --target ko`
     """
-    if not (source or target):
-        raise DataError("there is nothing to change: add --source CODE or --target CODE")
-    config = yakusu.card(model, source=source or "", target=target or "")
+    if not (source or target or memory):
+        raise DataError(
+            "there is nothing to change: add --source CODE, --target CODE or --memory FILE"
+        )
+    config = yakusu.card(model, source=source or "", target=target or "", memory=memory)
     codes = config.source_language, config.target_language
     print(f"languages: {' to '.join(code or 'unknown' for code in codes)}")
     print(f"model: {model}")

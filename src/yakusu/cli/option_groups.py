@@ -30,8 +30,9 @@ class Shown(NamedTuple):
 def options_of(config: "type[Config]", shown: Mapping[str, Shown]) -> dict[str, Any]:
     """Options that set fields of a configuration, with the types and bounds of these fields.
 
-    An option may be given several times if its field is a tuple, and has no value if its field is
-    a bool. Open bounds, such as gt, are left to the configuration.
+    An option may be given several times if its field is a tuple or a mapping, whose items are texts
+    such as name=3, and has no value if its field is a bool. Open bounds, such as gt, are left to
+    the configuration.
 
     Args:
         config: The configuration.
@@ -59,6 +60,8 @@ def _option(name: str, field: "FieldInfo", shown: Shown) -> Any:
     kind: Any = field.annotation
     if get_origin(kind) is tuple:
         kind = list[get_args(kind)[0]]  # type: ignore[misc]
+    elif get_origin(kind) is Mapping:
+        kind = list[str]
     return _annotated(kind | None, shown, min=bounds.get("ge"), max=bounds.get("le"))
 
 

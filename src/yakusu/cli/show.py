@@ -83,7 +83,7 @@ def print_speed(n_lines: int, n_tokens: int, seconds: float) -> None:
 def report(tally: "Tally") -> None:
     """Print the counts of what was kept, copied or truncated."""
     parts = [
-        (tally.matched, "text", "translated by the memory"),
+        (tally.matched, "text", "translated by a memory"),
         (tally.spans, "protected span", "kept"),
         (
             tally.unseen,
@@ -100,6 +100,16 @@ def report(tally: "Tally") -> None:
     said = [f"{counted(n, noun)} {done}" for n, noun, done in parts if n]
     if said:
         say("; ".join(said))
+    classes = {
+        "100%": tally.words_100,
+        "repetitions": tally.words_repeated,
+        "95-99%": tally.words_95,
+        "85-94%": tally.words_85,
+        "75-84%": tally.words_75,
+        "new": tally.words_new,
+    }
+    if any(classes.values()):
+        say("words by match: " + ", ".join(f"{name}: {n:,}" for name, n in classes.items()))
 
 
 def counted(n: int, noun: str) -> str:

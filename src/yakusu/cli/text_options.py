@@ -1,9 +1,12 @@
 """The options that say how text is read, from which a verb gets one `TextConfig`."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from yakusu.cli.option_groups import Shown, flag, grouped, options_of
 from yakusu.data.lines.config import TextConfig
+from yakusu.errors import DataError
 
 _TO = {"to": Shown("Target language, if several.", "CODE")}
 _GLOSSARY = {"glossary": Shown("Terms and their translations, separated by a tab.", "FILE")}
@@ -33,6 +36,11 @@ _MEMORY = {
     "memory": Shown("Translation memory; see docs/memory.md. Repeatable.", "FILE"),
     "threshold": Shown("Lowest match in percent that is offered.", "PERCENT", _PANEL),
 }
+_PENALTIES = Shown(
+    "Percent by which matches of an origin count less; * stands for any text. Repeatable.",
+    "ORIGIN=PERCENT",
+    _PANEL,
+)
 _SWITCHES = {
     "no_capitals": flag(
         "--no-capitals",
@@ -50,6 +58,9 @@ _NOT_USED = {
     "no_learning": flag(
         "--no-learning", Shown("Use only the matches of the memory.", panel=_PANEL)
     ),
+    "no_memory": flag(
+        "--no-memory", Shown("Do not use the memory that the model names.", panel=_PANEL)
+    ),
 }
 
 
@@ -58,11 +69,29 @@ def _text_version(panel: str | None) -> dict[str, Any]:
     return {"text_version": options_of(TextConfig, {"version": shown})["version"]}
 
 
+def _penalty() -> dict[str, Any]:
+    return {"penalty": options_of(TextConfig, {"penalties": _PENALTIES})["penalties"]}
+
+
+def _penalties(given: Sequence[str]) -> dict[str, int]:
+    found = dict[str, int]()
+    for each in given:
+        origin, _, percent = each.rpartition("=")
+        if not origin or not re.fullmatch(r"\d{1,2}|100", percent):
+            raise DataError(
+                f"--penalty {each!r} is not an origin and a percentage: write it as in 'mt*=10'"
+            )
+        found[origin] = int(percent)
+    return found
+
+
 def _text_config(values: dict[str, Any]) -> TextConfig:
     values["builtin_spans"] = not values.pop("no_protect")
     for name in ("capitals", "check", "exact", "learning"):
         values[name] = not values.pop(f"no_{name}", False)
+    values["own_memory"] = not values.pop("no_memory", False)
     values["version"] = values.pop("text_version")
+    values["penalties"] = _penalties(values.pop("penalty", None) or ())
     return TextConfig(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -73,6 +102,7 @@ takes_text_options = grouped(
         **_less_protected(_PANEL),
         **_SWITCHES,
         **_NOT_USED,
+        **_penalty(),
         **options_of(TextConfig, _PROTECT_SECONDS | _LONGEST_LINE),
         **options_of(TextConfig, _ONE_SENTENCE),
         **_text_version(_PANEL),

@@ -15,6 +15,26 @@ from yakusu.data.inline_marks import marked_texts, text_parts
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentContext:
+    """Where a text stands.
+
+    Attributes:
+        before: The text before it in its document; "": unknown.
+        after: The text after it.
+        file: The document.
+        key: The name of the message in it.
+    """
+
+    before: str = ""
+    after: str = ""
+    file: str = ""
+    key: str = ""
+
+
+UNKNOWN_CONTEXT = SegmentContext()
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySegment:
     """A source text, its translation, and what is known about them.
 

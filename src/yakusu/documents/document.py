@@ -75,6 +75,15 @@ class StatesOrigin(Protocol):
         """What memories know of the texts, by their numbers; for the next `render`."""
 
 
+@runtime_checkable
+class NamesTexts(Protocol):
+    """A document whose texts have names, such as the `msgctxt` of PO and the `id` of XLIFF."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The name of each text; "": it has none."""
+
+
 class Document(Protocol):
     """A file whose texts can be replaced."""
 

@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.words import has_letter
+from yakusu.data.segments import SegmentContext
 from yakusu.documents.document import (
     Document,
     DocumentOptions,
     Known,
+    NamesTexts,
     Offer,
     StatesOrigin,
     check_translations,
@@ -32,6 +34,7 @@ from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
+from yakusu.translator.request import Request
 
 _log = logging.getLogger(__name__)
 LONGEST_TEXT = 100_000  # characters; a longer text of a document is left unchanged
@@ -60,7 +63,7 @@ class TranslatedText:
     @classmethod
     def of(cls, best: Translation) -> "TranslatedText":
         """The translation of a text."""
-        if not best.matches:
+        if best.match is None and not best.matches:
             return cls(best.text, best.differences)
         offers = [
             Offer(each.match, each.segment.source, each.target, each.segment.origin)
@@ -70,7 +73,7 @@ class TranslatedText:
         return cls(best.text, best.differences, Known(best.match, offers))
 
 
-_TranslateAll = Callable[[Sequence[str]], Iterable[TranslatedText]]
+_TranslateAll = Callable[[Iterable[Request]], Iterable[TranslatedText]]
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,7 @@ def translate_with(
     if translator.task.constrains:
         raise ModelError("a parser cannot translate documents: use a translator")
 
-    def translate(texts: Sequence[str]) -> Iterable[TranslatedText]:
+    def translate(texts: Iterable[Request]) -> Iterable[TranslatedText]:
         every = translator.stream(texts, batch=batch, window=window)
         return (TranslatedText.of(best[0]) for best in every)
 
@@ -245,8 +248,8 @@ def translate_files(
         DataError: As in `translate_document`.
     """
 
-    def translate_all(texts: Sequence[str]) -> Iterable[TranslatedText]:
-        return map(TranslatedText, translate(texts))
+    def translate_all(texts: Iterable[Request]) -> Iterable[TranslatedText]:
+        return map(TranslatedText, translate([request.text for request in texts]))
 
     planned = plan(Path(path), Path(out), overwrite=overwrite)
     opened = partial(_opened, in_this_process, options or DocumentOptions())
@@ -404,8 +407,12 @@ def _unless_long(
 ) -> Iterator[TranslatedText]:
     """Translate the texts of a document; one that is too long stays, and `kept` gets the reason."""
     whole_file = SUFFIXES.get(path.suffix.lower()) == "text"  # its lines are texts
-    short = [text for text in document.texts if whole_file or len(text) <= LONGEST_TEXT]
-    translations = iter(translate(short) if short else ())
+    short = (
+        request
+        for request in _requests(document, path.name)
+        if whole_file or len(request.text) <= LONGEST_TEXT
+    )
+    translations = iter(translate(short))
     for number, text in enumerate(document.texts):
         if whole_file or len(text) <= LONGEST_TEXT:
             yield from islice(translations, 1)
@@ -417,6 +424,15 @@ def _unless_long(
         kept.append(_with_line(reason, document.lines[number:][:1]))
         yield TranslatedText("" if document.reports_blank else text)
     yield from translations  # too many, which is an error of the caller
+
+
+def _requests(document: Document, name: str) -> Iterator[Request]:
+    """The texts of a document, and where they stand."""
+    texts = document.texts
+    keys = document.keys if isinstance(document, NamesTexts) else [""] * len(texts)
+    befores, afters = chain([""], texts[:-1]), chain(texts[1:], [""])
+    for text, *context in zip(texts, befores, afters, repeat(name), keys, strict=False):
+        yield Request(text, context=SegmentContext(*context))
 
 
 def _with_line(difference: str, first: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ from yakusu.data.files.tree_files import holds_trees
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, unequal
-from yakusu.pipeline.translate import open_translator, sentences_for
+from yakusu.pipeline.translate import sentences_for
 from yakusu.translator import Translator
 from yakusu.translator.scoring import Scored
 
@@ -61,7 +61,7 @@ def score(
         `[scored.log_prob for scored in yakusu.score("runs/en-de/model", "news.en", "news.de")]`
     """
     _refuse_unequal_files(src, tgt)
-    translator = open_translator(model, text=text, ensemble=ensemble, engine=engine)
+    translator = Translator.load(model, text=text, ensemble=ensemble, engine=engine)
     suffix = language_of(str(tgt)) if isinstance(tgt, str | Path) else ""
     if translator.targets and suffix and not (text and text.to):
         translator = translator.translating_to(suffix)
@@ -148,7 +148,7 @@ def rescore(
             that of the previous line or exceeds the number of source sentences.
         ModelError: As in `score`.
     """
-    translator = open_translator(model, text=text, ensemble=ensemble, engine=engine)
+    translator = Translator.load(model, text=text, ensemble=ensemble, engine=engine)
     sources = sentences_for(translator, src, name=str(model))
     lines = raw_lines(n_best) if isinstance(n_best, str | Path) else n_best
     names = _name(src, "the source sentences"), _name(n_best, "the n-best list")

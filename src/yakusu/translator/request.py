@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from pydantic import ConfigDict, with_config
 
+from yakusu.data.segments import UNKNOWN_CONTEXT, SegmentContext
+
 
 @with_config(ConfigDict(extra="forbid"))  # of objects in JSON
 @dataclass(frozen=True)
@@ -17,12 +19,19 @@ class Request:
             `SearchConfig`.
         exclude: Words or phrases that it must not contain, in addition to those of the
             `SearchConfig`.
+        context: Where the sentence stands, by which a memory chooses among several translations.
     """
 
     text: str
     prefix: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    context: SegmentContext = UNKNOWN_CONTEXT
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing restricts the translation."""
+        return not (self.prefix or self.include or self.exclude)
 
     def __post_init__(self) -> None:
         """Refuse a phrase in place of a tuple of phrases."""

@@ -37,7 +37,9 @@ from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
 from yakusu.translator.folder.opening import open_decoder
 from yakusu.translator.reading.planner import Planner, TextPlan
-from yakusu.translator.recall.memories import NO_MEMORIES, Memories, Recalled, with_matches
+from yakusu.translator.recall.analysis import MatchAnalysis
+from yakusu.translator.recall.memories import Memories
+from yakusu.translator.recall.reader import RecalledText
 from yakusu.translator.request import Request, length
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
@@ -106,6 +108,7 @@ class Translator:
         )
         self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
         self._checker = self._new_checker()
+        self._analysis = MatchAnalysis(self.tally)
         self.memories: Memories | None = None
         if text.memory:
             self.memories = Memories(text, self.languages, decoder, self._planner.pair_ids)
@@ -208,14 +211,14 @@ class Translator:
                 cannot be spelled with the vocabulary.
         """
         own, other = self._planner, copy(self)
-        names = ("to", "glossary", "memory", "exact", "threshold", "learning")
+        names = ("to", "glossary", "memory", "exact", "threshold", "penalties", "learning")
         kept = {name: getattr(own.text_config, name) for name in names}
         text = text.model_copy(update=kept) if text else own.text_config
         glossary = own.glossary
         if terms is not None:
             glossary = Glossary.of(terms, text.span_finder())
         other._planner = own.with_settings(search or self.search, text, glossary)
-        other._checker = other._new_checker()
+        other._checker, other._analysis = other._new_checker(), MatchAnalysis(other.tally)
         return other
 
     def with_memories(self, files: Sequence[str | Path]) -> "Translator":
@@ -231,6 +234,7 @@ class Translator:
         own, other = self._planner, copy(self)
         text = own.text_config.model_copy(update={"memory": tuple(map(str, files))})
         other._planner = own.with_settings(self.search, text, own.glossary)
+        other._analysis = MatchAnalysis(other.tally)
         other.memories = Memories(text, self.languages, self.decoder, other.pair_ids)
         return other
 
@@ -305,21 +309,22 @@ class Translator:
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
-        with self.memories.reading() if self.memories else nullcontext(NO_MEMORIES) as reader:
+        with self.memories.reading() if self.memories else nullcontext() as reader:
             for items in windows(iter(texts), window, length):
-                plans, recalled = list[TextPlan](), list[Recalled]()
+                plans, recalled = list[TextPlan](), list[RecalledText | None]()
                 with self._searches(batch) as searches:
                     for number, item in enumerate(items, n_read + 1):
                         if cancelled and cancelled.is_set():
                             break
-                        known = reader.recall(item, self._is_usable)
-                        states = None if known.used else reader.state_finder
+                        known = RecalledText(reader, item, self._is_usable) if reader else None
                         plan = self._planner.plan(
-                            *(item, number, layout, states), trace=trace, cancelled=cancelled
+                            *(item, number, layout, known), trace=trace, cancelled=cancelled
                         )
-                        is_text = any(passage.given.strip() for passage in plan[0])
-                        recalled.append(known if is_text else Recalled())
-                        plans.append(recalled[-1].plan or plan)
+                        if known and any(passage.given.strip() for passage in plan[0]):
+                            self.tally.matched += known.count(self._analysis)
+                            plan = known.plan or plan
+                        plans.append(plan)
+                        recalled.append(known)
                         for query in plans[-1][1]:
                             if len(query.source) > 1:
                                 searches.submit(query)
@@ -333,8 +338,8 @@ class Translator:
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
-                self.tally.matched += sum(1 for each in recalled if each.used)
-                yield from map(with_matches, written, recalled)
+                for best, known in zip(written, recalled, strict=True):
+                    yield known.told(best) if known else best
 
     def _is_usable(self, source: str, target: str) -> bool:
         """Whether a target of a memory has the code-like tokens and the terms of a source."""

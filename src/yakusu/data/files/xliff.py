@@ -73,6 +73,13 @@ def xliff_parts(unit: Element) -> Iterator[XliffPart]:
             yield XliffPart(element, source, next(iter(element.named("target")), None))
 
 
+def unit_key(part: Element) -> str:
+    """The name of the <trans-unit> or <unit> that a part belongs to, or its `id`; "": none."""
+    unit = part.parent if part.name == "segment" and part.parent else part
+    names = (unit.attributes.get(name, "") for name in ("resname", "name", "id"))
+    return next(filter(None, names), "")
+
+
 def marked_segments(side: Element) -> list[Element]:
     """Return the elements for the segments of a <source>, <seg-source> or <target> of XLIFF 1.2.
 
@@ -114,14 +121,13 @@ def xliff_units(file: PairFile) -> Iterator[FileUnit]:
     for segment, order in _ordered(file):
         last = order or last
         unit = segment.unit
-        key = unit.attributes.get("resname") or unit.attributes.get("name") or ""
         document = _document(unit)
         yield FileUnit(
             [*segment.parts(last[0])],
             [*segment.parts(last[1])],
             {
                 "file": document.get("original", ""),
-                "key": key or unit.attributes.get("id", ""),
+                "key": unit_key(unit),
                 "time": utc_time(document.get("date", "")),
             },
             is_finished=order is not None,

@@ -1,6 +1,7 @@
 """How text is read: the options of a translator that do not concern the search."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
@@ -34,9 +35,13 @@ class TextConfig(Config):
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
         glossary: Path of a glossary; "": none.
-        memory: Paths of translation memories; a string is a single one.
+        memory: Paths of translation memories; a string is a single one. (): the one that the model
+            folder names.
+        own_memory: Use the memory that the model folder names, if `memory` is ().
         exact: Use a match of 99% or 100% as the translation; otherwise, it is only offered.
         threshold: Lowest match in percent that is offered.
+        penalties: By how many percent matches count less, by their origin; "*" and "?" stand for
+            any text and any character.
         learning: Predict from the segments of the memories that are related to a sentence.
         longest_line: Number of bytes in UTF-8 of the longest line that is translated; longer ones
             are kept.
@@ -53,8 +58,10 @@ class TextConfig(Config):
     one_sentence_per_line: bool = False
     glossary: str = ""
     memory: tuple[str, ...] = Field((), strict=False)
+    own_memory: bool = True
     exact: bool = True
     threshold: int = Field(75, ge=50, le=100)
+    penalties: Mapping[str, Annotated[int, Field(ge=0, le=100)]] = {}
     learning: bool = True
     longest_line: int = Field(LONGEST_LINE, ge=1000)
     protect_seconds: float = Field(5.0, gt=0)

@@ -351,6 +351,9 @@ class _IsolatedDocument:
         self.lines: Sequence[int] = described["lines"]
         self.skipped: Sequence[str] = described["skipped"]
         self.texts: Sequence[str] = worker.connection.receive_texts()
+        has_keys: bool = described["has_keys"]
+        n = len(self.texts)
+        self.keys: Sequence[str] = worker.connection.receive_texts() if has_keys else [""] * n
 
     def tell(self, known: Mapping[int, Known]) -> None:
         """See `StatesOrigin.tell`."""

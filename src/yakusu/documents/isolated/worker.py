@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from yakusu.documents.document import Document, DocumentOptions, StatesOrigin
+from yakusu.documents.document import Document, DocumentOptions, NamesTexts, StatesOrigin
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.registry import SUFFIXES, parse_document
 from yakusu.errors import DataError
@@ -163,6 +163,9 @@ def _work(connection: Connection) -> NoReturn:
     os._exit(0)
 
 
+_LONGEST_KEY = 1000  # characters of the name of a text
+
+
 def _translate(connection: Connection) -> None:
     order = connection.receive_json()
     connection.send_json(_limit(order["memory"], order["cpu_seconds"]))
@@ -178,9 +181,13 @@ def _translate(connection: Connection) -> None:
         "lines": [*document.lines],
         "reports_blank": document.reports_blank,
         "states_origin": isinstance(document, StatesOrigin),
+        "has_keys": isinstance(document, NamesTexts),
     }
     connection.send_json({**described, "skipped": [*document.skipped]})
     connection.send_texts(document.texts)
+    if isinstance(document, NamesTexts):
+        # A long name may be that of many texts.
+        connection.send_texts([key if len(key) <= _LONGEST_KEY else "" for key in document.keys])
     while True:
         if isinstance(document, StatesOrigin):
             document.tell(connection.receive_known())

@@ -58,6 +58,7 @@ class PoDocument:
 
     Attributes:
         texts: The texts of all messages to translate.
+        keys: The msgctxt of each text.
         skipped: Messages that stay untranslated, each with the reason; complete after `render`.
     """
 
@@ -71,6 +72,12 @@ class PoDocument:
         self._keys = [unit for unit in found if _problem(unit)]
         self._units = [unit for unit in found if not _problem(unit)]
         self._confirmed = set[int]()
+        self.keys: Sequence[str] = [
+            unit.entry.strings["msgctxt"].value if "msgctxt" in unit.entry.strings else ""
+            for unit in self._units
+            for message in unit.sources.values()
+            for _ in message.texts
+        ]
         self._messages = [message for unit in self._units for message in unit.sources.values()]
         if self._units:
             file = self._file

@@ -20,6 +20,7 @@ from yakusu.data.files.xliff import (
     UNTRANSLATED,
     XliffPart,
     marked_segments,
+    unit_key,
     xliff_parts,
 )
 from yakusu.data.files.xmltree import (
@@ -77,6 +78,7 @@ class XliffDocument:
 
     Attributes:
         texts: The texts of all units to translate.
+        keys: The name of the unit of each text.
         skipped: Units that stay untranslated, each with the reason; complete after `render`.
     """
 
@@ -90,6 +92,7 @@ class XliffDocument:
         self._owners = set[int]()  # where the elements begin whose languages have been checked
         self._known: Mapping[int, Known] = {}
         self.texts: list[str] = []
+        self.keys: list[str] = []
         self.skipped: Sequence[str] = self._left
         root = self._file.parse(_is_unit, self._read)
         _version(root)
@@ -115,6 +118,7 @@ class XliffDocument:
             if texts:
                 self._check_languages(_owner(unit.element))
                 self.texts += texts
+                self.keys += [unit_key(unit.element)] * len(texts)
 
     def _check_languages(self, owner: Element | None) -> None:
         """Refuse a file of other languages."""

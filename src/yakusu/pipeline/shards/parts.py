@@ -87,6 +87,7 @@ class ShardConfig:
             search=translator.search.model_dump(mode="json"),
             text=self.text.model_dump(mode="json", exclude={"glossary"}),
             glossary=sha256(Path(self.text.glossary)) if self.text.glossary else "",
+            memories=translator.memories.revisions if translator.memories else (),
             engine=runs,
             errors=self.errors,
             column=self.column,

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -37,6 +37,7 @@ from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.http.origins import STORES
 from yakusu.serve.service import RequestLanguages, Service, service_of
+from yakusu.translator.request import Request as TextRequest
 
 router = APIRouter()
 _LISTED = 10  # texts of a document that are kept
@@ -200,10 +201,11 @@ def _translate_file(
         chosen[:] = [languages(texts) if callable(languages) else languages]
         return DocumentOptions(chosen[0].codes)
 
-    def best(texts: Sequence[str]) -> Iterator[TranslatedText]:
-        every = along(chosen[0].route, cancelled)(texts)
-        service.metrics.count_texts(chosen[0].codes, map(plain_text, texts))
-        return (TranslatedText(each.texts[0], each.differences) for each in every)
+    def best(texts: Iterable[TextRequest]) -> Iterator[TranslatedText]:
+        given = list(texts)
+        every = along(chosen[0].route, cancelled)(given)
+        service.metrics.count_texts(chosen[0].codes, (plain_text(each.text) for each in given))
+        return (TranslatedText(each.texts[0], each.differences, each.known) for each in every)
 
     job = FileJob(Path(target.name), target, target, copied=False)
     how = options if callable(languages) else options(())

@@ -1,16 +1,18 @@
 """Translates the texts of a request: plain text or HTML, directly or through a pivot language."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import TypeVar
 
-from yakusu.documents.document import Document
-from yakusu.pipeline.documents import usable
+from yakusu.data.segments import UNKNOWN_CONTEXT, SegmentContext
+from yakusu.documents.document import Document, Known
+from yakusu.pipeline.documents import TranslatedText, usable
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route
 from yakusu.serve.work import AbandonedError
 from yakusu.translator import Translator
+from yakusu.translator.request import Request as TextRequest
 
 _BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever charset it declares
 _LITTLE, _LITTLE_LINES = 1000, 8  # characters; lines
@@ -26,14 +28,18 @@ class BestTexts:
         copied: Whether the text, or a part of it, is kept, as no translation can be used.
         differences: A sentence for each part that is kept because every translation differs from
             it, as in `Translation`.
+        context: Where the text stands.
+        known: What memories know of it; None: nothing.
     """
 
     texts: Sequence[str]
     copied: bool = False
     differences: tuple[str, ...] = ()
+    context: SegmentContext = UNKNOWN_CONTEXT
+    known: Known | None = None
 
 
-TranslateNBest = Callable[[Sequence[str]], list[BestTexts]]
+TranslateNBest = Callable[[Iterable[str | TextRequest]], list[BestTexts]]
 
 
 def is_little(route: Route, texts: Sequence[str], n: int = 1) -> bool:
@@ -65,9 +71,14 @@ def complete(found: Iterator[T], cancelled: Event) -> Iterator[T]:
         raise AbandonedError
 
 
-def best_texts(route: Route, texts: Sequence[str], cancelled: Event) -> list[BestTexts]:
+def best_texts(
+    route: Route, texts: Iterable[str | TextRequest], cancelled: Event
+) -> list[BestTexts]:
     """Translate texts with one translator after the other; without any, they are unchanged."""
-    every = [BestTexts([text]) for text in texts]
+    every = [
+        BestTexts([text]) if isinstance(text, str) else BestTexts([text.text], context=text.context)
+        for text in texts
+    ]
     for step in route:
         every = _translated(step.translator.with_settings(), every, cancelled)
     return every
@@ -77,12 +88,15 @@ def _translated(
     translator: Translator, every: Sequence[BestTexts], cancelled: Event
 ) -> list[BestTexts]:
     """Translate the best of the texts, and remember what was kept before."""
-    found = translator.stream([each.texts[0] for each in every], cancelled=cancelled)
+    items = [TextRequest(each.texts[0], context=each.context) for each in every]
+    found = translator.stream(items, cancelled=cancelled)
     return [
         BestTexts(
             [own.text for own in best],
             before.copied or best[0].copied or bool(best[0].differences),
             before.differences + best[0].differences,
+            before.context,
+            TranslatedText.of(best[0]).known,
         )
         for before, best in zip(every, complete(found, cancelled), strict=True)
     ]

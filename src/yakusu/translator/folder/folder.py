@@ -4,6 +4,7 @@ config.json         task, sizes of the model, languages, search settings
 model.safetensors   weights
 tokenizer.model     or source.model and target.model
 receipt.json        provenance and cost of training; README.md is the model card
+memory.json         the name of a translation memory, if the model has one
 manifest.json       sizes and SHA-256 of these files
 
 This module does not import torch. `opening.py` opens folders for the native engine, `network.py`
@@ -28,11 +29,13 @@ from yakusu.folder import read_json, read_utf8, verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
+from yakusu.translator.folder.named_memory import NAMED_MEMORY
 from yakusu.translator.folder.sizes import check_sizes
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _FOREIGN = ("model_type", "graphs", "add_source_eos")  # in config.json: HF, ONNX, CTranslate2
-_DESCRIPTIONS = {"receipt.json", "README.md"}  # translations do not depend on them
+# Translations do not depend on them, apart from those of the memory.
+_DESCRIPTIONS = {"receipt.json", "README.md", NAMED_MEMORY}
 
 
 class TranslatorConfig(Config):

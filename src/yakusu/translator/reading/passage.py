@@ -85,6 +85,7 @@ class Segment:
         checked: Its translation must have the same numbers and code-like tokens.
         difference: How every translation that was found differs in them, so that the segment is
             kept; None: it is not.
+        known: Its translation, if it is not the model's; None: it is.
     """
 
     before: str
@@ -96,6 +97,7 @@ class Segment:
     capitals: bool = False
     checked: bool = True
     difference: Difference | None = None
+    known: str | None = None
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ Request -> Passage (a line) -> Segment (a sentence, or a part of one) -> Query (
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Event
+from typing import Protocol
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.config import TextConfig
@@ -28,6 +29,7 @@ from yakusu.search.trace import TraceStep
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.constraints import Constraints
 from yakusu.translator.reading.kept import KeptText, check_kept
+from yakusu.translator.reading.known import with_known
 from yakusu.translator.reading.passage import Passage, PassageReader, Segment, unchecked
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
@@ -35,8 +37,17 @@ from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
 TextPlan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
-StateFinder = Callable[[str], SegmentStates | None]
 _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
+
+
+class SentenceMemory(Protocol):
+    """What is known of the sentences of a text."""
+
+    def translation(self, sentence: str, *, has_tags: bool) -> str | None:
+        """The translation of a sentence; None: the model translates it."""
+
+    def states(self, sentence: str) -> SegmentStates | None:
+        """The states that a sentence is predicted from, too; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +141,7 @@ class Planner:
         item: str | Request,
         number: int,
         layout: Layout | None = None,
-        states: StateFinder | None = None,
+        memory: SentenceMemory | None = None,
         *,
         trace: bool = False,
         cancelled: Event | None = None,
@@ -141,7 +152,7 @@ class Planner:
             item: The text.
             number: Its number in messages.
             layout: State after the previous lines of a longer text; None: the text is complete.
-            states: Finds the states that a sentence is predicted from, too; None: none are.
+            memory: What is known of its sentences; None: nothing.
             trace: Whether the searches are traced.
             cancelled: What cancels the searches; None: nothing.
 
@@ -156,9 +167,11 @@ class Planner:
             for phrase in (request.prefix, *request.include, *request.exclude):
                 _refuse_surrogates(phrase, of=" of the prefix or a phrase")
             passages = self._read(request, layout)
+            if memory:
+                passages = [with_known(passage, memory.translation) for passage in passages]
             self._count(passages)
             queries = [
-                self._query(request, passage, segment, number, states)
+                self._query(request, passage, segment, number, memory)
                 for passage in passages
                 for segment in passage.segments
                 if segment.text
@@ -199,8 +212,8 @@ class Planner:
     def _count(self, passages: Sequence[Passage]) -> None:
         """Add the lines of a text to the tally."""
         for passage in passages:
-            n_texts = sum(1 for segment in passage.segments if segment.text)
-            self.tally.segments += n_texts
+            n_texts = len(passage.texts)
+            self.tally.segments += sum(1 for s in passage.segments if s.text and s.known is None)
             self.tally.spans += passage.n_spans
             self.tally.unseen += passage.n_unseen
             self.tally.terms += passage.n_terms
@@ -216,9 +229,11 @@ class Planner:
         passage: Passage,
         segment: Segment,
         number: int,
-        states: StateFinder | None,
+        memory: SentenceMemory | None,
     ) -> Query:
-        """The query of a segment."""
+        """The query of a segment; it has no source if the translation is known."""
+        if segment.known is not None:
+            return Query(())
         text = segment.text
         ids = self._encoded(self._task.preprocess_source(text))
         if len(ids) > self.longest[0]:
@@ -231,9 +246,9 @@ class Planner:
             include = tuple(phrase for phrase in include if not kept.contains(phrase))
         phrases: list[str | Phrase] = [*include, *_terms(segment)]
         query = self._restricted(text, ids, prefix, phrases, request.exclude)
-        if states is None:
+        if memory is None:
             return query
-        return replace(query, states=states(restore(segment.given, passage.given_texts)))
+        return replace(query, states=memory.states(restore(segment.given, passage.given_texts)))
 
     def again(
         self, segment: Segment, exclude: Sequence[str], *, digits: bool, like: Query

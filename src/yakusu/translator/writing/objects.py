@@ -15,6 +15,8 @@ Object = dict[str, Any]
 def objects(best: Sequence[Translation]) -> Object:
     """The translations of a text, and the traces of their search if they were requested."""
     found: Object = {"translations": list(map(_object, best))}
+    if best[0].revisions:
+        found["revisions"] = best[0].revisions
     if best[0].traces:
         found["traces"] = [list(map(_step, trace)) for trace in best[0].traces]
     return found

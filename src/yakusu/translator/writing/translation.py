@@ -21,3 +21,4 @@ class Translation:
     differences: tuple[str, ...] = ()  # a message for each sentence or line that is kept
     match: int | None = None  # in percent, if it is the translation of a memory; see `MemoryMatch`
     matches: tuple[MemoryMatch, ...] = ()  # what the memories offer for the text, best first
+    revisions: tuple[int, ...] = ()  # of the memories that were read

@@ -137,6 +137,10 @@ class Writer:
 
     def _without_model(self, segment: Segment) -> Output:
         """The output for a segment that is not passed to the model."""
+        if segment.known is not None:
+            n, m = len(units(segment.text)), len(units(segment.known))
+            links = {(i, i * m // n) for i in range(n)} | {(j * n // m, j) for j in range(m)}
+            return Output(segment.known, 0.0, 0.0, 0, tuple(sorted(links)))  # for tags around it
         text = self._task.postprocess("", segment.text)
         return Output(text or segment.given, -math.inf, -math.inf, 0, copied=not text)
 
