@@ -1,8 +1,10 @@
 """Translations of memories, and predictions from their segments."""
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,13 @@ import pytest
 import yakusu
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.segments import MemorySegment, SegmentContext
+from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
+from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.memory.memory import TranslationMemory
+from yakusu.pipeline.document_plan import plan
+from yakusu.pipeline.documents import translate_with
 from yakusu.pipeline.learning import add_states
 from yakusu.search.config import SamplingConfig
 from yakusu.translator import Translator
@@ -287,3 +293,44 @@ def test_what_cannot_learn_is_refused(learner: Path, tmp_path: Path) -> None:
     sampled = own.search.model_copy(update={"sampling": SamplingConfig(seed=1)})
     with pytest.raises(ModelError, match="sampling does not learn"):
         own.with_settings(search=sampled).translate(LINES)
+
+
+CHOICES = (
+    MemorySegment("Open", "Öffnen", before="File", key="menu.open", time="2001"),
+    MemorySegment("Open", "Offen", before="Door", key="door.state", time="2002"),
+)
+MESSAGES = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n' + "\n\n".join(
+    f'msgctxt "{key}"\nmsgid "Open"\nmsgstr ""' for key in ("menu.open", "door.state")
+)
+UNITS = "".join(
+    f'<trans-unit id="{n}" resname="{key}"><source>Open</source></trans-unit>'
+    for n, key in enumerate(("menu.open", "door.state"))
+)
+XLIFF = (
+    '<xliff version="1.2"><file original="a" source-language="en" target-language="de" '
+    f'datatype="plaintext"><body>{UNITS}</body></file></xliff>'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "pattern"),
+    [
+        ("a.po", MESSAGES, r'msgstr "(.+)"'),
+        ("a.xlf", XLIFF, "<target state[^>]*>(.*?)</target>"),
+        ("a.html", "<p>File<p>Open<p>Door<p>Open", "<p>(Öffnen|Offen)"),
+    ],
+)
+@pytest.mark.parametrize("isolated", [False, True])
+def test_texts_of_a_document_have_a_context(
+    team: str, tmp_path: Path, name: str, content: str, pattern: str, isolated: bool
+) -> None:
+    """The key of a message and the text before a paragraph decide."""
+    with TranslationMemory.open(Path(team), writable=True) as memory:
+        memory.add(CHOICES)
+    (tmp_path / name).write_text(content)
+    planned = plan(tmp_path / name, tmp_path / f"out-{name}", overwrite=False)
+    with closing(Readers(DocumentLimits(), LimitSettings("", "", ""))) as readers:
+        read = readers.read if isolated else None
+        translate_with(translator(team), planned, read=read)
+    written = (tmp_path / f"out-{name}").read_text()
+    assert re.findall(pattern, written) == ["Öffnen", "Offen"]
