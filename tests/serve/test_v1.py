@@ -31,9 +31,15 @@ def asked(client: Client, path: str, **values: Any) -> Any:
 def test_models_are_listed_by_pair(shared: Client) -> None:
     assert shared.get("/v1/models").json() == {
         "models": [
-            {"source": "de", "target": "en", "models": ["de-en"], "pivot": None},
-            {"source": "en", "target": "fr", "models": ["en-fr"], "pivot": None},
-            {"source": "de", "target": "fr", "models": ["de-en", "en-fr"], "pivot": "en"},
+            {"source": "de", "target": "en", "models": ["de-en"], "pivot": None, "memory": None},
+            {"source": "en", "target": "fr", "models": ["en-fr"], "pivot": None, "memory": None},
+            {
+                "source": "de",
+                "target": "fr",
+                "models": ["de-en", "en-fr"],
+                "pivot": "en",
+                "memory": None,
+            },
         ]
     }
 
