@@ -20,6 +20,7 @@ from yakusu.translator.writing.objects import Object, match_object
 router = APIRouter(prefix="/v1")
 _LARGEST = 2**63 - 1
 _JSON = "application/json"
+_NO_MEMORY = {404: "The language pair has no memory"}
 
 
 class MemoryBody(BaseModel):
@@ -44,7 +45,7 @@ class MemoryBody(BaseModel):
             yield self.translation
 
 
-@router.post("/memory", dependencies=STORES, **object_route(MemoryBody))
+@router.post("/memory", dependencies=STORES, **object_route(MemoryBody, more=_NO_MEMORY))
 async def memory(request: Request) -> JSONResponse:
     """Add a translation to the memory of a language pair, search it, or delete from it."""
     service = service_of(request)
