@@ -3,6 +3,8 @@
 import {element} from "./dom.js";
 import {t} from "./strings.js";
 
+const IN_SAFARI = 229;  // of Enter that ends the input of Japanese or Korean
+
 export class Editor {
   /** @param on {used(editor, text), undone(editor)}: return promises; closed(place, hadFocus)} */
   constructor(on) {
@@ -49,7 +51,9 @@ export class Editor {
 
   key(event) {
     if (event.key === "Escape") this.close();
-    if (event.key === "Enter" && !event.isComposing) this.submit(event);
+    if (event.key === "Enter" && !event.isComposing && event.keyCode !== IN_SAFARI) {
+      this.submit(event);
+    }
   }
 
   submit(event) {
