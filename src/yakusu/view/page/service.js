@@ -16,7 +16,8 @@ import {current, INTERFACES, languageName, percent, setInterface, t, translateDo
 import {Terms} from "./terms.js";
 import {SourcePane, TargetPane} from "./text.js";
 
-const PAUSE = 250, SETTLED = 1500;  // milliseconds: after typing; until it goes into the history
+// Milliseconds: after typing; until a text goes into the history; in which a second click may follow.
+const PAUSE = 250, SETTLED = 1500, DOUBLE = 400;
 
 class Page {
   constructor(models, settings) {
@@ -163,7 +164,9 @@ class Page {
     this.panel.open(n, line);
     this.select();
     if (byKey) this.panel.focus();
-    if (this.opener !== byId("text")) byId("panel").scrollIntoView({block: "nearest"});
+    if (this.opener === byId("text")) return;
+    const scroll = () => byId("panel").scrollIntoView({block: "nearest"});
+    this.scrolling = setTimeout(scroll, byKey ? 0 : DOUBLE);  // not between the two clicks of one
   }
 
   select() { this.target.select(this.panel.n); }
@@ -198,6 +201,7 @@ class Page {
 
   /** Edit the sentence of a place, {n, k}, or the next one of its line that has letters. */
   edit(place) {
+    clearTimeout(this.scrolling);
     const {lines, route} = this.session, sentences = lines[place?.n]?.sentences ?? [];
     const k = sentences.findIndex(({source}, i) => i >= place.k && /[\p{L}\p{N}]/u.test(source));
     if (k < 0) return;
@@ -239,7 +243,9 @@ class Page {
   async undo({sentence: {source, text, isKept}}, route = this.session.route) {
     const wasThere = await this.corrections.remove(
       route, this.about(route), source.trim(), text.trim(), isKept);
-    byId("correction").replaceChildren(t(wasThere ? "undone" : "notUndone"));
+    const message = byId("correction"), hadFocus = message.contains(document.activeElement);
+    message.replaceChildren(t(wasThere ? "undone" : "notUndone"));
+    if (hadFocus) byId("edit").focus();
     this.translate();
   }
 

@@ -28,7 +28,7 @@ export default {
   useThis: "Übernehmen",
   undo: "Rückgängig machen",
   storesService: "Der Dienst speichert sie und verwendet sie ab sofort.",
-  storesBrowser: "Nur in diesem Browser gespeichert und nur auf dieser Seite verwendet.",
+  storesBrowser: "Wird nur in diesem Browser gespeichert und nur auf dieser Seite verwendet.",
   storedNow: "Gespeichert. Der Text wird damit neu übersetzt.",
   keptNow: "In diesem Browser gespeichert.",
   notUsed: "Gespeichert, aber hier nicht verwendet: Vielleicht fehlt ein Platzhalter, ein Tag oder ein Begriff des Textes.",
