@@ -16,8 +16,8 @@ from yakusu.serve.errors import RefusedError
 
 _log = logging.getLogger(__name__)
 _RETRY = 10  # seconds after which a client may try again
-Pair = tuple[str, str]
-_ByPair = Mapping[Pair, Sequence[Path]]
+LanguagePair = tuple[str, str]
+_ByPair = Mapping[LanguagePair, Sequence[Path]]
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,21 @@ class MemoryFiles:
         """
         return cls(_by_pair(paths), {each.key: _by_pair(each.memory) for each in keys})
 
-    def of(self, pair: Pair, key: str = "") -> tuple[Path, ...]:
+    def of(self, pair: LanguagePair, key: str = "") -> tuple[Path, ...]:
         """The memories of a language pair for requests with an API key, the first ones first."""
         return (*self.own.get(key, {}).get(pair, ()), *self.shared.get(pair, ()))
 
-    def owners(self, pair: Pair) -> Iterator[str]:
+    def owners(self, pair: LanguagePair) -> Iterator[str]:
         """The API keys that have memories of a language pair."""
         return (key for key, files in self.own.items() if pair in files)
 
-    def __iter__(self) -> Iterator[tuple[Pair, Path]]:
+    def __iter__(self) -> Iterator[tuple[LanguagePair, Path]]:
         for files in (self.shared, *self.own.values()):
             yield from ((pair, path) for pair, paths in files.items() for path in paths)
 
 
 def _by_pair(paths: Iterable[str]) -> _ByPair:
-    found: dict[Pair, list[Path]] = {}
+    found: dict[LanguagePair, list[Path]] = {}
     for path in map(Path, paths):
         with TranslationMemory.open(path) as memory:
             found.setdefault(memory.languages, []).append(path)
@@ -76,11 +76,11 @@ class ServedMemories:
     def __bool__(self) -> bool:
         return any(self._files)
 
-    def has(self, pair: Pair, key: str = "") -> bool:
+    def has(self, pair: LanguagePair, key: str = "") -> bool:
         """Whether requests with an API key use a memory of a language pair."""
         return bool(self._files.of(pair, key))
 
-    def add(self, pair: Pair, source: str, target: str, *, by: Key | None = None) -> int:
+    def add(self, pair: LanguagePair, source: str, target: str, *, by: Key | None = None) -> int:
         """Store a translation, synced to disk, and return its number.
 
         Args:
@@ -102,7 +102,7 @@ class ServedMemories:
         with self._writing(pair, by) as memory:
             return memory.confirm(segment)
 
-    def remove(self, pair: Pair, number: int, *, by: Key | None = None) -> bool:
+    def remove(self, pair: LanguagePair, number: int, *, by: Key | None = None) -> bool:
         """Remove a translation; return whether there was one.
 
         Raises:
@@ -111,7 +111,7 @@ class ServedMemories:
         with self._writing(pair, by) as memory:
             return bool(memory.remove([number]))
 
-    def search(self, pair: Pair, text: str, *, by: Key | None = None) -> list[MemoryMatch]:
+    def search(self, pair: LanguagePair, text: str, *, by: Key | None = None) -> list[MemoryMatch]:
         """What the memory that is added to offers for a text, best first.
 
         Raises:
@@ -120,14 +120,14 @@ class ServedMemories:
         with TranslationMemory.open(self._file(pair, by)) as memory, memory.snapshot():
             return find_matches(memory, text)
 
-    def _file(self, pair: Pair, by: Key | None) -> Path:
+    def _file(self, pair: LanguagePair, by: Key | None) -> Path:
         files = self._files.of(pair, by.key if by else "")
         if not files:
             raise RefusedError(404, f"There is no memory for {'-'.join(pair)} on this server.")
         return files[0]
 
     @contextmanager
-    def _writing(self, pair: Pair, by: Key | None) -> Iterator[TranslationMemory]:
+    def _writing(self, pair: LanguagePair, by: Key | None) -> Iterator[TranslationMemory]:
         try:
             with TranslationMemory.open(self._file(pair, by), writable=True) as memory:
                 yield memory

@@ -25,7 +25,7 @@ from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.http.fields import Bodies, Fields
 from yakusu.serve.http.origins import check_origin, is_direct
-from yakusu.serve.memories import MemoryFiles, Pair, ServedMemories
+from yakusu.serve.memories import MemoryFiles, LanguagePair, ServedMemories
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.work import RunningRequests
@@ -48,8 +48,8 @@ class RequestLanguages:
         memory: What the client may do with the memory of the pair; None: there is none.
     """
 
-    asked: Pair
-    codes: Pair
+    asked: LanguagePair
+    codes: LanguagePair
     route: Route
     detected: Detected | None
     memory: MemoryAccess | None = None
@@ -125,7 +125,7 @@ class Service:
         check_origin(request, any_page=self.access.has_keys or self.config.memory_writable)
         self.access.check_writer(key, is_local=is_direct(request))
 
-    def memory_access(self, request: Request, key: str, pair: Pair) -> MemoryAccess | None:
+    def memory_access(self, request: Request, key: str, pair: LanguagePair) -> MemoryAccess | None:
         """What a client may do with the memory of a language pair; None: there is none."""
         if not self.memories.has(pair, key):
             return None

@@ -36,7 +36,7 @@ from yakusu.serve.errors import RefusedError, invalid_request, missing, not_stor
 from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.http.origins import STORES
-from yakusu.serve.memories import Pair
+from yakusu.serve.memories import LanguagePair
 from yakusu.serve.service import RequestLanguages, Service, service_of
 
 router = APIRouter()
@@ -262,7 +262,7 @@ async def suggest(request: Request) -> JSONResponse:
     return JSONResponse({"success": True})
 
 
-def _pair_with_memory(service: Service, row: dict[str, str], key: str) -> Pair | None:
+def _pair_with_memory(service: Service, row: dict[str, str], key: str) -> LanguagePair | None:
     """The language pair of a suggestion; None: it has no memory."""
     if not service.memories:
         return None

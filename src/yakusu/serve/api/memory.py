@@ -13,7 +13,7 @@ from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.v1 import parsed_body
 from yakusu.serve.errors import invalid_request
 from yakusu.serve.http.origins import STORES
-from yakusu.serve.memories import Pair, ServedMemories
+from yakusu.serve.memories import LanguagePair, ServedMemories
 from yakusu.serve.service import service_of
 from yakusu.translator.writing.objects import Object, match_object
 
@@ -65,7 +65,7 @@ async def memory(request: Request) -> JSONResponse:
     return JSONResponse(await asyncio.to_thread(_done, service.memories, pair, body, by))
 
 
-def _done(memories: ServedMemories, pair: Pair, body: MemoryBody, by: Key | None) -> Object:
+def _done(memories: ServedMemories, pair: LanguagePair, body: MemoryBody, by: Key | None) -> Object:
     if body.action == "add":
         return {"id": memories.add(pair, body.text, body.translation, by=by)}
     if body.action == "delete":

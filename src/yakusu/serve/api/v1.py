@@ -23,7 +23,7 @@ from yakusu.serve.catalog import Route
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.http.fields import parse_json
-from yakusu.serve.memories import Pair
+from yakusu.serve.memories import LanguagePair
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.service import MemoryAccess, RequestLanguages, Service, service_of
 from yakusu.translator import Translator
@@ -118,7 +118,7 @@ async def models(request: Request) -> JSONResponse:
     return JSONResponse({"models": [_described(*each, access[each[0]]) for each in every]})
 
 
-def _described(pair: Pair, route: Route, memory: MemoryAccess | None) -> Object:
+def _described(pair: LanguagePair, route: Route, memory: MemoryAccess | None) -> Object:
     pivot = route[0].languages[1] if len(route) > 1 else None
     names = [step.name for step in route]
     return {
