@@ -37,7 +37,7 @@ class RouteStep:
 
     name: str
     translator: Translator
-    own: Mapping[str, Translator] = field(default_factory=dict)
+    own: Mapping[str, Translator] = field(default_factory=dict, repr=False)
 
     def of_key(self, key: str) -> "RouteStep":
         """The step for requests with an API key."""

@@ -30,7 +30,7 @@ class MemoryFiles:
     """
 
     shared: _ByPair = field(default_factory=dict)
-    own: Mapping[str, _ByPair] = field(default_factory=dict)
+    own: Mapping[str, _ByPair] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of_settings(cls, paths: Iterable[str], keys: Iterable[Key] = ()) -> "MemoryFiles":

@@ -25,7 +25,7 @@ from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.http.fields import Bodies, Fields
 from yakusu.serve.http.origins import check_origin, is_direct
-from yakusu.serve.memories import MemoryFiles, LanguagePair, ServedMemories
+from yakusu.serve.memories import LanguagePair, MemoryFiles, ServedMemories
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.work import RunningRequests
