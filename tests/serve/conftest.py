@@ -42,7 +42,8 @@ def start(folders: dict[str, Path]) -> Iterator[StartClient]:
             config = ServeConfig.model_validate(settings)
             chosen = [folders[name] for name in names or folders]
             app = create_app(Service(config, chosen))
-            return stack.enter_context(TestClient(app, raise_server_exceptions=False))
+            own = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+            return stack.enter_context(own)
 
         yield begin
 

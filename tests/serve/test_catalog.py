@@ -19,7 +19,7 @@ from yakusu.memory.memory import TranslationMemory
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Catalog, ReloadedModels
 from yakusu.serve.errors import RefusedError
-from yakusu.serve.memories import memory_files
+from yakusu.serve.memories import MemoryFiles
 
 ENGINE = EngineConfig(engine="native")
 TEXT = "Der Zug kommt."
@@ -58,7 +58,7 @@ def test_a_memory_serves_the_direction_of_its_languages(
     path = tmp_path / "team.db"
     with TranslationMemory.open(path, ("en", "fr"), writable=True) as memory:
         memory.add([MemorySegment("Save", "Enregistrer")])
-    files = memory_files([str(path)])
+    files = MemoryFiles.of_settings([str(path)])
     models = ReloadedModels([*folders.values()], ENGINE, Threads(1), files)
     known = {step.languages: step.translator.memories for step in models.catalog.steps}
     assert [pair for pair, memories in known.items() if memories] == [("en", "fr")]

@@ -1,6 +1,7 @@
 """The web page of the service, in a browser."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -27,6 +28,7 @@ from tests.serve.browser import (
 )
 from tests.serve.conftest import Running, running
 from yakusu.engine.config import EngineConfig
+from yakusu.memory.memory import TranslationMemory
 from yakusu.translator import Translator
 from yakusu.translator.request import Request
 from yakusu.view import attention_maps
@@ -50,8 +52,11 @@ def translator(models: dict[str, Path]) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def service(models: dict[str, Path]) -> Iterator[Running]:
-    with running([*models.values()], threads=1) as found:
+def service(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service that has a memory of English to German, and none of the other pairs."""
+    memory = tmp_path_factory.mktemp("memory") / "team.db"
+    TranslationMemory.open(memory, ("en", "de"), writable=True).close()
+    with running([*models.values()], threads=1, memory=[str(memory)]) as found:
         yield found
 
 
@@ -259,6 +264,124 @@ def test_a_document_is_uploaded_and_downloaded(
     assert found.value.path().read_text().splitlines() == expected
 
 
+# ---- corrections ---------------------------------------------------------------------------------
+
+
+def correct(page: Page, line: int, text: str) -> None:
+    """Correct the first sentence of a line with the keyboard."""
+    page.locator("#translation .line").nth(line).locator(".word").first.focus()
+    page.keyboard.press("F2")
+    expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^Translation of "))
+    page.keyboard.press("Control+A")
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_correction_is_used_at_once_and_can_be_undone(visit: Open, service: Running) -> None:
+    page, text = visit(), "two clouds\nthe red boat\n two  clouds"
+    translate(page, text)
+    expect(page.locator("#translation .line")).to_have_count(3)
+    before = lines(page)
+    correct(page, 0, "zwei Wolken")
+    after = ["zwei Wolken", before[1], " zwei Wolken"]
+    expect(page.locator("#translation .line")).to_have_text(after, timeout=1000)
+    expect(page.locator("#correction")).to_contain_text("Stored. The text is translated again")
+    expect(page.locator(":focus")).to_have_text("zwei")
+    badges = page.get_by_label("From the translation memory: 100%")
+    expect(badges).to_have_count(2)
+    given = {"q": "two clouds", "source": "en", "target": "de"}
+    answer = page.request.post(f"{service.url}/translate", data=given)
+    assert answer.json()["translatedText"] == "zwei Wolken"
+    page.locator("#correction").get_by_role("button", name="Undo").click()
+    expect(page.locator("#translation .line")).to_have_text(before)
+    expect(badges).to_have_count(0)
+
+
+def test_a_correction_of_an_earlier_visit_can_be_undone(visit: Open) -> None:
+    page = visit()
+    translate(page, "two clouds")
+    before = lines(page)
+    correct(page, 0, "zwei Wolken")
+    expect(page.locator("#correction")).to_contain_text("Stored.")
+    page.reload()
+    translate(page, "two clouds")
+    page.locator("#translation .word").first.dblclick()
+    editor = page.locator(".editor")
+    expect(editor).to_contain_text("The service stores it and uses it from now on.")
+    editor.get_by_role("button", name="Undo").click()
+    expect(page.locator("#translation .line")).to_have_text(before)
+    expect(page.locator("#correction")).to_have_text("The correction was removed.")
+
+
+def test_without_a_memory_the_browser_keeps_corrections(visit: Open) -> None:
+    page = visit()
+    text = "two clouds\nthe red boat"
+    translate(page, text, source="de")
+    expect(page.locator("#translation .line")).to_have_count(2)
+    before = lines(page)
+    page.get_by_role("button", name="Edit").click()
+    editor = page.locator(".editor")
+    expect(editor).to_contain_text("Stored in this browser only, and used on this page only.")
+    editor.get_by_role("textbox").fill("deux nuages")
+    editor.get_by_role("button", name="Use this").click()
+    expect(page.locator("#translation .line")).to_have_text(["deux nuages", before[1]])
+    page.reload()
+    translate(page, text, source="de")
+    expect(page.locator("#translation .line")).to_have_text(["deux nuages", before[1]])
+    expect(page.get_by_label("Your correction, stored in this browser")).to_have_count(1)
+    page.get_by_role("button", name="Terms").click()
+    expect(page.locator("#corrections .entry")).to_have_text(["two cloudsdeux nuages"])
+    page.locator("#corrections").get_by_role("button", name="Remove").click()
+    expect(page.locator("#translation .line")).to_have_text(before)
+
+
+def test_a_sentence_of_a_line_is_corrected(visit: Open) -> None:
+    script = """async () => {
+        const {sentencesOf, corrected} = await import("/assets/corrections.js");
+        const known = {kept: new Map([["B c.", "b C!"]]), sent: new Map([["D.", "d."]])};
+        const parts = [["A. ", "a. "], ["B  c. ", "x. "], ["D.", "d."]];
+        const found = {text: "a. x. d.", sentences: parts};
+        const texts = (of) => of.map(({text, match, isKept}) => [text, match ?? 0, isKept]);
+        return [
+            texts(sentencesOf(known, "A. B  c. D.", found)),
+            texts(sentencesOf(known, "A. B  c. D.", {...found, match: 99})),
+            texts(sentencesOf(known, " b c.", {text: " x."})),
+            texts(sentencesOf(known, " B c. ", {text: " x. "})),
+            texts([corrected({text: " x "}, "y", false)]),
+        ];
+    }"""
+    assert visit().evaluate(script) == [
+        [["a. ", 0, False], ["b C! ", 100, True], ["d.", 100, False]],
+        [["a. x. d.", 99, False]],
+        [[" x.", 0, False]],
+        [[" b C! ", 100, True]],
+        [[" y ", 100, False]],
+    ]
+
+
+def test_a_correction_that_is_refused_stays_in_its_field(visit: Open) -> None:
+    page = visit()
+    translate(page, "two clouds")
+    page.evaluate("document.getElementById('key').value = 'secret key'")
+    page.route("**/v1/memory", lambda route: route.fulfill(status=403, json={"error": "no"}))
+    with page.expect_request("**/v1/memory") as found:
+        correct(page, 0, "zwei Wolken")
+    assert found.value.post_data_json == {
+        "action": "add",
+        "source": "en",
+        "target": "de",
+        "text": "two clouds",
+        "translation": "zwei Wolken",
+        "api_key": "secret key",
+    }
+    expect(page.locator(".editor [role=alert]")).to_contain_text("enter a valid API key")
+    expect(page.locator(".editor textarea")).to_have_value("zwei Wolken")
+    page.keyboard.press("Escape")
+    expect(page.locator(".editor")).to_have_count(0)
+    expect(page.locator(":focus")).to_have_class("word pointed")
+    expect(page.locator("#translation .line")).not_to_have_text("zwei Wolken")
+
+
 # ---- attention -----------------------------------------------------------------------------------
 
 
@@ -436,6 +559,9 @@ def test_a_narrow_window_has_no_horizontal_scrolling(visit: Open, service: Runni
     page = visit()
     page.set_viewport_size({"width": 400, "height": 800})
     translate(page, " ".join([TEXT] * 5))
+    page.get_by_role("button", name="Edit").click()
+    assert not scrolls_sideways(page)
+    page.keyboard.press("Escape")
     for side in ("document", "terms", "history"):
         page.click(f"[data-side={side}]")
         assert not scrolls_sideways(page)
@@ -476,6 +602,8 @@ def test_axe_finds_nothing_serious(
         open_panel(page, tab)
         page.locator("#tab-panel :is(svg, .chip)").first.wait_for()
         page.locator("#translation .word").first.hover()
+        if tab == "tokens":
+            page.get_by_role("button", name="Edit").click()
         check(page)
     page.goto(f"{service.url}/docs")
     page.locator("summary").nth(1).click()

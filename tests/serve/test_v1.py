@@ -14,6 +14,7 @@ from tests.serve.conftest import Client, StartClient
 from tests.translators import untrained
 from yakusu.data.lines.layout import Layout
 from yakusu.search.config import SearchConfig
+from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.v1 import encoded_json
 from yakusu.serve.config import Limits
 from yakusu.serve.work import RunningRequests
@@ -31,9 +32,15 @@ def asked(client: Client, path: str, **values: Any) -> Any:
 def test_models_are_listed_by_pair(shared: Client) -> None:
     assert shared.get("/v1/models").json() == {
         "models": [
-            {"source": "de", "target": "en", "models": ["de-en"], "pivot": None},
-            {"source": "en", "target": "fr", "models": ["en-fr"], "pivot": None},
-            {"source": "de", "target": "fr", "models": ["de-en", "en-fr"], "pivot": "en"},
+            {"source": "de", "target": "en", "models": ["de-en"], "pivot": None, "memory": None},
+            {"source": "en", "target": "fr", "models": ["en-fr"], "pivot": None, "memory": None},
+            {
+                "source": "de",
+                "target": "fr",
+                "models": ["de-en", "en-fr"],
+                "pivot": "en",
+                "memory": None,
+            },
         ]
     }
 
@@ -75,10 +82,38 @@ def test_lines_are_streamed_as_events(shared: Client) -> None:
     rows = [json.loads(data.removeprefix("data: ")) for _, data in events]
     translator = untrained("bytes", engine="native")
     every = translator.stream(text.split("\n"), layout=Layout(), details=True)
+    sentences = [row.pop("sentences") for row in rows[1:-1]]
     assert rows[1:-1] == [
         {"line": number, **json.loads(json.dumps(objects(best)))}
         for number, best in enumerate(every)
     ]
+    assert ["".join(source for source, _ in parts) for parts in sentences] == text.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "parts"),
+    [
+        ("Guten Tag.", "Hello.", [("Guten Tag.", "Hello.")]),
+        (
+            "- Guten Tag.  Der Zug kommt. ",
+            "- Hello.  The train arrives. ",
+            [
+                ("- ", "- "),
+                ("Guten Tag.  ", "Hello.  "),
+                ("Der Zug kommt.", "The train arrives."),
+                (" ", " "),
+            ],
+        ),
+        ("Guten Tag. Danke.", "Hello, thanks.", [("Guten Tag. Danke.", "Hello, thanks.")]),
+        ("- Ja. Nein.", "Yes. No.", [("- Ja. Nein.", "Yes. No.")]),
+        ("Ja. Gut.\nNein. Schlecht.", "Yes. Good.\nNo. Bad.", None),
+        ("", "", [("", "")]),
+    ],
+)
+def test_a_line_and_its_translation_are_divided_into_the_same_number_of_sentences(
+    source: str, target: str, parts: list[tuple[str, str]] | None
+) -> None:
+    assert sentence_pairs(source, target, ("de", "en")) == (parts or [(source, target)])
 
 
 def test_an_error_ends_a_stream(start: StartClient) -> None:

@@ -5,6 +5,8 @@ A file of keys is TOML:
     [[keys]]
     key = "a long random text"
     per_minute = 120           # 0: unlimited
+    name = "Anna"
+    memory = ["anna.db"]
 """
 
 import hmac
@@ -27,10 +29,20 @@ _MOST_CLIENTS = 10_000  # whose recent requests are counted
 
 
 class Key(Config):
-    """An API key."""
+    """An API key.
+
+    Attributes:
+        key: The text that requests give.
+        per_minute: Requests per minute; 0: unlimited.
+        name: Who uses it; stored with what they confirm.
+        memory: Paths of translation memories that only requests with this key use, before those of
+            the service. What they confirm is stored in the first one of its languages.
+    """
 
     key: str = Field(min_length=8)
     per_minute: int = Field(0, ge=0)
+    name: str = ""
+    memory: tuple[str, ...] = Field((), strict=False)
 
 
 class _Keys(Config):
@@ -72,9 +84,8 @@ class Access:
     def __init__(self, config: ServeConfig, clock: Callable[[], float] = time.monotonic) -> None:
         if config.require_key and not config.keys:
             raise RecipeError("require_key = true needs a file of keys: set keys")
-        self._keys = read_keys(config.keys) if config.keys else ()
+        self.keys = read_keys(config.keys) if config.keys else ()
         self._may_all_write = config.memory_writable
-        self._is_local = config.is_local
         self._required, self._per_minute = config.require_key, config.limits.per_minute
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and time
@@ -82,7 +93,7 @@ class Access:
     @property
     def has_keys(self) -> bool:
         """Whether there are keys."""
-        return bool(self._keys)
+        return bool(self.keys)
 
     def check(self, key: str, address: str) -> None:
         """Count a request of a client.
@@ -96,38 +107,40 @@ class Access:
         Raises:
             RefusedError: The key is unknown (403), or there were too many requests (429).
         """
-        known = self._known(key) if key and self._keys else None
+        known = self.known(key) if key else None
         limit = self._per_minute if known is None else known.per_minute
         if known and limit:
             self._take(f"key {known.key}", limit, "per_minute of the key")
         elif limit:
             self._take(f"address {_subnet(address)}", limit, "limits.per_minute")
-        if known is None and key and self._keys:
+        if known is None and key and self.keys:
             raise RefusedError(403, "Invalid API key")
         if known is None and self._required:
             raise RefusedError(403, "Please contact the server operator to get an API key")
 
-    def check_writer(self, key: str) -> None:
+    def check_writer(self, key: str, *, is_local: bool) -> None:
         """Refuse a client that may not add to a memory.
 
         Args:
             key: Its API key, which `check` has accepted; "": none.
+            is_local: Whether it is a program or a page of this computer.
 
         Raises:
             RefusedError: It may not (403).
         """
-        if self._may_all_write or (self._known(key) if self._keys else self._is_local):
+        if self._may_all_write or (self.known(key) if self.keys else is_local):
             return
         needed = (
             "an API key"
-            if self._keys
+            if self.keys
             else "memory_writable = true, which the operator sets, or a file of keys"
         )
         raise RefusedError(403, f"Storing translations needs {needed}", reason="memory_writable")
 
-    def _known(self, key: str) -> Key | None:
+    def known(self, key: str) -> Key | None:
+        """The key with a text; None: there is none."""
         given = key.encode()
-        found = [each for each in self._keys if hmac.compare_digest(each.key.encode(), given)]
+        found = [each for each in self.keys if hmac.compare_digest(each.key.encode(), given)]
         return found[0] if found else None
 
     def _take(self, client: str, limit: int, setting: str) -> None:

@@ -2,11 +2,10 @@
 
 import logging
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 
 from langcodes import Language
 
@@ -28,10 +27,21 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RouteStep:
-    """A translator for one language pair, and the name of its model."""
+    """A translator for one language pair, and the name of its model.
+
+    Attributes:
+        name: The name.
+        translator: The translator.
+        own: The translators of the API keys that have memories of their own.
+    """
 
     name: str
     translator: Translator
+    own: Mapping[str, Translator] = field(default_factory=dict, repr=False)
+
+    def of_key(self, key: str) -> "RouteStep":
+        """The step for requests with an API key."""
+        return RouteStep(self.name, self.own[key]) if key in self.own else self
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -111,13 +121,14 @@ class Catalog:
             )
         return source, _only(target, found, targets)
 
-    def route(self, source: str, target: str, model: str = "") -> Route:
+    def route(self, source: str, target: str, model: str = "", *, key: str = "") -> Route:
         """Return the models that translate a language pair.
 
         Args:
             source: Code of the source language, from `pair`.
             target: Code of the target language, from `pair`.
             model: The name of a model; "": the first one of the pair.
+            key: The API key of the request; "": none.
 
         Raises:
             RefusedError: The model does not exist, or does not translate the pair.
@@ -129,7 +140,7 @@ class Catalog:
         if model and model not in own:
             advice = f"choose one of {', '.join(reversed(own))}" if own else "omit it"
             raise RefusedError(400, f"there is no model '{model}' for {source}-{target}: {advice}")
-        return own[model] if model else routes[0]
+        return [step.of_key(key) for step in (own[model] if model else routes[0])]
 
 
 def _matches(wanted: str, codes: Sequence[str]) -> list[str]:
@@ -158,7 +169,7 @@ class ReloadedModels:
         folders: The folders; a number is added to names that repeat.
         engine: What runs the models.
         workers: The threads that decode.
-        memories: The memories of each language pair.
+        memories: The memories; None: there are none.
 
     Raises:
         DataError: No model translates between the languages of a memory.
@@ -171,16 +182,17 @@ class ReloadedModels:
         folders: Sequence[Path],
         engine: EngineConfig,
         workers: Workers,
-        memories: MemoryFiles = MappingProxyType({}),
+        memories: MemoryFiles | None = None,
     ) -> None:
-        self._engine, self._workers, self._memories = engine, workers, memories
+        self._engine, self._workers = engine, workers
+        self._memories = memories or MemoryFiles()
         self._folders = dict(zip(_names(folders), folders, strict=True))
         self._stamps = {name: _stamp(folder) for name, folder in self._folders.items()}
         self._steps = {name: self._open(name) for name in self._folders}
         self.catalog = self._catalog()
-        for pair, paths in self._memories.items():
+        for pair, path in self._memories:
             if all(step.languages != pair for step in self.catalog.steps):
-                raise DataError(f"{paths[0]} is a memory of {'-'.join(pair)}: serve a model of it")
+                raise DataError(f"{path} is a memory of {'-'.join(pair)}: serve a model of it")
 
     def refresh(self) -> None:
         """Open the folders that were replaced; a folder that is not valid changes nothing."""
@@ -214,11 +226,14 @@ class ReloadedModels:
         every = [translator.translating_to(code) for code in translator.targets] or [translator]
         if unknown := [each for each in every if "" in each.languages]:
             raise ModelError(_without_codes(folder, unknown[0].languages))
-        return tuple(RouteStep(name, self._with_memories(each)) for each in every)
+        return tuple(self._step(name, each) for each in every)
 
-    def _with_memories(self, translator: Translator) -> Translator:
-        files = self._memories.get(translator.languages, ())
-        return translator.with_memories(files) if files else translator
+    def _step(self, name: str, translator: Translator) -> RouteStep:
+        """A step whose translators use the memories."""
+        files, pair = self._memories, translator.languages
+        own = {key: translator.with_memories(files.of(pair, key)) for key in files.owners(pair)}
+        shared = files.of(pair)
+        return RouteStep(name, translator.with_memories(shared) if shared else translator, own)
 
 
 def _without_codes(folder: Path, languages: tuple[str, str]) -> str:

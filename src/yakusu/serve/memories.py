@@ -1,8 +1,9 @@
 """The memories of the service: what a client confirms is used by all requests that start later."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,20 +11,51 @@ from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory.matches import MemoryMatch, find_matches
 from yakusu.memory.memory import TranslationMemory
+from yakusu.serve.access import Key
 from yakusu.serve.errors import RefusedError
 
 _log = logging.getLogger(__name__)
 _RETRY = 10  # seconds after which a client may try again
-MemoryFiles = Mapping[tuple[str, str], Sequence[Path]]  # by language pair
+LanguagePair = tuple[str, str]
+_ByPair = Mapping[LanguagePair, Sequence[Path]]
 
 
-def memory_files(paths: Sequence[str]) -> MemoryFiles:
-    """The memories of each language pair, in order.
+@dataclass(frozen=True)
+class MemoryFiles:
+    """The memories of a service by language pair.
 
-    Raises:
-        DataError: A file is not a memory.
+    Attributes:
+        shared: Those of all requests.
+        own: Those of the requests with an API key, which are used first.
     """
-    found: dict[tuple[str, str], list[Path]] = {}
+
+    shared: _ByPair = field(default_factory=dict)
+    own: Mapping[str, _ByPair] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_settings(cls, paths: Iterable[str], keys: Iterable[Key] = ()) -> "MemoryFiles":
+        """The memories that settings name.
+
+        Raises:
+            DataError: A file is not a memory.
+        """
+        return cls(_by_pair(paths), {each.key: _by_pair(each.memory) for each in keys})
+
+    def of(self, pair: LanguagePair, key: str = "") -> tuple[Path, ...]:
+        """The memories of a language pair for requests with an API key, the first ones first."""
+        return (*self.own.get(key, {}).get(pair, ()), *self.shared.get(pair, ()))
+
+    def owners(self, pair: LanguagePair) -> Iterator[str]:
+        """The API keys that have memories of a language pair."""
+        return (key for key, files in self.own.items() if pair in files)
+
+    def __iter__(self) -> Iterator[tuple[LanguagePair, Path]]:
+        for files in (self.shared, *self.own.values()):
+            yield from ((pair, path) for pair, paths in files.items() for path in paths)
+
+
+def _by_pair(paths: Iterable[str]) -> _ByPair:
+    found: dict[LanguagePair, list[Path]] = {}
     for path in map(Path, paths):
         with TranslationMemory.open(path) as memory:
             found.setdefault(memory.languages, []).append(path)
@@ -34,21 +66,28 @@ class ServedMemories:
     """Adds to memories, searches and removes; any number of threads may use it.
 
     Args:
-        files: The memories. The first one of a language pair is added to.
+        files: The memories. The first one of a language pair is added to, for an API key that has
+            memories of its own the first of these.
     """
 
     def __init__(self, files: MemoryFiles) -> None:
         self._files = files
 
     def __bool__(self) -> bool:
-        return bool(self._files)
+        return any(self._files)
 
-    def has(self, pair: tuple[str, str]) -> bool:
-        """Whether a language pair has a memory."""
-        return pair in self._files
+    def has(self, pair: LanguagePair, key: str = "") -> bool:
+        """Whether requests with an API key use a memory of a language pair."""
+        return bool(self._files.of(pair, key))
 
-    def add(self, pair: tuple[str, str], source: str, target: str) -> int:
+    def add(self, pair: LanguagePair, source: str, target: str, *, by: Key | None = None) -> int:
         """Store a translation, synced to disk, and return its number.
+
+        Args:
+            pair: The languages.
+            source: The text.
+            target: Its translation.
+            by: The API key of the client; None: it has none.
 
         Raises:
             RefusedError: The pair has no memory (404), or it cannot be written (503).
@@ -58,37 +97,39 @@ class ServedMemories:
             target.strip(),
             origin="correction",
             time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            who=by.name if by else "",
         )
-        with self._writing(pair) as memory:
+        with self._writing(pair, by) as memory:
             return memory.confirm(segment)
 
-    def remove(self, pair: tuple[str, str], number: int) -> bool:
+    def remove(self, pair: LanguagePair, number: int, *, by: Key | None = None) -> bool:
         """Remove a translation; return whether there was one.
 
         Raises:
             RefusedError: As for `add`.
         """
-        with self._writing(pair) as memory:
+        with self._writing(pair, by) as memory:
             return bool(memory.remove([number]))
 
-    def search(self, pair: tuple[str, str], text: str) -> list[MemoryMatch]:
+    def search(self, pair: LanguagePair, text: str, *, by: Key | None = None) -> list[MemoryMatch]:
         """What the memory that is added to offers for a text, best first.
 
         Raises:
             RefusedError: The pair has no memory (404).
         """
-        with TranslationMemory.open(self._file(pair)) as memory, memory.snapshot():
+        with TranslationMemory.open(self._file(pair, by)) as memory, memory.snapshot():
             return find_matches(memory, text)
 
-    def _file(self, pair: tuple[str, str]) -> Path:
-        if not self.has(pair):
+    def _file(self, pair: LanguagePair, by: Key | None) -> Path:
+        files = self._files.of(pair, by.key if by else "")
+        if not files:
             raise RefusedError(404, f"There is no memory for {'-'.join(pair)} on this server.")
-        return self._files[pair][0]
+        return files[0]
 
     @contextmanager
-    def _writing(self, pair: tuple[str, str]) -> Iterator[TranslationMemory]:
+    def _writing(self, pair: LanguagePair, by: Key | None) -> Iterator[TranslationMemory]:
         try:
-            with TranslationMemory.open(self._file(pair), writable=True) as memory:
+            with TranslationMemory.open(self._file(pair, by), writable=True) as memory:
                 yield memory
         except DataError as error:
             _log.warning("a translation cannot be stored: %s", error)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from starlette.requests import Request
 
@@ -24,7 +24,8 @@ from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
 from yakusu.serve.http.fields import Bodies, Fields
-from yakusu.serve.memories import ServedMemories, memory_files
+from yakusu.serve.http.origins import check_origin, is_direct
+from yakusu.serve.memories import LanguagePair, MemoryFiles, ServedMemories
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.work import RunningRequests
@@ -32,6 +33,7 @@ from yakusu.serve.work import RunningRequests
 _log = logging.getLogger(__name__)
 _LONGEST_CODE = 40  # characters
 _LEAST, _FEW = 1, 3  # percent of a language that is listed; words of a short text
+MemoryAccess = Literal["read", "write"]
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,14 @@ class RequestLanguages:
         codes: The codes that the models use.
         route: The models that translate it.
         detected: The source language that was identified, if it was requested as "auto".
+        memory: What the client may do with the memory of the pair; None: there is none.
     """
 
-    asked: tuple[str, str]
-    codes: tuple[str, str]
+    asked: LanguagePair
+    codes: LanguagePair
     route: Route
     detected: Detected | None
+    memory: MemoryAccess | None = None
 
 
 class Service:
@@ -74,7 +78,7 @@ class Service:
             if config.suggestions
             else None
         )
-        files = memory_files(config.memory)
+        files = MemoryFiles.of_settings(config.memory, self.access.keys)
         self.memories = ServedMemories(files)
         self.models = ReloadedModels(folders, engine, self.pool, files)
         self.work = RunningRequests(config.limits)
@@ -108,6 +112,29 @@ class Service:
         """
         self.access.check(key, request.client.host if request.client else "")
 
+    def check_writer(self, request: Request, key: str) -> None:
+        """Refuse a client that may not add to a memory.
+
+        Args:
+            request: A request of the client.
+            key: Its API key, which `count` has accepted; "": none.
+
+        Raises:
+            RefusedError: It may not (403).
+        """
+        check_origin(request, any_page=self.access.has_keys or self.config.memory_writable)
+        self.access.check_writer(key, is_local=is_direct(request))
+
+    def memory_access(self, request: Request, key: str, pair: LanguagePair) -> MemoryAccess | None:
+        """What a client may do with the memory of a language pair; None: there is none."""
+        if not self.memories.has(pair, key):
+            return None
+        try:
+            self.check_writer(request, key)
+        except RefusedError:
+            return "read"
+        return "write"
+
     def languages(self, fields: Fields, texts: Sequence[str]) -> RequestLanguages:
         """The language pair of a request.
 
@@ -115,12 +142,20 @@ class Service:
             RefusedError: A language is missing, or the pair is not supported.
         """
         source, target = fields.required("source"), fields.required("target")
-        return self.route(source, target, texts, model=fields.text("model"))
+        model, key = fields.text("model"), fields.text("api_key")
+        return self.route(source, target, texts, model=model, key=key)
 
     def route(
-        self, source: str, target: str, texts: Sequence[str], *, model: str = ""
+        self, source: str, target: str, texts: Sequence[str], *, model: str = "", key: str = ""
     ) -> RequestLanguages:
         """The models for a language pair; a source "auto" is identified in the texts.
+
+        Args:
+            source: The source language.
+            target: The target language.
+            texts: The texts.
+            model: The name of a model; "": the first one of the pair.
+            key: The API key, which `count` has accepted; "": none.
 
         Raises:
             RefusedError: The pair is not supported, or the texts are in a language that is not, or
@@ -133,7 +168,8 @@ class Service:
             detected = self._identified(texts, target)
             source = detected.language
         pair = catalog.pair(source, target)
-        return RequestLanguages((source, target), pair, catalog.route(*pair, model), detected)
+        route = catalog.route(*pair, model, key=key)
+        return RequestLanguages((source, target), pair, route, detected)
 
     def detect(self, texts: Sequence[str]) -> list[Detected]:
         """The languages in which texts may be, of all that can be identified, best first.

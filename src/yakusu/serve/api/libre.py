@@ -36,6 +36,7 @@ from yakusu.serve.errors import RefusedError, invalid_request, missing, not_stor
 from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.http.origins import STORES
+from yakusu.serve.memories import LanguagePair
 from yakusu.serve.service import RequestLanguages, Service, service_of
 from yakusu.translator.request import Request as TextRequest
 
@@ -248,20 +249,27 @@ async def suggest(request: Request) -> JSONResponse:
     service = service_of(request)
     async with service.fields(request) as fields:
         row = {name: fields.required(name) for name in ("q", "s", "source", "target")}
-        pair = None
-        if service.memories:
-            found = service.route(row["source"], row["target"], [row["q"]]).codes
-            pair = found if service.memories.has(found) else None
+        key = fields.text("api_key")
+        pair = _pair_with_memory(service, row, key)
         if pair:
-            service.access.check_writer(fields.text("api_key"))
+            service.check_writer(request, key)
         elif not service.suggestions:
             raise RefusedError(403, "Suggestions are disabled on this server.")
     service.check_texts([row["q"], row["s"]])
     if pair:
-        await asyncio.to_thread(service.memories.add, pair, row["q"], row["s"])
+        by = service.access.known(key)
+        await asyncio.to_thread(service.memories.add, pair, row["q"], row["s"], by=by)
     elif service.suggestions:
         await asyncio.to_thread(service.suggestions.add, row)
     return JSONResponse({"success": True})
+
+
+def _pair_with_memory(service: Service, row: dict[str, str], key: str) -> LanguagePair | None:
+    """The language pair of a suggestion; None: it has no memory."""
+    if not service.memories:
+        return None
+    pair = service.route(row["source"], row["target"], [row["q"]]).codes
+    return pair if service.memories.has(pair, key) else None
 
 
 @router.get("/frontend/settings", **LIBRE["settings"])

@@ -8,16 +8,19 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from yakusu.serve.access import Key
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.v1 import parsed_body
 from yakusu.serve.errors import invalid_request
 from yakusu.serve.http.origins import STORES
-from yakusu.serve.memories import ServedMemories
+from yakusu.serve.memories import LanguagePair, ServedMemories
 from yakusu.serve.service import service_of
 from yakusu.translator.writing.objects import Object, match_object
 
 router = APIRouter(prefix="/v1")
 _LARGEST = 2**63 - 1
+_JSON = "application/json"
+_NO_MEMORY = {404: "The language pair has no memory"}
 
 
 class MemoryBody(BaseModel):
@@ -42,26 +45,29 @@ class MemoryBody(BaseModel):
             yield self.translation
 
 
-@router.post("/memory", dependencies=STORES, **object_route(MemoryBody))
+@router.post("/memory", dependencies=STORES, **object_route(MemoryBody, more=_NO_MEMORY))
 async def memory(request: Request) -> JSONResponse:
     """Add a translation to the memory of a language pair, search it, or delete from it."""
     service = service_of(request)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        raise invalid_request(f"send JSON with Content-Type: {_JSON}")  # unlike a form of any page
     body = await service.bodies.parsed(
         request, lambda given: parsed_body(given, MemoryBody, service.limits)
     )
     service.count(request, body.api_key)
     if body.action != "search":
-        service.access.check_writer(body.api_key)
+        service.check_writer(request, body.api_key)
     if not all(text.strip() for text in body.texts):
         raise invalid_request(f"{body.action} needs texts that are not empty")
     service.check_texts([*body.texts])
     pair = service.catalog.pair(body.source, body.target)
-    return JSONResponse(await asyncio.to_thread(_done, service.memories, pair, body))
+    by = service.access.known(body.api_key)
+    return JSONResponse(await asyncio.to_thread(_done, service.memories, pair, body, by))
 
 
-def _done(memories: ServedMemories, pair: tuple[str, str], body: MemoryBody) -> Object:
+def _done(memories: ServedMemories, pair: LanguagePair, body: MemoryBody, by: Key | None) -> Object:
     if body.action == "add":
-        return {"id": memories.add(pair, body.text, body.translation)}
+        return {"id": memories.add(pair, body.text, body.translation, by=by)}
     if body.action == "delete":
-        return {"deleted": memories.remove(pair, body.id)}
-    return {"matches": [*map(match_object, memories.search(pair, body.text))]}
+        return {"deleted": memories.remove(pair, body.id, by=by)}
+    return {"matches": [*map(match_object, memories.search(pair, body.text, by=by))]}

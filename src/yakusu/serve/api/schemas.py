@@ -1,5 +1,7 @@
 """The OpenAPI descriptions of routes that read their parameters themselves."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -33,10 +35,22 @@ def _content(schema: Schema, *kinds: str) -> Schema:
     return {kind: {"schema": schema} for kind in kinds}
 
 
-def object_route(body: type[BaseModel] | None = None, *, kind: str = "application/json") -> Schema:
-    """A route whose body and response are JSON objects, or whose response is a stream of them."""
+def object_route(
+    body: type[BaseModel] | None = None,
+    *,
+    kind: str = "application/json",
+    more: Mapping[int, str] = MappingProxyType({}),
+) -> Schema:
+    """A route whose body and response are JSON objects, or whose response is a stream of them.
+
+    Args:
+        body: The body; None: there is none.
+        kind: The content type of the response.
+        more: The meanings of further statuses of errors.
+    """
     schema = body.model_json_schema() if body else None
-    return _route({"type": "object"}, body=schema, kinds=("application/json",), kind=kind)
+    kinds = ("application/json",)
+    return _route({"type": "object"}, body=schema, kinds=kinds, kind=kind, more=more)
 
 
 def _route(
@@ -45,6 +59,7 @@ def _route(
     body: Schema | None = None,
     kinds: tuple[str, ...] = (),
     kind: str = "application/json",
+    more: Mapping[int, str] = MappingProxyType({}),
 ) -> Schema:
     """What FastAPI needs to know about a route: its body and its responses."""
     responses: dict[int | str, Schema] = {
@@ -53,7 +68,7 @@ def _route(
     extra: Schema = {}
     if body:
         extra["requestBody"] = {"required": True, "content": _content(body, *kinds)}
-        for status, meaning in ERRORS.items():
+        for status, meaning in (ERRORS | {**more}).items():
             responses[status] = {
                 "description": meaning,
                 "content": _content(_ERROR, "application/json"),

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from threading import Event
 from typing import Annotated, TypeVar
 
@@ -16,16 +17,19 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
 from yakusu.serve.api.schemas import object_route
+from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
 from yakusu.serve.catalog import Route
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.http.fields import parse_json
+from yakusu.serve.memories import LanguagePair
 from yakusu.serve.monitoring import Metrics
-from yakusu.serve.service import RequestLanguages, Service, service_of
+from yakusu.serve.service import MemoryAccess, RequestLanguages, Service, service_of
 from yakusu.translator import Translator
 from yakusu.translator.request import Request as Sentence
 from yakusu.translator.writing.objects import Object, objects
+from yakusu.translator.writing.translation import Translation
 from yakusu.view import attention_maps
 
 router = APIRouter(prefix="/v1")
@@ -67,7 +71,9 @@ class TranslateBody(_Body):
         tuple[tuple[str, str], ...], FailFast(), Field(description="Terms and their translations")
     ] = ()
     protect: Annotated[Phrases, Field(description="Further texts to copy")] = ()
-    details: Annotated[bool, Field(description="Return tokens and the word alignment")] = False
+    details: Annotated[
+        bool, Field(description="Return tokens, sentences and the word alignment")
+    ] = False
     trace: Annotated[bool, Field(description="Return the steps of the search")] = False
 
     @property
@@ -105,15 +111,23 @@ class AttentionBody(_Body):
 @router.get("/models", **object_route())
 async def models(request: Request) -> JSONResponse:
     """The models of each language pair, the one that is used by default first."""
-    routes = service_of(request).catalog.routes
+    service = service_of(request)
+    routes = service.catalog.routes
+    access = {pair: service.memory_access(request, "", pair) for pair in routes}
     every = [(pair, route) for pair, several in routes.items() for route in several]
-    return JSONResponse({"models": [_described(*each) for each in every]})
+    return JSONResponse({"models": [_described(*each, access[each[0]]) for each in every]})
 
 
-def _described(pair: tuple[str, str], route: Route) -> Object:
+def _described(pair: LanguagePair, route: Route, memory: MemoryAccess | None) -> Object:
     pivot = route[0].languages[1] if len(route) > 1 else None
     names = [step.name for step in route]
-    return {"source": pair[0], "target": pair[1], "models": names, "pivot": pivot}
+    return {
+        "source": pair[0],
+        "target": pair[1],
+        "models": names,
+        "pivot": pivot,
+        "memory": memory,
+    }
 
 
 # ---- translation ---------------------------------------------------------------------------------
@@ -133,7 +147,8 @@ async def translate(request: Request) -> Response:
             [sentence], details=body.details, trace=body.trace, cancelled=cancelled
         )
         (best,) = complete(every, cancelled)
-        return _answer(found, objects(best) | {"counts": vars(translator.tally)})
+        values = _objects(body, found, body.text, best)
+        return _answer(found, values | {"counts": vars(translator.tally)})
 
     has_more = body.details or body.trace or any(body.texts)
     is_short = not has_more and is_little(found.route, [body.text], body.n_best)
@@ -162,13 +177,24 @@ async def stream_lines(request: Request) -> StreamingResponse:
             layout=Layout(),
             cancelled=cancelled,
         )
-        for number, best in enumerate(complete(every, cancelled)):
-            yield _event("line", {"line": number, **objects(best)})
+        translated = zip(body.text.split("\n"), complete(every, cancelled), strict=True)
+        for number, pair in enumerate(translated):
+            yield _event("line", {"line": number, **_objects(body, found, *pair)})
         service.metrics.count_texts(found.codes, [body.text])
 
     made = service.work.stream(lines)
     events = _events(_languages(found), made, service.metrics)
     return StreamingResponse(events, media_type="text/event-stream")
+
+
+def _objects(
+    body: TranslateBody, found: RequestLanguages, text: str, best: list[Translation]
+) -> Object:
+    """The translations of a text, and with `details` the sentences of the best one."""
+    values = objects(best)
+    if body.details:
+        values["sentences"] = sentence_pairs(text, best[0].text, found.codes)
+    return values
 
 
 async def _events(first: Object, lines: AsyncIterator[str], metrics: Metrics) -> AsyncIterator[str]:
@@ -246,10 +272,11 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Requ
     )
     service.count(request, body.api_key)
     service.check_texts([body.text], more=body.texts)
-    found = service.route(body.source, body.target, [body.text], model=body.model)
+    key = body.api_key
+    found = service.route(body.source, body.target, [body.text], model=body.model, key=key)
     if not found.route:
         raise invalid_request(f"the text is in the target language, {found.asked[1]}")
-    return service, body, found
+    return service, body, replace(found, memory=service.memory_access(request, key, found.codes))
 
 
 def parsed_body(given: bytes, kind: type[Parsed], limits: Limits) -> Parsed:
@@ -304,7 +331,7 @@ def _has_parts(value: object) -> bool:
 
 def _languages(found: RequestLanguages) -> Object:
     detected = found.detected and found.detected._asdict()
-    return {**_described(found.asked, found.route), "detected": detected}
+    return {**_described(found.asked, found.route, found.memory), "detected": detected}
 
 
 def _only(route: Route) -> Translator:

@@ -99,12 +99,12 @@ export class Panel {
 
   async beam() {
     const traces = await this.ask.traces(this.line);
-    return [traces ? beamView(traces) : note(t("nothingToShow"))];
+    return [traces ? beamView(traces) : nothing(this.line)];
   }
 
   async tokens() {
     const {n, line} = this;
-    if (!line.tokens) return [note(t("nothingToShow"))];
+    if (!line.tokens) return [nothing(line)];
     return [tokensView(line, this.position, {
       replaced: (position, prefix) => this.on.replaced(n, prefix, position),
       reset: () => this.on.replaced(n, "", null),
@@ -120,3 +120,6 @@ export class Panel {
 }
 
 const note = (text) => element("p", {class: "note"}, text);
+
+const nothing = ({sentences}) =>
+  note(t(sentences.some(({match}) => match) ? "confirmed" : "nothingToShow"));

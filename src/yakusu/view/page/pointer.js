@@ -47,16 +47,19 @@ export class Pointer {
 
   /**
    * The links of a line: by the attention that the panel shows; otherwise by the alignment, or, if
-   * it knows no words because there are no spaces, by the mean attention of the last layer.
+   * it knows no words because there are no spaces or a person has confirmed the translation, by the
+   * mean attention of the last layer.
    */
   linksOf(n, line) {
     const chosen = this.panel.n === n ? this.panel.links() : null;
     if (chosen) return chosen;
-    if (!line.alignment) return null;
-    if (isSpaced(line)) return alignmentLinks(line);
+    const isConfirmed = line.sentences.some(({match}) => match);
+    if (!line.alignment && !isConfirmed) return null;
+    if (line.alignment && isSpaced(line)) return alignmentLinks(line);
     if (line.maps === undefined) this.load(line);
     const role = line.maps?.roles.cross;
-    return role ? attentionLinks(line, new Choice().weightsOf(role), role) : alignmentLinks(line);
+    if (role) return attentionLinks(line, new Choice().weightsOf(role), role);
+    return line.alignment ? alignmentLinks(line) : null;
   }
 
   async load(line) {

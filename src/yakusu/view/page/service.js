@@ -1,7 +1,9 @@
 /** The page of the service: it translates while the user types. */
 
 import {get} from "./api.js";
+import {Corrections, shown} from "./corrections.js";
 import {byId, element} from "./dom.js";
+import {Editor} from "./editor.js";
 import {Files} from "./files.js";
 import {History} from "./history.js";
 import {Languages} from "./languages.js";
@@ -14,14 +16,16 @@ import {current, INTERFACES, languageName, percent, setInterface, t, translateDo
 import {Terms} from "./terms.js";
 import {SourcePane, TargetPane} from "./text.js";
 
-const PAUSE = 250, SETTLED = 1500;  // milliseconds: after typing; until it goes into the history
+// Milliseconds: after typing; until a text goes into the history; in which a second click may follow.
+const PAUSE = 250, SETTLED = 1500, DOUBLE = 400;
 
 class Page {
   constructor(models, settings) {
     this.limit = settings.charLimit;
     this.languages = new Languages(models, () => this.translate());
-    this.session = new Session(() => this.request(), {
-      routed: (route) => this.routed(route), line: (n, line) => this.target.set(n, line.text),
+    this.corrections = new Corrections(() => this.translate());
+    this.session = new Session(() => this.request(), this.corrections, {
+      routed: (route) => this.routed(route), line: (n, line) => this.showLine(n, line),
       finished: (n) => this.finished(n), status: (...texts) => this.say(...texts),
     });
     this.panel = new Panel(byId("panel"), this.session, {
@@ -33,7 +37,12 @@ class Page {
       pointed: (place) => this.pointer.point(place && {side, ...place}),
     });
     this.source = new SourcePane(byId("text"), byId("mirror"), on("source"));
-    this.target = new TargetPane(byId("translation"), on("target"));
+    this.target = new TargetPane(byId("translation"),
+                                 {...on("target"), edited: (place) => this.edit(place)});
+    this.editor = new Editor({
+      used: (editor, text) => this.use(editor, text), undone: (editor) => this.undo(editor),
+      closed: (...closed) => this.edited(...closed),
+    });
     const panes = {source: this.source, target: this.target};
     this.pointer = new Pointer(panes, this.session, this.panel);
     this.terms = new Terms(() => this.typed());
@@ -49,6 +58,7 @@ class Page {
   listen() {
     byId("swap").addEventListener("click", () => this.swap());
     byId("copy").addEventListener("click", () => this.copy());
+    byId("edit").addEventListener("click", () => this.edit(this.target.current));
     byId("key").addEventListener("change", () => this.translate());
     byId("interface").replaceChildren(...INTERFACES.map((code) => element("option",
       {value: code, lang: code}, new Intl.DisplayNames(code, {type: "language"}).of(code))));
@@ -62,7 +72,11 @@ class Page {
 
   /** Draw everything that contains texts of the page. */
   draw() {
+    this.editor.close();
     this.terms.draw(Boolean(this.languages.pivot));
+    this.corrections.draw();
+    this.session.lines.forEach((line, n) => this.showLine(n, line));
+    byId("correction").replaceChildren();
     this.history.draw();
     this.files.draw();
     this.side.draw();
@@ -81,6 +95,7 @@ class Page {
 
   typed() {
     this.count();
+    byId("correction").replaceChildren();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.translate(), PAUSE);
   }
@@ -113,6 +128,7 @@ class Page {
     this.languages.detect(source);
     this.describeSource();
     this.source.setLanguage(source);
+    if (target !== this.target.language) this.editor.close();
     this.target.setLanguage(target);
     if (this.terms.pivot !== Boolean(pivot)) this.terms.draw(Boolean(pivot));
   }
@@ -126,7 +142,9 @@ class Page {
   }
 
   finished(n) {
+    if (this.editor.form && this.editor.place.n >= n) this.editor.close();
     this.target.cut(n);
+    byId("edit").disabled = !this.target.current;
     this.pointer.again();
     const line = this.session.lines[this.panel.n];
     if (this.panel.n !== null && !line) this.panel.close();
@@ -146,7 +164,9 @@ class Page {
     this.panel.open(n, line);
     this.select();
     if (byKey) this.panel.focus();
-    if (this.opener !== byId("text")) byId("panel").scrollIntoView({block: "nearest"});
+    if (this.opener === byId("text")) return;
+    const scroll = () => byId("panel").scrollIntoView({block: "nearest"});
+    this.scrolling = setTimeout(scroll, byKey ? 0 : DOUBLE);  // not between the two clicks of one
   }
 
   select() { this.target.select(this.panel.n); }
@@ -165,6 +185,68 @@ class Page {
     } catch (error) {
       if (error.name !== "AbortError") this.say("", error.message);
     }
+  }
+
+  // ---- corrections
+
+  /** Show a line, unless a sentence of it that is still there is being edited. */
+  showLine(n, line) {
+    const {form, place, sentence} = this.editor;
+    if (form && place.n === n) {
+      if (line.sentences[place.k]?.source === sentence.source) return;
+      this.editor.close();
+    }
+    this.target.set(n, line.sentences.map(shown));
+  }
+
+  /** Edit the sentence of a place, {n, k}, or the next one of its line that has letters. */
+  edit(place) {
+    clearTimeout(this.scrolling);
+    const {lines, route} = this.session, sentences = lines[place?.n]?.sentences ?? [];
+    const k = sentences.findIndex(({source}, i) => i >= place.k && /[\p{L}\p{N}]/u.test(source));
+    if (k < 0) return;
+    const where = t(route.memory === "write" ? "storesService" : "storesBrowser");
+    const chosen = {n: place.n, k};
+    this.editor.open(chosen, sentences[k], this.target.sentence(chosen), route, where);
+  }
+
+  edited({n, k}, hadFocus) {
+    const line = this.session.lines[n];
+    if (line) this.showLine(n, line);
+    const word = this.target.sentence({n, k})?.querySelector(".word");
+    if (hadFocus) (word ?? byId("text")).focus();
+  }
+
+  /** What requests to the memory say. */
+  about({source, target}) {
+    const {api_key: key} = this.request();
+    return {source, target, ...(key ? {api_key: key} : {})};
+  }
+
+  async use({place, sentence}, translation) {
+    const {route} = this.session, text = sentence.source.trim(), isKept = route.memory !== "write";
+    await this.corrections.add(route, this.about(route), text, translation);
+    this.session.correct(place, sentence, translation, isKept);
+    const undo = element("button", {type: "button", onclick: () =>
+      this.undo({sentence: {...sentence, text: translation, isKept}}, route)
+        .catch((error) => this.say("", error.message))}, t("undo"));
+    byId("correction").replaceChildren(t(isKept ? "keptNow" : "storedNow"), undo);
+    this.again(place, translation);
+  }
+
+  /** Translate the text again; say so if a correction is not used. */
+  async again({n}, translation) {
+    if (!await this.translate() || this.session.lines[n]?.text.includes(translation)) return;
+    byId("correction").firstChild.textContent = t("notUsed");
+  }
+
+  async undo({sentence: {source, text, isKept}}, route = this.session.route) {
+    const wasThere = await this.corrections.remove(
+      route, this.about(route), source.trim(), text.trim(), isKept);
+    const message = byId("correction"), hadFocus = message.contains(document.activeElement);
+    message.replaceChildren(t(wasThere ? "undone" : "notUndone"));
+    if (hadFocus) byId("edit").focus();
+    this.translate();
   }
 
   // ---- the buttons

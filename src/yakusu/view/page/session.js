@@ -1,18 +1,26 @@
 /** The text that is translated now, line by line, and what the service can say about each line. */
 
 import {events, post, twice} from "./api.js";
+import {corrected, sentencesOf} from "./corrections.js";
 import {t} from "./strings.js";
 import {units} from "./text.js";
+
+const NOTHING = {kept: new Map(), sent: new Map()};
+
+/** Whether two lines show the same. */
+const isAlike = (a, b) => JSON.stringify(a.sentences) === JSON.stringify(b.sentences);
 
 export class Session {
   /**
    * @param request returns what every request says: languages, model, terms, key.
+   * @param corrections those of the user.
    * @param on {routed(route), line(n, line), finished(n), status(text, alert, isBusy)}
    */
-  constructor(request, on) {
-    Object.assign(this, {request, on});
-    this.lines = [];  // {source, text, tokens, alignment, prefix, pivot, units, made}
-    this.route = null;  // of the last text: {source, target, pivot, detected}
+  constructor(request, corrections, on) {
+    Object.assign(this, {request, corrections, on});
+    this.lines = [];  // {source, text, sentences, tokens, alignment, prefix, pivot, units, made}
+    this.route = null;  // of the last text: {source, target, pivot, detected, memory}
+    this.known = null;  // the corrections of its languages
   }
 
   get text() { return this.lines.map((line) => line.text).join("\n"); }
@@ -26,7 +34,7 @@ export class Session {
     this.on.status("");
   }
 
-  /** Translate a text; an earlier translation is abandoned. */
+  /** Translate a text; an earlier translation is abandoned. Return whether it is complete. */
   async translate(text) {
     this.stop();
     this.abort = new AbortController();
@@ -34,9 +42,11 @@ export class Session {
     this.on.status(t("translating"), "", true);
     try {
       await this.twice(() => this.stream(text, signal), signal);
-      this.on.status("");
+      if (!signal.aborted) this.on.status("");
+      return !signal.aborted;
     } catch (error) {
       if (!signal.aborted) this.on.status("", error.message);
+      return false;
     }
   }
 
@@ -54,9 +64,10 @@ export class Session {
       if (name === "error") throw new Error(data.error);
       if (name === "languages") {
         this.route = data;
+        this.known = this.corrections.of(data);
         this.on.routed(data);
       }
-      if (name === "line") this.set(data.line, sources[data.line], data.translations[0], request);
+      if (name === "line") this.set(data.line, sources[data.line], data, request);
       if (name === "end") {
         this.lines.length = sources.length;
         this.on.finished(sources.length);
@@ -65,19 +76,37 @@ export class Session {
   }
 
   /** Keep a line that the user has changed, or that is the same as before. */
-  set(n, source, found, request) {
+  set(n, source, answer, request) {
     const old = this.lines[n], made = JSON.stringify(request);
     const same = old?.source === source && old.made === made;
-    if (!same || (!old.prefix && old.text !== found.text)) {
-      this.lines[n] = this.lineOf(source, found, "", made);
+    if (!same || !old.prefix) {
+      const line = this.lineOf(source, this.foundIn(source, answer), "", made);
+      if (!same || !isAlike(line, old)) this.lines[n] = line;
     }
     this.on.line(n, this.lines[n]);
   }
 
-  lineOf(source, {text, tokens, alignment}, prefix, made) {
+  /** The best translation of an answer, with the corrections that the browser keeps. */
+  foundIn(source, {translations: [best], sentences}, known = this.known) {
+    const found = sentencesOf(known, source, {...best, sentences});
+    const isKept = found.some((sentence) => sentence.isKept);
+    return isKept ? {sentences: found} : {...best, sentences: found};
+  }
+
+  lineOf(source, {sentences, tokens, alignment}, prefix, made) {
     const {source: from, target: to, pivot} = this.route;
-    return {source, text, tokens, alignment, prefix, made, pivot,
+    const text = sentences.map((sentence) => sentence.text).join("");
+    return {source, text, sentences, tokens, alignment, prefix, made, pivot,
             units: {source: units(source, from), target: units(text, to)}};
+  }
+
+  /** Show a correction of a sentence, {n, k}, until the text is translated again with it. */
+  correct({n, k}, {source}, text, isKept) {
+    const line = this.lines[n];
+    if (line?.sentences[k]?.source !== source) return;
+    const sentences = line.sentences.with(k, corrected(line.sentences[k], text, isKept));
+    this.lines[n] = this.lineOf(line.source, {sentences}, "", line.made);
+    this.on.line(n, this.lines[n]);
   }
 
   // ---- one line
@@ -92,8 +121,9 @@ export class Session {
   async replace(n, prefix) {
     const line = this.lines[n], {signal} = this.abort;
     const body = {...this.about(line), details: true, ...(prefix ? {prefix} : {})};
-    const {translations: [found]} =
-      await this.twice(() => post("v1/translate", body, signal), signal);
+    const answer = await this.twice(() => post("v1/translate", body, signal), signal);
+    const known = prefix ? NOTHING : this.known;  // the user has just chosen something else
+    const found = this.foundIn(line.source, answer, known);
     this.lines[n] = this.lineOf(line.source, found, prefix, line.made);
     this.on.line(n, this.lines[n]);
     return this.lines[n];

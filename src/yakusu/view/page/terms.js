@@ -21,7 +21,7 @@ export class Terms {
 
   /** Draw the rows; `pivot`: whether the service would refuse terms. */
   draw(pivot) {
-    byId("side-terms").replaceChildren(
+    byId("terms").replaceChildren(
       ...(pivot ? [element("p", {class: "note group"}, t("glossaryPivot"))] : []),
       this.group("glossary", "addTerm", () => ["", ""], (row, i) => [
         this.field(t("term"), t("term"), row[0], (text) => { this.glossary[i][0] = text; }),

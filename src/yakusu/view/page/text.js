@@ -32,51 +32,67 @@ function segmenter(language) {
   }
 }
 
-/** A line as text and words; `attributes` are those of each word. */
-function lineOf(n, text, language, attributes) {
+/** A line as sentences of words; `attributes` are those of each word. */
+function lineOf(n, sentences, language, attributes) {
   const line = element("div", {class: "line", dir: "auto", "data-line": n, lang: language});
-  let end = 0;
-  units(text, language).forEach((unit, i) => {
-    const word = text.slice(unit.start, unit.end);
-    line.append(text.slice(end, unit.start),
-                element("span", {class: "word", "data-unit": i, ...attributes}, word));
-    end = unit.end;
+  const text = textOf(sentences), words = units(text, language);
+  let end = 0, stop = 0, i = 0;
+  sentences.forEach((sentence, k) => {
+    const {badge, label} = sentence;
+    const own = element("span", {class: badge ? "sentence known" : "sentence", "data-sentence": k});
+    stop += sentence.text.length;
+    for (; i < words.length && words[i].start < stop; i++) {
+      const {start, end: next} = words[i];
+      own.append(text.slice(end, start), element("span", {class: "word", "data-unit": i,
+                                                          ...attributes}, text.slice(start, next)));
+      end = next;
+    }
+    own.append(text.slice(end, stop));
+    end = Math.max(end, stop);
+    if (text) line.append(own);
+    if (badge) line.append(element("span", {class: "badge", role: "img", "data-badge": badge,
+                                            "aria-label": label, title: label}));
   });
-  line.append(text.slice(end));
   return line;
 }
 
-/** Lines of words in an element. */
+const textOf = (sentences) => sentences.map((sentence) => sentence.text).join("");
+
+/** Lines of words in an element; a line is a list of sentences, {text, badge, label}. */
 class Lines {
   constructor(container, attributes = {}) {
     this.container = container;
     this.attributes = attributes;
+    this.shown = [];
     this.texts = [];
     this.language = "";
   }
 
-  /** Show a line; it stays as it is if its text is the same. */
-  set(n, text) {
-    if (this.texts[n] === text) return;
-    while (this.texts.length < n) this.set(this.texts.length, "");
-    const line = lineOf(n, text, this.language, this.attributes);
-    if (n < this.texts.length) this.container.children[n].replaceWith(line);
+  /** Show a line; it stays as it is if it is the same. */
+  set(n, sentences) {
+    const keys = ["text", "badge", "label"], old = this.shown[n];
+    if (old?.length === sentences.length && old.every((sentence, k) =>
+      keys.every((key) => sentence[key] === sentences[k][key]))) return;
+    while (this.shown.length < n) this.set(this.shown.length, [{text: ""}]);
+    const line = lineOf(n, sentences, this.language, this.attributes);
+    if (n < this.shown.length) this.container.children[n].replaceWith(line);
     else this.container.append(line);
-    this.texts[n] = text;
+    this.shown[n] = sentences;
+    this.texts[n] = textOf(sentences);
   }
 
   /** Remove all lines after the first n. */
   cut(n) {
-    this.texts.length = Math.min(n, this.texts.length);
+    this.shown.length = this.texts.length = Math.min(n, this.shown.length);
     while (this.container.children.length > n) this.container.lastChild.remove();
   }
 
   setLanguage(language) {
     if (language === this.language) return;
     this.language = language;
-    const texts = [...this.texts];
+    const shown = [...this.shown];
     this.cut(0);
-    texts.forEach((text, n) => this.set(n, text));
+    shown.forEach((sentences, n) => this.set(n, sentences));
   }
 
   /** Tint the words of a line by their weights. */
@@ -102,7 +118,10 @@ class Lines {
 }
 
 const placeOf = (word) =>
-  word && {n: Number(word.parentElement.dataset.line), unit: Number(word.dataset.unit)};
+  word && {n: Number(word.closest(".line").dataset.line), unit: Number(word.dataset.unit)};
+
+const sentenceOf = (word) =>
+  ({n: placeOf(word).n, k: Number(word.closest(".sentence").dataset.sentence)});
 
 /** The field for the source, with the words behind it, which also give it its height. */
 export class SourcePane extends Lines {
@@ -143,7 +162,7 @@ export class SourcePane extends Lines {
 
   typed() {
     const lines = this.text.split("\n");
-    lines.forEach((line, n) => this.set(n, line));
+    lines.forEach((text, n) => this.set(n, [{text}]));
     this.cut(lines.length);
     this.on.typed();
   }
@@ -169,7 +188,7 @@ export class SourcePane extends Lines {
 
 /** The translation; its words are one tab stop, and the arrow keys lead from one to the next. */
 export class TargetPane extends Lines {
-  /** @param on {pointed(place or null), opened(n, byKey)} */
+  /** @param on {pointed(place or null), opened(n, byKey), edited(sentence)} */
   constructor(container, on) {
     super(container, {role: "button", tabindex: "-1"});
     const word = (event) => event.target.closest(".word");
@@ -181,16 +200,32 @@ export class TargetPane extends Lines {
     container.addEventListener("click", (event) => {
       if (word(event) && getSelection().isCollapsed) on.opened(placeOf(word(event)).n, false);
     });
+    container.addEventListener("dblclick", (event) => {
+      if (word(event)) on.edited(sentenceOf(word(event)));
+    });
     container.addEventListener("keydown", (event) => {
-      if (!word(event) || ![" ", "Enter"].includes(event.key)) return;
+      if (!word(event) || ![" ", "Enter", "F2"].includes(event.key)) return;
       event.preventDefault();
-      on.opened(placeOf(word(event)).n, true);
+      if (event.key === "F2") on.edited(sentenceOf(word(event)));
+      else on.opened(placeOf(word(event)).n, true);
     });
     rove(container, ".word");
   }
 
-  set(n, text) {
-    super.set(n, text);
+  /** The sentence, {n, k}, of the word that was focused last; null: there are no words. */
+  get current() {
+    const word = this.container.querySelector(".word[tabindex='0']");
+    return word && sentenceOf(word);
+  }
+
+  /** The element of a sentence. */
+  sentence({n, k}) { return this.container.children[n]?.querySelector(`[data-sentence='${k}']`); }
+
+  set(n, sentences) {
+    const focused = this.words(n).indexOf(document.activeElement);
+    super.set(n, sentences);
+    const words = this.words(n);
+    if (focused >= 0) words[Math.min(focused, words.length - 1)]?.focus();
     if (!this.container.querySelector(".word[tabindex='0']")) settle(this.container, ".word");
   }
 }
