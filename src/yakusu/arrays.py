@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -50,6 +50,29 @@ _TYPES = {
 }
 
 
+class _Entry(NamedTuple):
+    """What the header of a file says of an array: a tuple, which the garbage collector passes over.
+
+    Attributes:
+        kind: Its type, as safetensors names it.
+        shape: Its shape.
+        begin: Its first byte after the header.
+        end: The byte after its last one.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def _entry(read: dict[str, Any]) -> Any:
+    """An entry of a header, or another object as it was read."""
+    if not isinstance(offsets := read.get("data_offsets"), list):
+        return read
+    return _Entry(read["dtype"], tuple(read["shape"]), *offsets)
+
+
 class ArraysOnDisk(Mapping[str, Array]):
     """The named arrays of a safetensors file, each read when it is accessed; bfloat16 as float32.
 
@@ -69,34 +92,34 @@ class ArraysOnDisk(Mapping[str, Array]):
             raise invalid_safetensors(path) from error
         weakref.finalize(self, self._file.close)
         size = int.from_bytes(self._file.read(8), "little")
-        self._entries: dict[str, Any] = json.loads(self._file.read(size))
+        self._entries: dict[str, Any] = json.loads(self._file.read(size), object_hook=_entry)
         self._entries.pop("__metadata__", None)
         self._begin = 8 + size
 
     def __getitem__(self, name: str) -> Array:
-        entry = self._entries[name]
-        kind, (begin, end) = entry["dtype"], entry["data_offsets"]
+        kind, shape, begin, end = self._entries[name]
         if kind == "BF16":  # the upper half of a float32
             upper = self._read("<u2", begin, end).astype(np.uint32)
-            return np.left_shift(upper, 16, out=upper).view(np.float32).reshape(entry["shape"])
+            return np.left_shift(upper, 16, out=upper).view(np.float32).reshape(shape)
         if kind not in _TYPES:
             raise ModelError(
                 f"{self._path}: '{name}' has the type {kind}: save it as F32, F16 or BF16, or use "
                 "--engine torch"
             )
-        return self._read(_TYPES[kind], begin, end).reshape(entry["shape"])
+        return self._read(_TYPES[kind], begin, end).reshape(shape)
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries  # without reading it
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array, without reading it."""
-        return tuple(self._entries[name]["shape"])
+        entry: _Entry = self._entries[name]
+        return entry.shape
 
     def place(self, name: str) -> tuple[str, int]:
         """Return the type of an array, as safetensors names it, and its first byte in the file."""
-        entry = self._entries[name]
-        return entry["dtype"], self._begin + entry["data_offsets"][0]
+        entry: _Entry = self._entries[name]
+        return entry.kind, self._begin + entry.begin
 
     def _read(self, kind: str, begin: int, end: int) -> Array:
         self._file.seek(self._begin + begin)

@@ -28,7 +28,8 @@ _CODE = (  # what they contain is not text
     r"|sourcecode|sql|tableofcontents|test(?:code|output|setup|cleanup)|toctree"
 )
 _OPENING = re.compile(
-    r"(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*(?P<text>.*?)[ \t]*"
+    r"(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}"
+    r"[ \t]*+(?P<text>(?:.*[^ \t\n])?+)[ \t]*+"
 )
 _KIND = re.compile(rf"(?P<titled>{_TITLED})|(?P<body>{_BODIES})|(?P<code>{_CODE})", re.IGNORECASE)
 _OPTION = re.compile(r":[\w-]+:(?:\s.*)?")

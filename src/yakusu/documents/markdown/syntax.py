@@ -24,13 +24,13 @@ LINES = (
     rf":{{3,}}[ \t]*(?i:{ADMONITIONS})[ \t]+"
     r"(?P<text>[^\s{](?:[ \t]*+[^ \t])*?)[ \t]*+(?:\{[^{}]*\})?",
     r":::(?P<unknown>.*)",
-    r"\[![\w-]+(?:\|[^\]]*)?\][+-]?(?:[ \t]+(?P<text>.*))?",  # > [!note]- Title
+    r"\[![\w-]+(?:\|[^\]]*)?\][+-]?(?:[ \t]++(?P<text>.*+))?",  # > [!note]- Title
     rf"(?:{_TEMPLATE}[ \t]*)+",  # {% if x %}   {{< figure src="a.png" >}}
     rf"\[(?P<label>[^\[\]]+)\]:[ \t]*\S*{_INNER_TEMPLATE}.*",  # [a]: {{< ref "a.md" >}}
     r'===[!+]?\s+".*"',  # === "Tab"
     r"\*\[.+\]:.*",  # *[HTML]: an abbreviation
     r"\[TOC\]|\[\[_?TOC_?\]\]",
-    r"-+8<-+.*",  # a snippet
+    r"-++8<-++.*+",  # a snippet
     r"\{:?\s*[:\#.][^{}]*\}",  # {.class #id}
     r"\([^\s()]+\)=",  # (target)=
     r"\^[A-Za-z0-9-]+",  # ^block-id
