@@ -553,6 +553,9 @@ def _conclusion(results: Sequence[Comparison]) -> str:
     """What follows from a comparison, in one sentence."""
     if not results:
         return "too few sentences were held out to compare both models"
-    words = {1: "better", 0: "not significantly different", -1: "worse"}
-    parts = [f"{words[each.verdict]} on the {each.name}: {each.difference}" for each in results]
-    return f"the new model is {'; '.join(parts)} BLEU"
+    verdicts = {1: "better on the {} by", 0: "not significantly different on the {}:"}
+    parts = [
+        f"{verdicts.get(each.verdict, 'worse on the {} by').format(each.name)} {each.difference}"
+        for each in results
+    ]
+    return f"the new model is {', and '.join(parts)} BLEU"
