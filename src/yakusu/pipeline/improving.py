@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -522,7 +522,7 @@ def _read_record(path: Path) -> ComparisonRecord | None:
 
 def _free_name(model: Path, new: str) -> Path:
     """A name beside a model that is free, or that an interrupted replacement has used."""
-    names = (model.with_name(f"{model.name}-before{number}") for number in ("", *count(2)))
+    names = (model.with_name(f"{model.name}-before{number}") for number in chain([""], count(2)))
     return next(
         path
         for path in names
