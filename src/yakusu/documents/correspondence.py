@@ -25,7 +25,9 @@ from yakusu.data.lines.private_use import MARKS, is_break, is_closing, is_openin
 from yakusu.memory.words import encoded
 
 _CERTAIN = 0.99
-_GAP = -6.0  # g
+_GAP = -4.0  # g
+_UNCHANGED = 6.0  # weight of the alignment without gaps, in addition
+_LOWEST, _HIGHEST = -5.0, 6.0  # log-odds: a text and its translation may differ in all features
 _REACH = 100  # texts by which an alignment may be off the diagonal
 _MARK = re.compile(MARKS)
 _WORD = re.compile(r"\w{3,}")
@@ -53,7 +55,6 @@ def translated_pairs(sources: Sequence[str], targets: Sequence[str]) -> list[tup
         wide = np.maximum(narrow, spread)
         off = (lengths - one.lengths[i] - ratio) ** 2
         found = off / wide / 2 - off / narrow / 2 + np.log(wide / narrow) / 2
-        found = np.maximum(found, -6)
         for name, equal, unequal in (("marks", 3, -3), ("numbers", 4, -3), ("ends", 0.5, -1)):
             own, others = getattr(one, name)[i], getattr(other, name)[first:end]
             found += np.where(others == own, equal * (own != 0), unequal)
@@ -62,7 +63,7 @@ def translated_pairs(sources: Sequence[str], targets: Sequence[str]) -> list[tup
                 for j in places[word]:
                     if first <= j < end:
                         found[j - first] += 2
-        return np.asarray(found, np.float64)
+        return np.clip(found, _LOWEST, _HIGHEST)
 
     return _certain_pairs(len(sources), len(targets), odds)
 
@@ -148,6 +149,10 @@ def _certain_pairs(n: int, m: int, odds: _Odds) -> list[tuple[int, int]]:
         skipped = np.append(-np.inf, back[i + 1, :-1]) + _GAP
         row = np.logaddexp(back[i + 1] + table[i], skipped)
         back[i] = gaps(row, i, forward=False)
-    chances = ahead[:-1] + table + back[1:] - ahead[n, m - n - low]
-    found = np.argwhere(chances >= np.log(_CERTAIN))
+    chances, total = ahead[:-1] + table + back[1:], ahead[n, m - n - low]
+    if n == m:  # the alignment of each text with the one in its place is more probable
+        unchanged = table[:, -low].sum() + _UNCHANGED
+        chances[:, -low] = np.logaddexp(chances[:, -low], unchanged)
+        total = np.logaddexp(total, unchanged)
+    found = np.argwhere(chances - total >= np.log(_CERTAIN))
     return [(int(i), int(i + d + low)) for i, d in found]
