@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from yakusu.pipeline.export_model import export_model
     from yakusu.pipeline.import_model import import_model
-    from yakusu.pipeline.improving import improve
+    from yakusu.pipeline.improving.improve import improve
     from yakusu.pipeline.receipts.receipt import verify
     from yakusu.pipeline.receipts.relabel import card
     from yakusu.pipeline.robustness import evaluate_robustness
@@ -71,7 +71,7 @@ _MODULES = {  # public name -> the module that defines it
     "evaluate_robustness": "pipeline.robustness",
     "export_model": "pipeline.export_model",
     "import_model": "pipeline.import_model",
-    "improve": "pipeline.improving",
+    "improve": "pipeline.improving.improve",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
     "train": "pipeline.training.train",

@@ -10,7 +10,7 @@ from yakusu.cli.options import Model
 from yakusu.cli.train import RecipeOverrides
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.improving import Improved
+    from yakusu.pipeline.improving.improve import Improved
 
 _Memory = Annotated[
     list[str],

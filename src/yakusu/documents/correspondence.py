@@ -63,7 +63,7 @@ def translated_pairs(sources: Sequence[str], targets: Sequence[str]) -> list[tup
                 for j in places[word]:
                     if first <= j < end:
                         found[j - first] += 2
-        return np.clip(found, _LOWEST, _HIGHEST)
+        return np.asarray(np.clip(found, _LOWEST, _HIGHEST), np.float64)
 
     return _certain_pairs(len(sources), len(targets), odds)
 
