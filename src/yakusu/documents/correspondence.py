@@ -40,8 +40,7 @@ def translated_pairs(sources: Sequence[str], targets: Sequence[str]) -> list[tup
     """The places of texts that certainly correspond: a text and its translation."""
     if not (sources and targets):
         return []
-    features = [_Features(sources), _Features(targets)]
-    one, other = features
+    one, other = _Features(sources), _Features(targets)
     ratio = np.log(np.exp(other.lengths).sum() / np.exp(one.lengths).sum())
     spread = float(one.lengths.var() + other.lengths.var())
     places = defaultdict[str, list[int]](list)
