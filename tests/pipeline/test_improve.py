@@ -210,7 +210,6 @@ def copy_with(model: Path, folder: Path, receipt: object) -> None:
 @pytest.mark.parametrize(
     ("n", "conclusion"),
     [
-        (0, "there are no pairs to train on in the memory"),
         (1, "1 pair is too little to train on, which takes at least 200"),
         (4, "4 pairs are too little to train on, which takes at least 200"),
     ],
@@ -298,6 +297,9 @@ def test_what_cannot_be_improved_is_refused_and_nothing_is_written(
     french = remembered(tmp_path / "fr.db", PAIRS, "en fr")
     with pytest.raises(DataError, match=r"fr\.db is a memory of en-fr, not of en-de"):
         improved(model, french, run)
+    empty = remembered(tmp_path / "empty.db", [])
+    with pytest.raises(DataError, match=r"there are no pairs in .*empty\.db: add some"):
+        improved(model, empty, run)
     with pytest.raises(DataError, match=r"no\.db does not exist"):
         improved(model, tmp_path / "no.db", run)
     with pytest.raises(ModelError, match="is not a model folder"):

@@ -8,7 +8,7 @@ What is left out is counted, and said. An error in one of the files changes noth
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -84,11 +84,6 @@ def add_files(
         DataError: A file is malformed or has other languages, or the memory cannot be written.
             Nothing is added; a memory of less than `BATCH` segments is not created.
     """
-    if format_by_name(path):
-        raise DataError(
-            f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
-            f"team.db {path}"
-        )
     codes = memory_languages(path, languages)
     left_out = Counter[str]()
     with progress.track("adding", "segments", None) as tracker:
@@ -126,7 +121,16 @@ def add_segments(
 
 
 def memory_languages(path: Path, wanted: tuple[str, str] | None) -> tuple[str, str]:
-    """The languages of a memory, or of one that is to be created."""
+    """Return the languages of a memory, or of one that is to be created.
+
+    Raises:
+        DataError: It cannot be opened, or has other languages or the name of another file.
+    """
+    if format_by_name(path):
+        raise DataError(
+            f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
+            f"team.db {path}"
+        )
     if wanted is None or path.exists():
         with TranslationMemory.open(path, wanted, writable=True) as memory:
             return memory.languages
@@ -273,9 +277,22 @@ def _lines(path: Path, translation: Path, options: ImportOptions) -> Iterator[Me
 
 
 def segments_of_file(
-    path: Path, languages: tuple[str, str], options: ImportOptions
+    path: Path,
+    languages: tuple[str, str],
+    options: ImportOptions,
+    remark: Callable[[str], None] = _log.warning,
 ) -> Iterator[MemorySegment]:
-    """Yield the segments of a file with both sides; say what its reader leaves out."""
+    """Yield the segments of a file with both sides.
+
+    Args:
+        path: The file.
+        languages: Codes of the languages of the memory.
+        options: How the file is read.
+        remark: Says what is left out.
+
+    Raises:
+        DataError: The file is malformed or has other languages.
+    """
 
     def choose(codes: Sequence[str]) -> str:
         return f"add it to a memory of its languages, {listed_codes(codes)}"
@@ -283,8 +300,8 @@ def segments_of_file(
     is_table = format_of(path) in _TABLES
     columns = (options.columns or (1, 2)) if is_table else languages
     errors = InvalidLines(options.errors, whole_lines=True)
-    file = PairFile(str(path), columns, errors, LongLines(), _log.warning, choose, languages)
+    file = PairFile(str(path), columns, errors, LongLines(), remark, choose, languages)
     yield from read_segments(file)
     for warning in file.errors.warning(str(path)), file.long.warning(str(path)):
         if warning:
-            _log.warning(warning)
+            remark(warning)

@@ -9,6 +9,7 @@ changed. PO and XLIFF have both sides: there, the translations are confirmed tha
 the file before did not have.
 """
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from yakusu.memory.pairs import text_of
 from yakusu.memory.segments import with_number
 from yakusu.memory.words import encoded, similarity
 
+_log = logging.getLogger(__name__)
 _BOTH_SIDES = ("messages.po", "messages.xliff")
 _SIMILAR = 0.6  # words of two versions of a translation
 _MARK = re.compile(MARKS)
@@ -90,10 +92,8 @@ def _newly_confirmed(
     left_out: Counter[str],
 ) -> list[MemorySegment]:
     """The finished segments of a file with both sides that a file did not have before."""
-    known = {
-        (each.source, each.target, each.key)
-        for each in segments_of_file(before, languages, options)
-    }
+    earlier = segments_of_file(before, languages, options, remark=_log.debug)
+    known = {(each.source, each.target, each.key) for each in earlier}
     found = [*segments_of_file(corrected, languages, options)]
     new = [each for each in found if (each.source, each.target, each.key) not in known]
     left_out["unchanged"] += len(found) - len(new)

@@ -150,7 +150,7 @@ class _Improvement:
         if facts:
             self._require_memories(facts)
         elif (n := self.pairs.count(FEWEST)) < FEWEST:
-            return Improved(0, None, (), None, _too_few(n))
+            return Improved(0, None, (), None, self._too_few(n))
         recipe = self._recipe(facts)
         pick_device(recipe.training.device)  # these fail before anything is written
         require_engine(recipe)
@@ -178,6 +178,21 @@ class _Improvement:
                 "the memory has changed since the run started, which uses the pairs of that time: "
                 "to use the new ones, choose another folder with --run"
             )
+
+    def _too_few(self, n: int) -> str:
+        """Say that there are too few pairs.
+
+        Raises:
+            DataError: There are none.
+        """
+        if not n:
+            names = " and ".join(map(str, self.pairs.memories))
+            raise DataError(f"there are no pairs in {names}: add some with 'yakusu memory add'")
+        verb = "are" if n > 1 else "is"
+        return (
+            f"{n} pair{'s' * (n > 1)} {verb} too little to train on, which takes at least "
+            f"{FEWEST}: translate with --memory, which uses what is there already"
+        )
 
     # ---- training ----------------------------------------------------------------------------
 
@@ -298,16 +313,6 @@ def _free_name(model: Path, new: str) -> Path:
         path
         for path in names
         if not path.exists() or ((path / "manifest.json").exists() and weights_hash(path) == new)
-    )
-
-
-def _too_few(n: int) -> str:
-    if not n:
-        return "there are no pairs to train on in the memory"
-    verb = "are" if n > 1 else "is"
-    return (
-        f"{n} pair{'s' * (n > 1)} {verb} too little to train on, which takes at least {FEWEST}: "
-        "translate with --memory, which uses what is there already"
     )
 
 
