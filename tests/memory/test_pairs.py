@@ -7,7 +7,7 @@ import pytest
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
 from yakusu.data.segments import MemorySegment
 from yakusu.memory.memory import TranslationMemory
-from yakusu.memory.pairs import confirmed_pairs, is_held_out, text_of
+from yakusu.memory.pairs import confirmed_pairs, is_held_out, unmarked_line
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def memories() -> Iterator[list[TranslationMemory]]:
 
 def test_markup_is_removed_and_line_breaks_are_spaces() -> None:
     text = f"Press {opening(0)}St{closing(0)}art{line_break(1)}now{empty(2)} or  later"
-    assert text_of(text) == "Press Start now or later"
+    assert unmarked_line(text) == "Press Start now or later"
 
 
 def test_the_latest_translation_of_a_source_counts(memories: list[TranslationMemory]) -> None:

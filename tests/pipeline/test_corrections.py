@@ -17,7 +17,7 @@ from yakusu.documents.registry import read_document
 from yakusu.errors import DataError, RecipeError
 from yakusu.memory.importing import Imported, ImportOptions
 from yakusu.memory.memory import TranslationMemory
-from yakusu.memory.pairs import text_of
+from yakusu.memory.pairs import unmarked_line
 from yakusu.pipeline.corrections import add_corrected
 
 DOCUMENTS = Path(__file__).parents[1] / "fixtures" / "documents"
@@ -133,8 +133,8 @@ def test_every_document_format_is_read(name: str, tmp_path: Path) -> None:
     edited = tmp_path / name
     edited.write_bytes(document.render([*map(_backwards, document.texts)]))
     pairs, made = added(tmp_path, edited, source)
-    assert {text_of(text): text_of(other) for text, other in pairs.items()}.items() <= {
-        text_of(text): text_of(_backwards(text)) for text in document.texts
+    assert {unmarked_line(text): unmarked_line(other) for text, other in pairs.items()}.items() <= {
+        unmarked_line(text): unmarked_line(_backwards(text)) for text in document.texts
     }.items()
     n = len({*document.texts})
     assert len(pairs) + made.left_out["not translated"] >= 0.9 * n > 3

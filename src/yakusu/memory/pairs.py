@@ -18,7 +18,7 @@ _MARK = re.compile(MARKS)
 _HELD_OUT = 10  # one pair of so many
 
 
-def text_of(segment: str) -> str:
+def unmarked_line(segment: str) -> str:
     """A side of a segment as a line of text: without markup, with one space between words."""
 
     def space(found: re.Match[str]) -> str:
@@ -48,11 +48,14 @@ def confirmed_pairs(memories: Sequence[TranslationMemory]) -> Iterator[tuple[str
     for memory in memories:
         latest = dict[int, tuple[str, int]]()  # the date and the number of a segment
         for each in memory:
-            key, stamp = source_key(text_of(each.segment.source)), (each.segment.time, each.number)
+            key, stamp = (
+                source_key(unmarked_line(each.segment.source)),
+                (each.segment.time, each.number),
+            )
             if key not in known:
                 latest[key] = max(latest.get(key, stamp), stamp)
         for each in memory:
-            source, target = text_of(each.segment.source), text_of(each.segment.target)
+            source, target = unmarked_line(each.segment.source), unmarked_line(each.segment.target)
             if source and target and latest.get(source_key(source), ("", 0))[1] == each.number:
                 yield source, target
         known |= latest.keys()

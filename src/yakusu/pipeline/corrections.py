@@ -30,7 +30,7 @@ from yakusu.memory.importing import (
     memory_languages,
     segments_of_file,
 )
-from yakusu.memory.pairs import text_of
+from yakusu.memory.pairs import unmarked_line
 from yakusu.memory.segments import with_number
 from yakusu.memory.words import encoded, similarity
 
@@ -181,7 +181,9 @@ def _refuse_translation(
     """
     if same_language(languages[0].partition("-")[0], languages[1].partition("-")[0]):
         return  # such as en and en-GB
-    codes = [(encoded(text_of(texts[i])), encoded(text_of(others[j]))) for i, j in pairs]
+    codes = [
+        (encoded(unmarked_line(texts[i])), encoded(unmarked_line(others[j]))) for i, j in pairs
+    ]
     n_similar = sum(similarity(*both) >= _SIMILAR for both in codes)
     if 2 * n_similar > len(pairs):
         raise DataError(
@@ -211,7 +213,7 @@ def _with_same_marks(source: str, target: str) -> tuple[str, str]:
     )
     n_marks = [len(own[kind]) for kind in _KINDS]
     if n_marks != [len(others[kind]) for kind in _KINDS] or max(n_marks[:2]) > 1:
-        return text_of(source), text_of(target)
+        return unmarked_line(source), unmarked_line(target)
     numbers = {
         old: new for kind in _KINDS for old, new in zip(others[kind], own[kind], strict=True)
     }
