@@ -75,7 +75,7 @@ def edited_pairs(texts: Sequence[str], edited: Sequence[str]) -> list[tuple[int,
     def odds(i: int, first: int, end: int) -> _Floats:
         scorer = Levenshtein.normalized_similarity
         found = process.cdist([codes[i]], others[first:end], scorer=scorer)[0]
-        return np.clip(14 * np.asarray(found, np.float64) - 5, -4, 9)
+        return np.clip(14 * np.asarray(found, np.float64) - 5, -2, 9)
 
     return _certain_pairs(len(texts), len(edited), odds)
 

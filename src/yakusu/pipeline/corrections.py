@@ -120,7 +120,9 @@ def _corrected(
         left_out["not translated"] += len(same)
     else:
         made = _texts(translated, languages)
-        sides = _checked(translated_pairs(texts, made), texts, made, (source, translated))
+        sides = [(i, i) for i in range(len(made))]
+        if len(texts) != len(made):  # a text without a letter is none
+            sides = _checked(translated_pairs(texts, made), texts, made, (source, translated))
         _refuse_translation(sides, texts, made, languages, (source, translated))
         later = _checked(edited_pairs(made, edited), made, edited, (translated, corrected))
         source_of = {j: i for i, j in sides}
