@@ -262,6 +262,20 @@ def test_a_model_is_replaced_unless_the_new_one_is_worse(
     assert len(untrained) == 1
 
 
+def test_a_run_that_was_interrupted_before_its_pairs_were_written_is_resumed(
+    model: Path, team: Path, tmp_path: Path, untrained: list[Recipe]
+) -> None:
+    run = tmp_path / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("yakusu.pipeline.improving.confirmed.write_json", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            improved(model, team, run)
+    assert not (run / "pairs").exists()
+    remembered(team, PAIRS[300:400])
+    assert improved(model, team, run).n_train == len(lines_of(run / "pairs" / "train.src")) > 300
+    assert len(untrained) == 1
+
+
 def test_an_interrupted_replacement_is_completed(
     model: Path, team: Path, tmp_path: Path, untrained: list[Recipe]
 ) -> None:
