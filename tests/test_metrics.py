@@ -225,6 +225,15 @@ def test_confidence_intervals_equal_those_of_sacrebleu() -> None:
         assert estimate.half_width == pytest.approx(oracle._ci)
 
 
+def test_the_interval_of_a_difference_is_that_of_its_resamples() -> None:
+    assert paired_bootstrap(GOOD, GOOD, REFERENCES).interval == (0, 0)
+    wrong = ["x"] * len(REFERENCES)  # 0 in each resample
+    result = paired_bootstrap(wrong, GOOD, REFERENCES)
+    low, high = result.interval
+    assert (high - low) / 2 == pytest.approx(result.system.half_width)
+    assert low < result.difference == result.system.score.value < high
+
+
 def test_bootstrap_depends_only_on_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     first = paired_bootstrap(BAD, GOOD, REFERENCES, seed=7)
     monkeypatch.setenv("SACREBLEU_SEED", "99")

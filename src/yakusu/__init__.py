@@ -1,7 +1,7 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
-Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`, `distil`,
-`backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs
+Each verb of the command line is also a function: `check`, `prepare`, `train`, `improve`, `average`,
+`distil`, `backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs
 `compress`, `import` and `export` are the functions `compress_translator`, `import_model` and
 `export_model`.
 `compress`, `memory`, `serve`, `vectors` and `view` are packages. Each name is imported when it is
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from yakusu.pipeline.export_model import export_model
     from yakusu.pipeline.import_model import import_model
+    from yakusu.pipeline.improving.improve import improve
     from yakusu.pipeline.receipts.receipt import verify
     from yakusu.pipeline.receipts.relabel import card
     from yakusu.pipeline.robustness import evaluate_robustness
@@ -70,6 +71,7 @@ _MODULES = {  # public name -> the module that defines it
     "evaluate_robustness": "pipeline.robustness",
     "export_model": "pipeline.export_model",
     "import_model": "pipeline.import_model",
+    "improve": "pipeline.improving.improve",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
     "train": "pipeline.training.train",
@@ -117,6 +119,7 @@ __all__ = [
     "evaluate_trees",
     "export_model",
     "import_model",
+    "improve",
     "load_recipe",
     "memory",
     "prepare",

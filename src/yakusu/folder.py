@@ -103,10 +103,10 @@ def _save_folder(
         for path in (*files, temporary / "manifest.json", temporary):
             _sync(path)
         if folder.exists():
-            _exchange(temporary, folder)
+            exchange_folders(temporary, folder)
         else:
             temporary.rename(folder)
-        _sync(folder.parent)
+            _sync(folder.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -374,7 +374,7 @@ def _named_in_errors(path: Path) -> Iterator[None]:
         raise OSError(code, reason, str(path)) from error
 
 
-def _exchange(one: Path, other: Path) -> None:
+def exchange_folders(one: Path, other: Path) -> None:
     """Swap the names of two folders in one system call, so that neither name is ever missing.
 
     On a file system without this operation, such as NFS, `other` is missing for a moment.
@@ -382,6 +382,7 @@ def _exchange(one: Path, other: Path) -> None:
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux only
     names = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
     if renameat2 and renameat2(*names, _RENAME_EXCHANGE) == 0:
+        _sync(other.parent)
         return
     code = ctypes.get_errno() if renameat2 else errno.ENOSYS
     if code not in (errno.EINVAL, errno.ENOSYS):
@@ -390,6 +391,7 @@ def _exchange(one: Path, other: Path) -> None:
     other.rename(aside)
     one.rename(other)
     aside.rename(one)
+    _sync(other.parent)
 
 
 def _sync(path: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
+import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -49,11 +50,24 @@ class Estimate:
 
 @dataclass(frozen=True)
 class BootstrapResult:
-    """Comparison of two systems on the same lines; `p_value` is two-sided."""
+    """Comparison of two systems on the same lines; `p_value` is two-sided.
+
+    Attributes:
+        baseline: Score of the first system.
+        system: Score of the second system.
+        p_value: How probable a difference as large is by chance.
+        interval: 95% confidence interval of the difference, `system` minus `baseline`.
+    """
 
     baseline: Estimate
     system: Estimate
     p_value: float
+    interval: tuple[float, float]
+
+    @property
+    def difference(self) -> float:
+        """Score of the second system minus that of the first."""
+        return self.system.score.value - self.baseline.score.value
 
     def __str__(self) -> str:
         test = f"paired bootstrap: p-value = {self.p_value:.4f} ({self.system.score.signature})"
@@ -242,7 +256,8 @@ def paired_bootstrap(
     systems = [("baseline", baseline), ("system", system)]
     with _sacrebleu_seed(seed):
         signatures, table = PairedTest(systems, {metric: scorer}, [references], "bs", n_samples)()
-    return _bootstrap_result(signatures, table)
+    interval = _difference_interval(scorer, (baseline, system), references, n_samples, seed)
+    return _bootstrap_result(signatures, table, interval)
 
 
 def _measure(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
@@ -250,8 +265,29 @@ def _measure(metric: Metric, hypotheses: Sequence[str], references: Sequence[str
     return Score(result.name, result.score, str(metric.get_signature()))
 
 
+def _difference_interval(
+    metric: Metric,
+    systems: tuple[Sequence[str], Sequence[str]],
+    references: Sequence[str],
+    n_samples: int,
+    seed: int,
+) -> tuple[float, float]:
+    """The middle 95% of the differences in the resamples, which are those of sacreBLEU."""
+    rng, n = np.random.default_rng(seed), len(references)
+    chosen = rng.choice(n, size=(n_samples, n), replace=True)
+    scores = []
+    for hypotheses in systems:
+        counts = np.array(metric._extract_corpus_statistics(hypotheses, [references]), np.float32)
+        found = (metric._compute_score_from_stats(counts[rows].sum(0).tolist()) for rows in chosen)
+        scores.append(np.array([each.score for each in found]))
+    differences, outside = np.sort(scores[1] - scores[0]), n_samples // 40  # as sacreBLEU does
+    return float(differences[outside]), float(differences[-1 - outside])
+
+
 def _bootstrap_result(
-    signatures: Mapping[str, Signature], table: Mapping[str, list[str | Result]]
+    signatures: Mapping[str, Signature],
+    table: Mapping[str, list[str | Result]],
+    interval: tuple[float, float],
 ) -> BootstrapResult:
     [(name, signature)] = signatures.items()
 
@@ -263,7 +299,7 @@ def _bootstrap_result(
     # sacreBLEU counts only resamples strictly above the observed difference, so two equal systems
     # would differ significantly; their p-value is 1 by definition.
     p_value = 1.0 if before.score == after.score else cast(float, after.p_value)
-    return BootstrapResult(estimate(before), estimate(after), p_value)
+    return BootstrapResult(estimate(before), estimate(after), p_value, interval)
 
 
 @contextmanager

@@ -51,6 +51,21 @@ def test_segments_that_are_left_out_are_counted(team: Path, run_yakusu: Run) -> 
     assert (found.segment.origin, found.segment.who) == ("old", "Mia")
 
 
+def test_a_corrected_document_is_added(team: Path, run_yakusu: Run) -> None:
+    source, out, edited = (team.with_name(f"{name}.html") for name in ("in", "out", "out.edited"))
+    source.write_text("<p>Open the door.</p><p>Close it.</p><p>Turn 2 keys!</p>", "utf-8")
+    out.write_text("<p>Öffne die Tür.</p><p>Es zu.</p><p>Drehe 2 Tasten!</p>", "utf-8")
+    edited.write_text("<p>Öffne die Tür.</p><p>Schließe sie.</p><p>Drehe 2 Schlüssel!</p>", "utf-8")
+    given = ("memory", "add", team, "--corrected", edited, "--who", "Mia", "--from")
+    said = run_yakusu(*given, source, "--translated", out)
+    assert said.out == f"{team}: 2 segments added\nleft out: 1 unchanged\n"
+    assert run_yakusu(*given, source).out == f"{team}: 1 segment added, 2 already there\n"
+    assert "in the language of" in run_yakusu(*given, out).error
+    with TranslationMemory.open(team) as memory:
+        (found,) = memory.exact("Turn 2 keys!")
+    assert (found.segment.target, found.segment.who) == ("Drehe 2 Schlüssel!", "Mia")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -179,6 +194,8 @@ def test_segments_are_removed_only_if_the_user_agrees(team: Path, run_yakusu: Ru
         (["add", "team.db", "none.tmx"], "none.tmx does not exist"),
         (["add", "team.db"], "there is nothing to add"),
         (["add", "team.db", "."], ". is a folder"),
+        (["add", "team.db", "--corrected", "a.html"], "--corrected and --from name documents"),
+        (["add", "a.tsv", "--corrected", "a.tsv", "--from", "b.tsv"], "a.tsv is a table"),
         (["add", "team.db", "a.tsv", "--source", "en", "--target", "fr"], "is a memory of en-de"),
         (["add", "team.db", "a.tsv", "--columns", "1"], "--columns 1: give a source and a target"),
         (["search", ".", "a"], ". is a folder: give the file of a memory"),

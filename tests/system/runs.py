@@ -186,7 +186,7 @@ class Mine:
         import yakusu.weights
 
         fsync, save_file = os.fsync, yakusu.weights.save_file
-        exchange = yakusu.folder._exchange
+        exchange = yakusu.folder.exchange_folders
 
         def spied_fsync(descriptor: int) -> None:
             self.touch("os.fsync", Path(f"/proc/self/fd/{descriptor}").readlink())
@@ -206,7 +206,7 @@ class Mine:
 
         os.fsync = spied_fsync
         yakusu.weights.save_file = spied_save  # type: ignore[assignment]
-        yakusu.folder._exchange = spied_exchange
+        yakusu.folder.exchange_folders = spied_exchange
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, args: tuple[Any, ...]) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from yakusu.data.segments import MemorySegment
     from yakusu.memory.choice import SegmentChoice
     from yakusu.memory.exporting import MemoryFormat
-    from yakusu.memory.memory import Added, TranslationMemory
+    from yakusu.memory.importing import Imported
+    from yakusu.memory.memory import TranslationMemory
 
 memory_verbs = typer.Typer(
     name="memory",
@@ -66,6 +67,30 @@ _Errors = Annotated[
     typer.Option(
         help="What to do with lines that are not UTF-8: refuse the file, leave them out, or read "
         "each invalid byte as U+FFFD.",
+    ),
+]
+_Corrected = Annotated[
+    Path | None,
+    typer.Option(
+        "--corrected",
+        metavar="FILE",
+        help="A translated document that a person has corrected, in any format of `translate`.",
+    ),
+]
+_From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="The document that was translated; of PO and XLIFF, also its translation.",
+    ),
+]
+_Translated = Annotated[
+    Path | None,
+    typer.Option(
+        "--translated",
+        metavar="FILE",
+        help="The translation before it was corrected: only what was changed is added.",
     ),
 ]
 _Learner = Annotated[
@@ -132,6 +157,9 @@ def memory_add_verb(
     who: _Who = "",
     columns: _Columns = None,
     errors: _Errors = "strict",
+    corrected: _Corrected = None,
+    from_: _From = None,
+    translated: _Translated = None,
     model: _Learner = None,
 ) -> None:
     """Add the segments of files to a memory, and create the memory if it does not exist.
@@ -139,6 +167,8 @@ def memory_add_verb(
     What the memory already has is not added again: after an interruption, repeat the command.
 
     Example: `yakusu memory add team.db team.tmx ui.po --source en --target de`
+
+    Example: `yakusu memory add team.db --corrected guide.de.docx --from guide.docx`
     """
     from yakusu.data.corpus import parse_columns
     from yakusu.memory.importing import ImportOptions, add_files
@@ -146,20 +176,19 @@ def memory_add_verb(
     if (source is None) != (target is None):
         raise RecipeError("--source and --target belong together: give both or none")
     languages = (source, target) if source is not None and target is not None else None
-    if not files and memory.exists() and model is None:
-        raise RecipeError("there is nothing to add: name a file, such as team.tmx")
-    if files or not memory.exists():
-        found = add_files(
-            memory,
-            files or [],
-            languages,
-            ImportOptions(origin, who, parse_columns(columns) if columns else None, errors),
-            ConsoleProgress(),
+    options = ImportOptions(origin, who, parse_columns(columns) if columns else None, errors)
+    if corrected or from_ or translated:
+        from yakusu.pipeline.corrections import add_corrected
+
+        if not (corrected and from_) or files or columns:
+            raise RecipeError("--corrected and --from name documents: give both, and no other file")
+        _print_added(
+            memory, add_corrected(memory, corrected, from_, translated, languages, options)
         )
-        _print_added(memory, found.added)
-        if found.left_out:
-            reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(found.left_out.items()))
-            print(f"left out: {reasons}")
+    elif files or not memory.exists():
+        _print_added(memory, add_files(memory, files or [], languages, options, ConsoleProgress()))
+    elif model is None:
+        raise RecipeError("there is nothing to add: name a file, such as team.tmx")
     if model is not None:
         from yakusu.pipeline.learning import add_states
 
@@ -167,9 +196,12 @@ def memory_add_verb(
         print(f"{model}: states of {counted(n, 'segment')} added")
 
 
-def _print_added(path: Path, added: "Added") -> None:
-    known = f", {added.known:,} already there" if added.known else ""
-    print(f"{path}: {counted(added.new, 'segment')} added{known}")
+def _print_added(path: Path, found: "Imported") -> None:
+    known = f", {found.added.known:,} already there" if found.added.known else ""
+    print(f"{path}: {counted(found.added.new, 'segment')} added{known}")
+    if left_out := +found.left_out:
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(left_out.items()))
+        print(f"left out: {reasons}")
 
 
 @memory_verbs.command("search")

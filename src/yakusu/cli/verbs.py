@@ -13,6 +13,7 @@ from yakusu.errors import DataError
 _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "check": "check",
     **dict.fromkeys(("prepare", "train", "average", "demo"), "train"),
+    "improve": "improve",
     **dict.fromkeys(("distil", "backtranslate"), "distil"),
     "translate": "translate",
     "memory": "memory",

@@ -118,6 +118,17 @@ def _format(suffix: str) -> str | None:
     return suffix if module in _ZIP or suffix in _OWN_FORMAT else module
 
 
+def format_name(path: Path) -> str:
+    """The format of a file; files of one format can be compared.
+
+    Raises:
+        DataError: The file cannot be read, or its format is unknown.
+    """
+    with open_file(path) as file:
+        module = _module(path, file.read(HEAD))
+    return _format(path.suffix.lower()) or module
+
+
 def read_document(path: Path, options: DocumentOptions | None = None) -> Document:
     """Read a document in the format of its suffix, in this process and without limits.
 

@@ -8,7 +8,7 @@ What is left out is counted, and said. An error in one of the files changes noth
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -84,12 +84,7 @@ def add_files(
         DataError: A file is malformed or has other languages, or the memory cannot be written.
             Nothing is added; a memory of less than `BATCH` segments is not created.
     """
-    if format_by_name(path):
-        raise DataError(
-            f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
-            f"team.db {path}"
-        )
-    codes = _languages(path, languages)
+    codes = memory_languages(path, languages)
     left_out = Counter[str]()
     with progress.track("adding", "segments", None) as tracker:
 
@@ -101,8 +96,41 @@ def add_files(
         return Imported(_add(path, codes, counted()), left_out)
 
 
-def _languages(path: Path, wanted: tuple[str, str] | None) -> tuple[str, str]:
-    """The languages of a memory, or of one that is to be created."""
+def add_segments(
+    path: Path,
+    segments: Iterable[MemorySegment],
+    file: Path,
+    languages: tuple[str, str],
+    options: ImportOptions,
+) -> Imported:
+    """Add the segments of a file that has been read, as `add_files` does.
+
+    Args:
+        path: The memory.
+        segments: The segments.
+        file: The file.
+        languages: Codes of the languages of the memory.
+        options: Origin of the segments, and who confirmed them.
+
+    Raises:
+        DataError: The memory cannot be written. Nothing is added.
+    """
+    left_out = Counter[str]()
+    found = _complete(segments, file, file.name, options, left_out)
+    return Imported(_add(path, languages, found), left_out)
+
+
+def memory_languages(path: Path, wanted: tuple[str, str] | None) -> tuple[str, str]:
+    """Return the languages of a memory, or of one that is to be created.
+
+    Raises:
+        DataError: It cannot be opened, or has other languages or the name of another file.
+    """
+    if format_by_name(path):
+        raise DataError(
+            f"{path} has the name of a file to add, not of a memory: name the memory first, as in "
+            f"team.db {path}"
+        )
     if wanted is None or path.exists():
         with TranslationMemory.open(path, wanted, writable=True) as memory:
             return memory.languages
@@ -112,7 +140,7 @@ def _languages(path: Path, wanted: tuple[str, str] | None) -> tuple[str, str]:
     return source, target
 
 
-def merge_memories(path: Path, others: Sequence[Path]) -> Added:
+def merge_memories(path: Path, others: Sequence[Path]) -> Imported:
     """Add all segments of other memories to a memory, which is created if it does not exist.
 
     Raises:
@@ -133,7 +161,7 @@ def merge_memories(path: Path, others: Sequence[Path]) -> Added:
             with TranslationMemory.open(other) as memory, memory.snapshot():
                 yield from (each.segment for each in memory)
 
-    return _add(path, languages, segments())
+    return Imported(_add(path, languages, segments()), Counter())
 
 
 def _add(path: Path, languages: tuple[str, str], segments: Iterator[MemorySegment]) -> Added:
@@ -153,22 +181,32 @@ def _read(
     for path, translation in _sides(files, languages):
         refuse_pipe(path)
         plain = Path(plain_name(path))
-        origin = plain.name if translation is None else plain.stem
-        time = _modified(path)
-        for segment in (
-            _segments(path, languages, options)
-            if translation is None
-            else _lines(path, translation, options)
-        ):
-            if reason := _unfit(segment):
-                left_out[reason] += 1
-                continue
-            yield replace(
-                segment,
-                origin=segment.origin or origin if options.origin is None else options.origin,
-                time=segment.time or time,
-                who=segment.who or options.who,
-            )
+        if translation is None:
+            segments, origin = segments_of_file(path, languages, options), plain.name
+        else:
+            segments, origin = _lines(path, translation, options), plain.stem
+        yield from _complete(segments, path, origin, options, left_out)
+
+
+def _complete(
+    segments: Iterable[MemorySegment],
+    path: Path,
+    origin: str,
+    options: ImportOptions,
+    left_out: Counter[str],
+) -> Iterator[MemorySegment]:
+    """Yield the segments of a file with what they do not state; count those that are left out."""
+    time = _modified(path)
+    for segment in segments:
+        if reason := _unfit(segment):
+            left_out[reason] += 1
+            continue
+        yield replace(
+            segment,
+            origin=segment.origin or origin if options.origin is None else options.origin,
+            time=segment.time or time,
+            who=segment.who or options.who,
+        )
 
 
 def _unfit(segment: MemorySegment) -> str:
@@ -238,10 +276,23 @@ def _lines(path: Path, translation: Path, options: ImportOptions) -> Iterator[Me
             yield segment_of(FileUnit([source], [target]))
 
 
-def _segments(
-    path: Path, languages: tuple[str, str], options: ImportOptions
+def segments_of_file(
+    path: Path,
+    languages: tuple[str, str],
+    options: ImportOptions,
+    remark: Callable[[str], None] = _log.warning,
 ) -> Iterator[MemorySegment]:
-    """Yield the segments of a file with both sides; say what its reader leaves out."""
+    """Yield the segments of a file with both sides.
+
+    Args:
+        path: The file.
+        languages: Codes of the languages of the memory.
+        options: How the file is read.
+        remark: Says what is left out.
+
+    Raises:
+        DataError: The file is malformed or has other languages.
+    """
 
     def choose(codes: Sequence[str]) -> str:
         return f"add it to a memory of its languages, {listed_codes(codes)}"
@@ -249,8 +300,8 @@ def _segments(
     is_table = format_of(path) in _TABLES
     columns = (options.columns or (1, 2)) if is_table else languages
     errors = InvalidLines(options.errors, whole_lines=True)
-    file = PairFile(str(path), columns, errors, LongLines(), _log.warning, choose, languages)
+    file = PairFile(str(path), columns, errors, LongLines(), remark, choose, languages)
     yield from read_segments(file)
     for warning in file.errors.warning(str(path)), file.long.warning(str(path)):
         if warning:
-            _log.warning(warning)
+            remark(warning)

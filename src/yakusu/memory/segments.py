@@ -60,7 +60,7 @@ def renumbered(source: str, target: str) -> tuple[str, str]:
 
     source, target = (
         _MARK.sub(
-            lambda match: _with_number(match[0], seen.setdefault(number_of(match[0]), len(seen))),
+            lambda match: with_number(match[0], seen.setdefault(number_of(match[0]), len(seen))),
             text,
         )
         for text in (source, target)
@@ -75,13 +75,13 @@ def as_marked(target: str, source: str) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         number = number_of(match[0])
-        return _with_number(match[0], numbers[number]) if number < n else ""
+        return with_number(match[0], numbers[number]) if number < n else ""
 
     return _MARK.sub(replaced, target)
 
 
-def _with_number(mark: str, number: int) -> str:
-    """The same kind of mark with another number."""
+def with_number(mark: str, number: int) -> str:
+    """Return the same kind of mark with another number."""
     if is_opening(mark):
         return opening(number)
     if is_closing(mark):

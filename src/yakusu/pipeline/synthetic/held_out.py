@@ -99,15 +99,8 @@ class Overlaps:
 
 
 def dev_set_of(model: Path) -> Corpus:
-    """The dev set of a model; empty, with a warning: it is not available.
-
-    It is in the run folder that contains the model, or else in the files that its receipt names, if
-    they are unchanged.
-    """
-    of_run = [model.parent / "data" / f"dev.{side}.txt" for side in ("src", "tgt")]
-    if model.name == "model" and all(path.exists() for path in of_run):
-        return Corpus(src=str(of_run[0]), tgt=str(of_run[1]))
-    if dev := _dev_set_in_receipt(model):
+    """The dev set of a model; empty, with a warning: it is not available."""
+    if dev := find_dev_set(model):
         return dev
     _log.warning(
         "the dev set of %s is not available, so its lines are not held out: name its files with "
@@ -115,6 +108,18 @@ def dev_set_of(model: Path) -> Corpus:
         model,
     )
     return Corpus()
+
+
+def find_dev_set(model: Path) -> Corpus:
+    """The dev set of a model; empty: it is not available.
+
+    It is in the run folder that contains the model, or else in the files that its receipt names, if
+    they are unchanged.
+    """
+    of_run = [model.parent / "data" / f"dev.{side}.txt" for side in ("src", "tgt")]
+    if model.name == "model" and all(path.exists() for path in of_run):
+        return Corpus(src=str(of_run[0]), tgt=str(of_run[1]))
+    return _dev_set_in_receipt(model)
 
 
 def _dev_set_in_receipt(model: Path) -> Corpus:

@@ -7,6 +7,7 @@ RUN/checkpoints/    the best checkpoint and the last ones
 RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
 RUN/corpus/, parts/ training corpus of `yakusu distil`, and what it is made from
+RUN/pairs/          training pairs of `yakusu improve`; its comparison is improved.json
 """
 
 import json
