@@ -83,7 +83,7 @@ Mixed = Callable[[StateCodebook, Related, Floats], tuple[float, dict[int, float]
 def by_codes(
     codebook: StateCodebook, related: Related, h: Floats
 ) -> tuple[float, dict[int, float]]:
-    """w, and N(y) of each token, as the engine computes them."""
+    """w without its last factor, and N(y) of each token, as the engine computes them."""
     (nearest,) = predicted(codebook, related.stored, h[None])
     return nearest.weight, nearest.probs
 
@@ -189,6 +189,7 @@ def translated(
         def mix(row: int, hidden: Floats, probs: Floats, start: int = start) -> int:
             if system:
                 weight, near = system(codebook, related[start + row], hidden)
+                weight *= 1 - probs.max()
                 probs = probs * (1 - weight)
                 for token, prob in near.items():
                     probs[token] += weight * prob

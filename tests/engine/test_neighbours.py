@@ -18,6 +18,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.neighbours import SegmentStates, StateCodebook, predicted
+from yakusu.search.tokens import TokenRules
 
 SOURCE = (5, 9, 4, EOS)
 CONFIG = SearchConfig(beam=3, n_best=3, alpha=0.6)
@@ -69,8 +70,10 @@ def states(
     return SegmentStates.of(every)
 
 
-def found(decoder: NativeDecoder, query: Query, batch: int = 2) -> list[Hypothesis]:
-    (best,) = decoder.search([query], CONFIG, RULES, batch=batch)
+def found(
+    decoder: NativeDecoder, query: Query, batch: int = 2, rules: TokenRules = RULES
+) -> list[Hypothesis]:
+    (best,) = decoder.search([query], CONFIG, rules, batch=batch)
     return best
 
 
@@ -83,17 +86,19 @@ def expected(target: Sequence[int], given: SegmentStates) -> float:
     probs: Doubles = logits.double().softmax(-1).numpy()
     total = 0.0
     for row, token, near in zip(probs, target, predicted(own, given, hidden), strict=True):
-        mixed = (1 - near.weight) * row[token] + near.weight * near.probs.get(token, 0.0)
+        weight = near.weight * (1 - row.max())
+        mixed = (1 - weight) * row[token] + weight * near.probs.get(token, 0.0)
         total += float(np.log(mixed))
     return total
 
 
 def test_the_log_probability_is_that_of_the_definition() -> None:
     given = states(segments(30))
-    hypotheses = found(DECODER, Query(SOURCE, states=given))
+    every = TokenRules(V - 1, slot_kinds=())
+    hypotheses = found(DECODER, Query(SOURCE, states=given), rules=every)
     for each in hypotheses:
         assert each.log_prob == pytest.approx(expected((*each.tokens, EOS), given), abs=1e-3)
-    plain = found(PLAIN, Query(SOURCE))
+    plain = found(PLAIN, Query(SOURCE), rules=every)
     assert [each.log_prob for each in hypotheses] != [each.log_prob for each in plain]
 
 

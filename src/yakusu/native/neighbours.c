@@ -173,9 +173,19 @@ static void insert_mixed(Best *best, float logit, int32_t id) {
     best->logits[at] = logit, best->ids[at] = id;
 }
 
-void mix_in(const Nearest *near, Best *best, const int32_t *probes, int n_probes) {
+/* 1 - P(y_1) */
+static double doubt(const Best *best, double norm) {
+    float x[LANES] = {(float)((double)best->logits[0] - norm)};
+    v_store(x, v_exp(v_load(x)));
+    return x[0] < 1.0f ? 1.0 - x[0] : 0.0;
+}
+
+void mix_in(const Nearest *found, Best *best, const int32_t *probes, int n_probes) {
     double norm = log_norm(best);
+    Nearest own = *found;
+    const Nearest *near = &own;
     int n = 0;
+    if (best->n) own.weight *= doubt(best, norm);
     for (int i = 0; i < best->n; i++) { /* the others keep their order */
         if (prob_of(near, best->ids[i]) > 0.0) continue;
         best->ids[n] = best->ids[i], best->logits[n++] = mixed(near, best->logits[i], best->ids[i], norm);

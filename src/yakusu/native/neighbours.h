@@ -3,8 +3,10 @@
        s       = A (h - mu)                                  scores of a hidden state h on M components
        d_i     = sum over m of (s_m - c[m][code_im])^2       its distance from stored state i
        N(y)    = sum of exp(-d_i / T) over those of the k nearest states that y followed, normalised
-       w       = weight max(0, 1 - d_1 / reach)              d_1: the smallest distance
+       w       = weight max(0, 1 - d_1 / reach) (1 - P(y_1))
        P'(y)   = (1 - w) P(y) + w N(y)
+
+   d_1 is the smallest distance, and y_1 the most probable of the tokens that may follow.
 
    Distances are integers, so that they are equal on every instruction set. */
 
@@ -44,7 +46,7 @@ typedef struct {
 
 /* The predictions for a row. */
 typedef struct {
-    double weight; /* w; 0: nothing changes */
+    double weight; /* w without its last factor; 0: nothing changes */
     int n;
     int32_t ids[NEAREST]; /* increasing */
     double probs[NEAREST]; /* N */
@@ -77,6 +79,6 @@ Nearest nearest(const Codebook *codebook, const Scans *scans, const Blocks *bloc
 void probe_nearest(const Nearest *near, Best *best, int32_t *probes);
 
 /* Replace the logits of the best and of the first tokens of `probes` (n_probes) by those of P'. */
-void mix_in(const Nearest *near, Best *best, const int32_t *probes, int n_probes);
+void mix_in(const Nearest *found, Best *best, const int32_t *probes, int n_probes);
 
 #endif

@@ -28,7 +28,7 @@ from yakusu.translator.folder.codebook import CODEBOOK, write_codebook
 N_PAIRS = 3000  # from which a codebook is fitted
 _COMPONENTS, _MULTIPLE = 64, 16  # M, and what it is a multiple of
 _TEMPERATURE, _REACH = 10 / 64, 60 / 64  # of a component
-_WEIGHT = 0.5
+_WEIGHT = 0.8
 _BATCH = 64  # pairs that are decoded together
 
 

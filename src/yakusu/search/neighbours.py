@@ -3,14 +3,15 @@
     s       = (h - mean) A                                  scores of a hidden state h, (M,)
     d_i     = sum over m of (s_m - c[m, code_im])^2         its distance from stored state i
     N(y)    = sum of exp(-d_i / T) over the k nearest states that y followed, normalised
-    w       = weight max(0, 1 - d_1 / reach)                d_1: the smallest distance
+    w       = weight max(0, 1 - d_1 / reach) (1 - P(y_1))
     P'(y)   = (1 - w) P(y) + w N(y)
 
-Khandelwal et al. 2021, with the states of the segments that are similar to the sentence (Dai et al.
-2023) and a weight that falls with the distance, so that useless neighbours change nothing. States
-are stored as codes of 4 bits for each of M components (Algorithm 1 of the second paper). Distances
-are rounded to integers, and equally near states are ordered by their tokens: the result depends
-neither on the order of the segments nor on the instruction set.
+d_1 is the smallest distance, and y_1 the most probable of the tokens that may follow. Khandelwal et
+al. 2021, with the states of the segments that are similar to the sentence (Dai et al. 2023) and a
+weight that falls with the distance and with the model's certainty, so that useless neighbours
+change nothing. States are stored as codes of 4 bits for each of M components (Algorithm 1 of the
+second paper). Distances are rounded to integers, and equally near states are ordered by their
+tokens: the result depends neither on the order of the segments nor on the instruction set.
 """
 
 from collections.abc import Sequence
@@ -98,7 +99,7 @@ class SegmentStates:
 
 @dataclass(frozen=True)
 class Nearest:
-    """What the states predict at a position: w, and N(y) of each token."""
+    """What the states predict at a position: w without its last factor, and N(y) of each token."""
 
     weight: float
     probs: dict[int, float]
