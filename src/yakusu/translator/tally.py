@@ -20,6 +20,7 @@ class Tally:
         untranslated: Sentences that were kept because the model generates no text for them.
         differing: Sentences that were kept because their translations have other numbers or
             code-like tokens.
+        doubted: Sentences that were kept because the quality of their translations is too low.
     """
 
     segments: int = 0
@@ -32,3 +33,4 @@ class Tally:
     matched: int = 0
     untranslated: int = 0
     differing: int = 0
+    doubted: int = 0

@@ -35,7 +35,10 @@ from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, IdPair, Query, Sear
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
+from yakusu.translator.doubting import Doubter
 from yakusu.translator.folder.opening import open_decoder
+from yakusu.translator.folder.quality import read_calibration
+from yakusu.translator.quality import Calibration
 from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.recall.memories import NO_MEMORIES, Memories, Recalled, with_matches
 from yakusu.translator.request import Request, length
@@ -58,10 +61,12 @@ class Translator:
         max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
             truncated, with a warning; a parser returns a flat tree for them instead.
         text: How text is read; None: the defaults. A parser reads one sentence per line.
+        calibration: What the quality of translations is estimated with; None: it is not estimated.
 
     Raises:
         DataError: A regular expression in `text` is not valid, or the glossary cannot be read.
-        ModelError: The model has no target language `text.to`.
+        ModelError: The model has no target language `text.to`, or `text.min_quality` is set and
+            there is no calibration.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Translator:
         task: str = "translation",
         max_source_tokens: int = 1024,
         text: TextConfig | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         text = text or TextConfig()
         target = text.to or languages[1]
@@ -104,8 +110,11 @@ class Translator:
             search=search,
             longest=longest,
         )
-        self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
-        self._checker = self._new_checker()
+        self.calibration = calibration
+        self._writer = Writer(
+            decoder, tokenizer, task=self.task, language=target, calibration=calibration
+        )
+        self._checker, self._doubter = self._new_checker(), self._new_doubter()
         self.memories: Memories | None = None
         if text.memory:
             self.memories = Memories(text, self.languages, decoder, self._planner.pair_ids)
@@ -166,6 +175,7 @@ class Translator:
             search=config.search,
             task=config.task,
             text=text,
+            calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
         )
 
     @property
@@ -187,6 +197,7 @@ class Translator:
             task=self.task_name,
             max_source_tokens=self.max_source_tokens,
             text=self._planner.text_config.model_copy(update={"to": code}),
+            calibration=self.calibration,
         )
 
     def with_settings(
@@ -200,7 +211,8 @@ class Translator:
 
         Args:
             search: Settings of the search; None: those of this translator.
-            text: How text is read, except for `to` and `glossary`; None: as in this translator.
+            text: How text is read, except for what the translator was opened with: `to`, `glossary`,
+                the memory and the lowest quality; None: as in this translator.
             terms: A glossary: terms and their translations; None: that of this translator.
 
         Raises:
@@ -208,14 +220,14 @@ class Translator:
                 cannot be spelled with the vocabulary.
         """
         own, other = self._planner, copy(self)
-        names = ("to", "glossary", "memory", "exact", "threshold", "learning")
+        names = ("to", "glossary", "memory", "exact", "threshold", "learning", "min_quality")
         kept = {name: getattr(own.text_config, name) for name in names}
         text = text.model_copy(update=kept) if text else own.text_config
         glossary = own.glossary
         if terms is not None:
             glossary = Glossary.of(terms, text.span_finder())
         other._planner = own.with_settings(search or self.search, text, glossary)
-        other._checker = other._new_checker()
+        other._checker, other._doubter = other._new_checker(), other._new_doubter()
         return other
 
     def with_memories(self, files: Sequence[str | Path]) -> "Translator":
@@ -246,6 +258,15 @@ class Translator:
         finder = text.model_copy(update={"protect": ()}).span_finder(RESERVED.pattern)
         agreement = Agreement(self.languages, finder)
         return Checker(agreement, self.languages, self._planner, self._writer.text_of)
+
+    def _new_doubter(self) -> Doubter | None:
+        least = self._planner.text_config.min_quality
+        if least and not self.calibration:
+            raise ModelError(
+                "the quality of translations is not known: calibrate the model (yakusu check "
+                "--model MODEL --dev-src FILE --dev-tgt FILE), or omit --min-quality"
+            )
+        return Doubter(self.calibration, least) if self.calibration and least else None
 
     def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.
@@ -330,6 +351,8 @@ class Translator:
                     self._checker.check(plans, found, partial(self._search, batch=batch))
                 if cancelled and cancelled.is_set():
                     return
+                if self._doubter:
+                    self._doubter.check(plans, found)
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )

@@ -21,3 +21,5 @@ class Translation:
     differences: tuple[str, ...] = ()  # a message for each sentence or line that is kept
     match: int | None = None  # in percent, if it is the translation of a memory; see `MemoryMatch`
     matches: tuple[MemoryMatch, ...] = ()  # what the memories offer for the text, best first
+    quality: int | None = None  # the chrF that it would have; None: unknown; see `quality.py`
+    doubt: str = ""  # why it is probably bad; "": it is not, or the quality is unknown
