@@ -33,6 +33,12 @@ _MEMORY = {
     "memory": Shown("Translation memory; see docs/memory.md. Repeatable.", "FILE"),
     "threshold": Shown("Lowest match in percent that is offered.", "PERCENT", _PANEL),
 }
+_MIN_QUALITY = {
+    "min_quality": Shown(
+        "Lowest estimated quality, 0 to 100; sentences with worse translations are kept.",
+        panel=_PANEL,
+    )
+}
 _SWITCHES = {
     "no_capitals": flag(
         "--no-capitals",
@@ -73,7 +79,7 @@ takes_text_options = grouped(
         **_less_protected(_PANEL),
         **_SWITCHES,
         **_NOT_USED,
-        **options_of(TextConfig, _PROTECT_SECONDS | _LONGEST_LINE),
+        **options_of(TextConfig, _MIN_QUALITY | _PROTECT_SECONDS | _LONGEST_LINE),
         **options_of(TextConfig, _ONE_SENTENCE),
         **_text_version(_PANEL),
     },

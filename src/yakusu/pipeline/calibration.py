@@ -19,7 +19,7 @@ from yakusu.search.decoder import IdPair
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import QUALITY, add_to_folder
 from yakusu.translator.folder.quality import write_calibration
-from yakusu.translator.quality import Calibration, Evidence, Term
+from yakusu.translator.quality import Calibration, Evidence, Term, tent
 
 N_LEAST, N_MOST = 100, 500  # sentences
 _RIDGE = 10.0  # R
@@ -57,23 +57,22 @@ def _fitted(evidence: Sequence[Evidence], scores: NDArray[np.float64]) -> Calibr
     """The calibration for the chrF of translations."""
     numbers = np.array(evidence)
     means, scales = numbers.mean(0), np.maximum(numbers.std(0), 1e-6)
-    z = (numbers - means) / scales
-    terms = np.column_stack([z, abs(z[:, Evidence._fields.index("length")])])
+    terms = (numbers - means) / scales
+    of_length = Evidence._fields.index("length")
+    terms[:, of_length] = [tent(z) for z in terms[:, of_length]]
     centred = terms - terms.mean(0)
     gram = centred.T @ centred + _RIDGE * np.eye(terms.shape[1])
     weights = np.linalg.solve(gram, centred.T @ (scores - scores.mean()))
     estimates = centred @ weights + scores.mean()
-    *of_numbers, odd_length = weights
     return Calibration(
         n_sentences=len(scores),
         correlation=_stored(rank_correlation(estimates, scores)),
         **{
             name: Term(mean=_stored(mean), scale=_stored(scale), weight=_stored(weight))
             for name, mean, scale, weight in zip(
-                Evidence._fields, means, scales, of_numbers, strict=True
+                Evidence._fields, means, scales, weights, strict=True
             )
         },
-        odd_length=_stored(odd_length),
         intercept=_stored(scores.mean() - terms.mean(0) @ weights),
         doubtful=_stored(min(_BAD, float(np.percentile(estimates, _WORST)))),
     )
@@ -81,14 +80,14 @@ def _fitted(evidence: Sequence[Evidence], scores: NDArray[np.float64]) -> Calibr
 
 def rank_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Spearman's rank correlation; equal values have their mean rank; 0: one is constant."""
-    ranks = []
+    ranks = list[NDArray[np.float64]]()
     for values in (one, other):
         _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
         ends = counts.cumsum()
         ranks.append(((2 * ends - counts - 1) / 2)[places])
     if any(each.min() == each.max() for each in ranks):
         return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _stored(value: float) -> float:

@@ -1,18 +1,18 @@
 """The estimated quality of a translation: the chrF that it would have against a reference.
 
-    quality = b + w_1 z(certainty) + w_2 z(neighbours) + w_3 z(length) + w_4 |z(length)|
-                + w_5 z(source),    from 0 to 100
+    quality = b + w_1 z(certainty) + w_2 z(neighbours) + w_3 tent(z(length)) + w_4 z(source)
 
     p_1 ... p_n    the probabilities of its tokens and of eos; the source has m tokens with eos
     certainty      the mean of p_i
-    neighbours     the mean of min(p_i, p_i+1): whether the tokens that are uncertain are scattered
+    neighbours     the mean of min(p_i, p_i+1): lower, the more the unsure tokens are scattered
     length         log(n / m)
     source         log m
     z(x)           (x - mean of the dev set) / standard deviation in the dev set
+    tent(z)        min(z, 1/2, 4 - z): short translations lack something, very long ones repeat
 
-b and w are those of a ridge regression on the dev set (`pipeline/quality.py`). A translation is
-probably bad if its quality is below the smaller of 30 and the tenth percentile of the dev set. A
-text of several sentences has the quality of the worst one.
+b and w are those of a ridge regression on the dev set (`pipeline/calibration.py`). A translation is
+probably bad if its quality is below 30, and below that of nine tenths of the dev set. A text of
+several sentences has the quality of the worst one.
 """
 
 import math
@@ -70,6 +70,11 @@ class Quality(NamedTuple):
     doubt: str
 
 
+def tent(z: float) -> float:
+    """See above."""
+    return min(z, 0.5, 4 - z)
+
+
 class Term(Config):
     """How a number adds to the quality: its mean, its standard deviation and w."""
 
@@ -81,6 +86,10 @@ class Term(Config):
         """The number in standard deviations from its mean."""
         return (value - self.mean) / self.scale
 
+    def part(self, value: float) -> float:
+        """What the number adds."""
+        return self.weight * self.z(value)
+
 
 class Calibration(Config):
     """What a model's quality is estimated with: quality.json of a model folder.
@@ -89,7 +98,6 @@ class Calibration(Config):
         n_sentences: Number of sentences that it was fitted to.
         correlation: Rank correlation of the estimates with chrF in them.
         certainty: See above, as are the others.
-        odd_length: The weight of |z(length)|.
         intercept: b.
         doubtful: The quality below which a translation is probably bad.
     """
@@ -100,27 +108,21 @@ class Calibration(Config):
     neighbours: Term
     length: Term
     source: Term
-    odd_length: float
     intercept: float
     doubtful: float
 
     def quality(self, evidence: Evidence) -> Quality:
         """The quality of a translation."""
-        unsure = sum(
-            term.weight * term.z(value)
-            for term, value in (
-                (self.certainty, evidence.certainty),
-                (self.neighbours, evidence.neighbours),
-            )
-        )
+        unsure = self.certainty.part(evidence.certainty)
+        unsure += self.neighbours.part(evidence.neighbours)
         z = self.length.z(evidence.length)
-        odd = self.length.weight * z + self.odd_length * abs(z)
-        source = self.source.weight * self.source.z(evidence.source)
-        value = min(100.0, max(0.0, self.intercept + unsure + odd + source))
+        length, source = self.length.weight * tent(z), self.source.part(evidence.source)
+        value = min(100.0, max(0.0, self.intercept + unsure + length + source))
         if value >= self.doubtful:
             return Quality(round(value), "")
-        reason = SHORT if z < 0 else LONG
-        return Quality(round(value), UNSURE if unsure <= odd else reason)
+        if unsure <= length:
+            return Quality(round(value), UNSURE)
+        return Quality(round(value), SHORT if z < 0 else LONG)
 
     def of(self, query: Query, found: Hypothesis) -> Quality | None:
         """The quality of a translation that a search has found; None: it is unknown."""

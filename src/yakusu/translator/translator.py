@@ -211,8 +211,8 @@ class Translator:
 
         Args:
             search: Settings of the search; None: those of this translator.
-            text: How text is read, except for what the translator was opened with: `to`, `glossary`,
-                the memory and the lowest quality; None: as in this translator.
+            text: How text is read, except for `to`, `glossary`, `min_quality` and the memory; None:
+                as in this translator.
             terms: A glossary: terms and their translations; None: that of this translator.
 
         Raises:

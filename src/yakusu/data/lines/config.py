@@ -38,8 +38,8 @@ class TextConfig(Config):
         exact: Use a match of 99% or 100% as the translation; otherwise, it is only offered.
         threshold: Lowest match in percent that is offered.
         learning: Predict from the segments of the memories that are related to a sentence.
-        min_quality: Lowest estimated quality of a translation of a sentence, from 0 to 100; sentences
-            whose translations are worse are kept. 0: none is.
+        min_quality: Lowest estimated quality of the translation of a sentence, from 0 to 100; a
+            sentence whose translation is worse is kept. 0: none is.
         longest_line: Number of bytes in UTF-8 of the longest line that is translated; longer ones
             are kept.
         protect_seconds: The longest time that the expressions of `protect` may take for a line.
