@@ -1,0 +1,190 @@
+"""The pairs of a corpus that a model finds least probable, and why.
+
+    probability of a pair = exp(log P(Y | X) / n),  n the number of tokens of Y, with eos
+
+The reason is the first of these that applies:
+
+    copy          the target repeats the source
+    language      the target is in another language (py3langid)
+    misaligned    Y is as probable after the source of another pair of the list
+    truncated     log(n / m) is less than that of most pairs by two standard deviations, or more;
+                  m is the number of tokens of X
+    unsure        the model is unsure of the words
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappush, heappushpop
+from math import exp, fsum, log, sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
+from yakusu.data.filters import nearly_identical
+from yakusu.data.files.text import Pair, windows
+from yakusu.data.identification import CorpusLanguages, can_identify
+from yakusu.pipeline.calibration import translator_for
+from yakusu.progress import Progress, Silent
+from yakusu.search.decoder import IdPair
+from yakusu.translator import Translator
+
+COPY = "the target repeats the source"
+MISALIGNED = "misaligned: the target is as probable after the source of another pair"
+TRUNCATED = "the target is much shorter than usual: truncated?"
+LONGER = "the target is much longer than usual: is the source truncated?"
+UNSURE = "the model is unsure of its words"
+_WINDOW, _BATCH = 2048, 64  # pairs
+_N_OTHERS = 3  # pairs whose sources are compared
+_ODD = 2.0  # standard deviations
+_COPIED = 0.7  # share of the words of the target
+
+
+@dataclass(frozen=True)
+class ImprobablePair:
+    """A pair that a model finds improbable.
+
+    Attributes:
+        line: Its line, from 1; in formats without lines, its number.
+        src: The source.
+        tgt: The target.
+        probability: Of its tokens, the geometric mean.
+        reason: What is probably wrong.
+    """
+
+    line: int
+    src: str
+    tgt: str
+    probability: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class ImprobablePairs:
+    """What was found.
+
+    Attributes:
+        pairs: The least probable pairs, the worst first.
+        n_pairs: Number of pairs that were scored.
+        n_left_out: Number of those that are empty or too long for the model.
+    """
+
+    pairs: Sequence[ImprobablePair]
+    n_pairs: int
+    n_left_out: int
+
+
+def improbable_pairs(
+    model: str | Path, corpus: Corpus, *, n: int = 20, progress: Progress | None = None
+) -> ImprobablePairs:
+    """Find the pairs of a corpus that a model finds least probable.
+
+    The corpus is read once; only the pairs that are found are held.
+
+    Args:
+        model: Model folder of a translator.
+        corpus: The corpus.
+        n: Number of pairs.
+        progress: Progress reporter.
+
+    Raises:
+        ModelError: The model is a parser, or its folder cannot be read.
+        DataError: The corpus cannot be read.
+
+    Example:
+        `improbable_pairs("runs/en-de/model", Corpus(src="train.en", tgt="train.de")).pairs[0]`
+    """
+    translator = translator_for(model, corpus)
+    worst, lengths, n_left_out = list[_Scored](), _Lengths(), 0
+    with (progress or Silent()).track("scoring", "pairs", count_pairs(corpus)) as tracker:
+        for window in windows(numbered_pairs(corpus), _WINDOW):
+            encoded = [(line, pair, _ids(translator, pair)) for line, pair in window]
+            known = [(line, pair, ids) for line, pair, ids in encoded if ids]
+            n_left_out += len(encoded) - len(known)
+            means = _means(translator, [ids for *_, ids in known])
+            for (line, pair, ids), mean in zip(known, means, strict=True):
+                lengths.add(ids)
+                scored = _Scored(-mean, -line, pair, ids)
+                (heappush if len(worst) < n else heappushpop)(worst, scored)
+            tracker.advance(len(window))
+    worst.sort(reverse=True)
+    reasons = _Reasons(translator, worst, lengths)
+    found = [
+        ImprobablePair(-each.line, *each.pair, exp(-each.loss), reasons.of(number))
+        for number, each in enumerate(worst)
+    ]
+    return ImprobablePairs(found, lengths.n, n_left_out)
+
+
+class _Scored(NamedTuple):
+    """A pair in the order of its loss; of equal losses, the later pair comes first."""
+
+    loss: float  # -log P(Y | X) / n
+    line: int  # negative
+    pair: Pair
+    ids: IdPair
+
+
+class _Lengths:
+    """The mean and the standard deviation of log(n / m)."""
+
+    def __init__(self) -> None:
+        self.n, self._sum, self._squares = 0, 0.0, 0.0
+
+    def add(self, ids: IdPair) -> None:
+        own = log(len(ids[1]) / len(ids[0]))
+        self.n, self._sum, self._squares = self.n + 1, self._sum + own, self._squares + own * own
+
+    def z(self, ids: IdPair) -> float:
+        """log(n / m) of a pair, in standard deviations from the mean."""
+        mean = self._sum / self.n
+        deviation = sqrt(max(self._squares / self.n - mean * mean, 0.0))
+        return (log(len(ids[1]) / len(ids[0])) - mean) / deviation if deviation else 0.0
+
+
+class _Reasons:
+    """Why pairs are improbable; see above."""
+
+    def __init__(self, translator: Translator, worst: Sequence[_Scored], lengths: _Lengths) -> None:
+        self._worst, self._lengths = worst, lengths
+        self._languages = None
+        if can_identify() and all(translator.languages):
+            self._languages = CorpusLanguages(*translator.languages)
+        n, pairs = len(worst), list[IdPair]()
+        self._n_others = min(_N_OTHERS, n - 1)
+        for row, each in enumerate(worst):
+            others = (worst[(row + k) % n] for k in range(1, self._n_others + 1))
+            pairs += ((other.ids[0], each.ids[1]) for other in others)
+        self._after_others = _means(translator, pairs)
+
+    def of(self, row: int) -> str:
+        """Why a pair is improbable."""
+        _, _, (src, tgt), ids = own = self._worst[row]
+        if _repeats(src, tgt):
+            return COPY
+        if self._languages and (other := self._languages.foreign((src, tgt))[1]):
+            return f"the target seems to be in another language ({other})"
+        first = row * self._n_others
+        others = self._after_others[first : first + self._n_others]
+        if any(mean >= -own.loss for mean in others):
+            return MISALIGNED
+        if abs(z := self._lengths.z(ids)) >= _ODD:
+            return TRUNCATED if z < 0 else LONGER
+        return UNSURE
+
+
+def _repeats(src: str, tgt: str) -> bool:
+    """Whether a target is the source, or has most of its words from it."""
+    known, words = set(src.casefold().split()), tgt.casefold().split()
+    n_same = sum(word in known for word in words)
+    return nearly_identical((src, tgt)) or n_same >= max(2, _COPIED * len(words))
+
+
+def _ids(translator: Translator, pair: Pair) -> IdPair | None:
+    """The ids of a pair; None: it is empty, or too long."""
+    return translator.pair_ids(*pair) if all(map(str.strip, pair)) else None
+
+
+def _means(translator: Translator, pairs: Sequence[IdPair]) -> list[float]:
+    """The mean log-probability of the tokens of each target."""
+    scores = translator.decoder.score(pairs, alternatives=0, batch=_BATCH)
+    return [fsum(each.token_log_probs) / len(each.token_log_probs) for each in scores]
