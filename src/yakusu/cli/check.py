@@ -139,4 +139,4 @@ def _check_with(model: str, recipe: "Recipe", worst: int, format: Format) -> Non
             return
         for pair in found.pairs:
             example = Example(line=pair.line, src=shorten(pair.src), tgt=shorten(pair.tgt))
-            print(f"{pair.probability:.3f}  {pair.reason}\n       {example}")
+            print(f"{pair.log_prob:.2f}  {pair.reason}\n       {example}")

@@ -50,7 +50,7 @@ class TranslatedText:
     Attributes:
         text: Its translation.
         differences: Why parts of it are kept.
-        known: What memories know of it; None: nothing.
+        known: What memories know of it, and the quality of its translation; None: nothing.
     """
 
     text: str
@@ -60,14 +60,15 @@ class TranslatedText:
     @classmethod
     def of(cls, best: Translation) -> "TranslatedText":
         """The translation of a text."""
-        if not best.matches:
+        if not best.matches and best.quality is None:
             return cls(best.text, best.differences)
         offers = [
             Offer(each.match, each.segment.source, each.target, each.segment.origin)
             for each in best.matches
             if best.match is None or each.target != best.text
         ]
-        return cls(best.text, best.differences, Known(best.match, offers))
+        known = Known(best.match, offers, best.quality, best.doubt)
+        return cls(best.text, best.differences, known)
 
 
 _TranslateAll = Callable[[Sequence[str]], Iterable[TranslatedText]]

@@ -1,28 +1,28 @@
 """The pairs of a corpus that a model finds least probable, and why.
 
-    probability of a pair = exp(log P(Y | X) / n),  n the number of tokens of Y, with eos
+    log-probability of a pair = log P(Y | X) / n,  n the number of tokens of Y, with eos
 
 The reason is the first of these that applies:
 
     copy          the target repeats the source
     language      the target is in another language (py3langid)
     misaligned    Y is as probable after the source of another pair of the list
-    truncated     log(n / m) is less than that of most pairs by two standard deviations, or more;
-                  m is the number of tokens of X
+    length        log(n / m), m the number of tokens of X, is two standard deviations or more from
+                  the mean of all pairs
     unsure        the model is unsure of the words
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
-from math import exp, fsum, log, sqrt
+from math import fsum, log, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
 from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
-from yakusu.data.filters import nearly_identical
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.identification import CorpusLanguages, can_identify
+from yakusu.data.noise import nearly_identical
 from yakusu.pipeline.calibration import translator_for
 from yakusu.progress import Progress, Silent
 from yakusu.search.decoder import IdPair
@@ -47,14 +47,14 @@ class ImprobablePair:
         line: Its line, from 1; in formats without lines, its number.
         src: The source.
         tgt: The target.
-        probability: Of its tokens, the geometric mean.
+        log_prob: The mean log-probability of its tokens and eos, in nats.
         reason: What is probably wrong.
     """
 
     line: int
     src: str
     tgt: str
-    probability: float
+    log_prob: float
     reason: str
 
 
@@ -109,7 +109,7 @@ def improbable_pairs(
     worst.sort(reverse=True)
     reasons = _Reasons(translator, worst, lengths)
     found = [
-        ImprobablePair(-each.line, *each.pair, exp(-each.loss), reasons.of(number))
+        ImprobablePair(-each.line, *each.pair, -each.loss, reasons.of(number))
         for number, each in enumerate(worst)
     ]
     return ImprobablePairs(found, lengths.n, n_left_out)
