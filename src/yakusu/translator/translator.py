@@ -264,7 +264,7 @@ class Translator:
         if least and not self.calibration:
             raise ModelError(
                 "the quality of translations is not known: calibrate the model (yakusu check "
-                "--model MODEL --dev-src FILE --dev-tgt FILE), or omit --min-quality"
+                "--model MODEL --dev-src FILE --dev-tgt FILE), or do not set a lowest quality"
             )
         return Doubter(self.calibration, least) if self.calibration and least else None
 

@@ -52,6 +52,7 @@ _STATES = {
     100: ("translated", "exact-match"),
 }
 _UNKNOWN = Known()
+_CONFIDENCE = re.compile(r"""\s+its:mtConfidence=("[^"]*"|'[^']*')""")
 _AFTER_NOTES = ("originalData", "segment", "ignorable")  # of a unit of XLIFF 2
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
 
@@ -482,7 +483,7 @@ def _with_quality(tag: str, known: Sequence[Known]) -> str:
     """The start tag of a target with the estimated quality, if it is known for all of its texts."""
     values = [each.quality for each in known if each.quality is not None]
     if not values or len(values) < len(known):
-        return tag
+        return _CONFIDENCE.sub("", tag)
     for name, value in (_ITS | {"its:mtConfidence": f"{min(values) / 100:.2f}"}).items():
         tag = with_attribute(tag, name, value)
     return tag
