@@ -27,7 +27,7 @@ from benchmarks.tables import Table
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.metrics import sentence_scorer
-from yakusu.pipeline.calibration import evenly_spaced, fit_calibration, rank_correlation
+from yakusu.pipeline.calibration import calibration_rows, fit_calibration, rank_correlation
 from yakusu.search.decoder import IdPair
 from yakusu.translator import Translator
 from yakusu.translator.quality import Calibration, Evidence
@@ -179,7 +179,7 @@ def main(args: argparse.Namespace) -> None:
     """Calibrate a model, and compare the estimates on each set."""
     translator = Translator.load(args.model, engine=EngineConfig(engine="native", threads=1))
     dev = encoded(translator, read(args.dev, args))
-    rows = evenly_spaced(len(dev))
+    rows = calibration_rows(len(dev))
     calibration = fit_calibration(translator, [dev[row] for row in rows])
     assert calibration, f"{args.dev} is too small"
     others = [pair for row, pair in enumerate(dev) if row not in {*rows}]

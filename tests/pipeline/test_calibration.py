@@ -13,7 +13,7 @@ from yakusu.errors import DataError, ModelError
 from yakusu.folder import read_json, verify_folder
 from yakusu.model.architectures import build
 from yakusu.pipeline import calibration
-from yakusu.pipeline.calibration import calibrate, evenly_spaced, rank_correlation
+from yakusu.pipeline.calibration import calibrate, calibration_rows, rank_correlation
 from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.pipeline.training.average import average
 from yakusu.pipeline.training.calibration import calibration_of
@@ -36,8 +36,8 @@ def test_rank_correlation_is_spearmans() -> None:
 
 
 def test_sentences_are_evenly_spaced() -> None:
-    assert evenly_spaced(3) == [0, 1, 2]
-    chosen = evenly_spaced(2 * calibration.N_MOST)
+    assert calibration_rows(3) == [0, 1, 2]
+    chosen = calibration_rows(2 * calibration.N_MOST)
     assert chosen == list(range(0, 2 * calibration.N_MOST, 2))
 
 

@@ -11,7 +11,15 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.errors import ModelError
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translation, Translator
-from yakusu.translator.quality import LONG, SHORT, UNSURE, Calibration, Evidence, Quality, Term
+from yakusu.translator.quality import (
+    LONG,
+    SHORT,
+    UNSURE,
+    Calibration,
+    Evidence,
+    Quality,
+    QualityTerm,
+)
 from yakusu.translator.writing.objects import objects
 
 # quality = 50 + 10 z(certainty) + 4 z(neighbours) + 8 tent(z(length)), of which log(n / m) has a
@@ -19,18 +27,18 @@ from yakusu.translator.writing.objects import objects
 CALIBRATION = Calibration(
     n_sentences=100,
     correlation=0.7,
-    certainty=Term(mean=0.7, scale=0.1, weight=10.0),
-    neighbours=Term(mean=0.5, scale=0.2, weight=4.0),
-    length=Term(mean=0.0, scale=math.log(2), weight=8.0),
-    source=Term(mean=2.0, scale=1.0, weight=0.0),
+    certainty=QualityTerm(mean=0.7, scale=0.1, weight=10.0),
+    neighbours=QualityTerm(mean=0.5, scale=0.2, weight=4.0),
+    length=QualityTerm(mean=0.0, scale=math.log(2), weight=8.0),
+    source=QualityTerm(mean=2.0, scale=1.0, weight=0.0),
     intercept=50.0,
     doubtful=30.0,
 )
 # For an untrained model, whose probabilities are about 1 / V.
 FLAT = CALIBRATION.model_copy(
     update={
-        "certainty": Term(mean=0.01, scale=0.01, weight=10.0),
-        "neighbours": Term(mean=0.01, scale=0.01, weight=4.0),
+        "certainty": QualityTerm(mean=0.01, scale=0.01, weight=10.0),
+        "neighbours": QualityTerm(mean=0.01, scale=0.01, weight=4.0),
     }
 )
 SHORT_SEARCH = SearchConfig(max_extra=5)

@@ -11,7 +11,6 @@ from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.corpus_options import require_one_form, takes_pairs, takes_test_files
 from yakusu.cli.options import Format
 from yakusu.errors import RecipeError
-from yakusu.pipeline.check.report import Example, shorten
 
 if TYPE_CHECKING:
     from yakusu.recipe import Recipe
@@ -118,6 +117,7 @@ def _check_with(model: str, recipe: "Recipe", worst: int, format: Format) -> Non
     """Calibrate a model on the dev set of a recipe, and list the least probable training pairs."""
     from yakusu.pipeline.calibration import calibrate  # loads a model's engine
     from yakusu.pipeline.check.improbable import improbable_pairs
+    from yakusu.pipeline.check.report import Example, shorten
 
     if not (recipe.data.train or recipe.data.dev):
         raise RecipeError(

@@ -19,7 +19,7 @@ from yakusu.search.decoder import IdPair
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import QUALITY, add_to_folder
 from yakusu.translator.folder.quality import write_calibration
-from yakusu.translator.quality import Calibration, Evidence, Term, tent
+from yakusu.translator.quality import Calibration, Evidence, QualityTerm, tent
 
 N_LEAST, N_MOST = 100, 500  # sentences
 _RIDGE = 10.0  # R
@@ -68,7 +68,7 @@ def _fitted(evidence: Sequence[Evidence], scores: NDArray[np.float64]) -> Calibr
         n_sentences=len(scores),
         correlation=_stored(rank_correlation(estimates, scores)),
         **{
-            name: Term(mean=_stored(mean), scale=_stored(scale), weight=_stored(weight))
+            name: QualityTerm(mean=_stored(mean), scale=_stored(scale), weight=_stored(weight))
             for name, mean, scale, weight in zip(
                 Evidence._fields, means, scales, weights, strict=True
             )
@@ -110,7 +110,7 @@ def calibrate(model: str | Path, dev: Corpus) -> Calibration:
     translator = translator_for(model, dev)
     found = (translator.pair_ids(*pair) for pair in read_pairs(dev) if all(map(str.strip, pair)))
     pairs = [pair for pair in found if pair]
-    calibration = fit_calibration(translator, [pairs[row] for row in evenly_spaced(len(pairs))])
+    calibration = fit_calibration(translator, [pairs[row] for row in calibration_rows(len(pairs))])
     if calibration is None:
         raise DataError(
             f"{dev.files[0]} has {len(pairs)} pairs that are not too long: calibrate with at least "
@@ -121,8 +121,8 @@ def calibrate(model: str | Path, dev: Corpus) -> Calibration:
     return calibration
 
 
-def evenly_spaced(n: int) -> list[int]:
-    """The numbers of up to `N_MOST` of n pairs."""
+def calibration_rows(n: int) -> list[int]:
+    """The numbers of up to `N_MOST` of n pairs, evenly spaced."""
     return [i * n // N_MOST for i in range(N_MOST)] if n > N_MOST else list(range(n))
 
 

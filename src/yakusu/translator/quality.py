@@ -75,7 +75,7 @@ def tent(z: float) -> float:
     return min(z, 0.5, 4 - z)
 
 
-class Term(Config):
+class QualityTerm(Config):
     """How a number adds to the quality: its mean, its standard deviation and w."""
 
     mean: float
@@ -104,10 +104,10 @@ class Calibration(Config):
 
     n_sentences: int
     correlation: float
-    certainty: Term
-    neighbours: Term
-    length: Term
-    source: Term
+    certainty: QualityTerm
+    neighbours: QualityTerm
+    length: QualityTerm
+    source: QualityTerm
     intercept: float
     doubtful: float
 

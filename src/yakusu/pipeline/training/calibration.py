@@ -7,7 +7,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.library import why_unavailable
 from yakusu.engine.support import unsupported
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.calibration import evenly_spaced, fit_calibration
+from yakusu.pipeline.calibration import calibration_rows, fit_calibration
 from yakusu.pipeline.training.validation import native_decoder
 from yakusu.recipe import Recipe
 from yakusu.translator import Translator
@@ -31,7 +31,7 @@ def calibration_of(
     if unsupported(model.config, recipe.search) or why_unavailable():
         return None
     pairs = Pairs.open(data, "dev")
-    rows = evenly_spaced(len(pairs))
+    rows = calibration_rows(len(pairs))
     chosen = [(pairs.src[row].tolist(), pairs.tgt[row].tolist()) for row in rows]
     translator = Translator(
         native_decoder(model), tokenizer, languages=recipe.languages, search=recipe.search
