@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from yakusu.data.corpus import Corpus
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import read_json, verify_folder
@@ -128,6 +129,8 @@ def test_a_parser_is_refused(dev: Corpus) -> None:
 def test_an_ensemble_has_no_quality(model: Path, dev: Corpus) -> None:
     calibrate(model, dev)
     assert Translator.load(model, ensemble=[model]).calibration is None
+    with pytest.raises(ModelError, match="an ensemble has no estimated quality"):
+        Translator.load(model, ensemble=[model], text=TextConfig(min_quality=1))
 
 
 def test_the_end_of_a_training_calibrates_the_model(

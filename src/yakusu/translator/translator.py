@@ -262,9 +262,11 @@ class Translator:
     def _new_doubter(self) -> Doubter | None:
         least = self._planner.text_config.min_quality
         if least and not self.calibration:
+            if self.decoder.n_members > 1:
+                raise ModelError("an ensemble has no estimated quality: omit the lowest quality")
             raise ModelError(
                 "the quality of translations is not known: calibrate the model (yakusu check "
-                "--model MODEL --dev-src FILE --dev-tgt FILE), or do not set a lowest quality"
+                "--model MODEL --dev-src FILE --dev-tgt FILE), or omit the lowest quality"
             )
         return Doubter(self.calibration, least) if self.calibration and least else None
 
