@@ -33,7 +33,7 @@ def corpus(tmp_path: Path) -> Corpus:
     return Corpus(src=str(tmp_path / "a.en"), tgt=str(tmp_path / "a.de"))
 
 
-def test_the_worst_pairs_come_first_and_are_those_of_the_lowest_mean(corpus: Corpus) -> None:
+def test_the_worst_pairs_come_first_and_are_those_of_the_lowest_probability(corpus: Corpus) -> None:
     found = improbable_pairs(MODEL, corpus, n=100)
     assert (found.n_pairs, found.n_left_out, len(found.pairs)) == (58, 2, 58)
     log_probs = [pair.log_prob for pair in found.pairs]
@@ -42,7 +42,8 @@ def test_the_worst_pairs_come_first_and_are_those_of_the_lowest_mean(corpus: Cor
     translator = Translator.load(MODEL)
     first = found.pairs[0]
     (scored,) = translator.score([first.src], [first.tgt])
-    assert first.log_prob == pytest.approx(scored.log_prob / scored.n_tokens)
+    mean, end = scored.log_prob / scored.n_tokens, scored.token_log_probs[-1]
+    assert first.log_prob == pytest.approx(min(mean, end / 2))
 
 
 def test_a_copy_is_named_with_its_line(corpus: Corpus) -> None:
@@ -54,21 +55,28 @@ def test_a_copy_is_named_with_its_line(corpus: Corpus) -> None:
 
 
 def reasons(
-    monkeypatch: pytest.MonkeyPatch, lengths: list[tuple[int, int]], others: float
+    monkeypatch: pytest.MonkeyPatch,
+    lengths: list[tuple[int, int]],
+    others: float,
+    *,
+    loss: float = 2.0,
 ) -> Iterator[str]:
     """The reasons for pairs of these numbers of tokens, whose targets have a mean of -2.
 
     Args:
         lengths: Of the pairs that are listed; the corpus has 100 more of equal lengths.
         others: The mean of each target after the source of another pair.
+        loss: Of each pair; more than 2: eos decides.
     """
-    monkeypatch.setattr(improbable, "_means", lambda _, pairs: [others] * len(pairs))
+    monkeypatch.setattr(improbable, "_scores", lambda _, pairs: [(others, -1.0)] * len(pairs))
     monkeypatch.setattr(improbable, "can_identify", lambda: False)
     known = improbable._Lengths()
     worst = []
     for line, (n_source, n_target) in enumerate(lengths, start=1):
         ids = [2] * n_source, [2] * n_target
-        worst.append(improbable._Scored(2.0, -line, (f"source {line}", f"ziel {line}x"), ids))
+        worst.append(
+            improbable._Scored(loss, -line, (f"source {line}", f"ziel {line}x"), ids, -2.0)
+        )
         known.add(ids)
     for k in range(100):
         known.add(([2] * 10, [2] * (9 + k % 3)))
@@ -85,6 +93,7 @@ def test_a_pair_that_is_as_probable_after_another_source_is_misaligned(
 def test_other_pairs_are_too_short_or_too_long_or_unlikely(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [*reasons(monkeypatch, [(10, 10), (10, 2), (10, 50)], -5.0)]
     assert found == [UNSURE, TRUNCATED, LONGER]
+    assert [*reasons(monkeypatch, [(10, 10)], -5.0, loss=2.5)] == [TRUNCATED]
 
 
 def test_a_target_repeats_a_source_if_it_has_most_of_its_words_from_it() -> None:

@@ -1,14 +1,15 @@
 """The pairs of a corpus that a model finds least probable, and why.
 
-    log-probability of a pair = log P(Y | X) / n,  n the number of tokens of Y, with eos
+    log-probability of a pair = min(mean of log p_i, log p_n / 2)
 
-The reason is the first of these that applies:
+p_1 ... p_n are the probabilities of the tokens of the target and of eos: after a truncated target,
+only eos is improbable. The reason is the first of these that applies:
 
     copy          the target repeats the source
     language      the target is in another language (py3langid)
-    misaligned    Y is as probable after the source of another pair of the list
-    length        log(n / m), m the number of tokens of X, is two standard deviations or more from
-                  the mean of all pairs
+    misaligned    the target is as probable after the source of another pair of the list
+    length        eos decides, or log(n / m), m the number of tokens of the source, is two standard
+                  deviations or more from the mean of all pairs
     unsure        the model is unsure of the words
 """
 
@@ -30,7 +31,7 @@ from yakusu.translator import Translator
 
 COPY = "the target repeats the source"
 MISALIGNED = "misaligned: the target is as probable after the source of another pair"
-TRUNCATED = "the target is much shorter than usual: truncated?"
+TRUNCATED = "the target ends early: truncated?"
 LONGER = "the target is much longer than usual: is the source truncated?"
 UNSURE = "the model is unsure of its words"
 _WINDOW, _BATCH = 2048, 64  # pairs
@@ -47,7 +48,7 @@ class ImprobablePair:
         line: Its line, from 1; in formats without lines, its number.
         src: The source.
         tgt: The target.
-        log_prob: The mean log-probability of its tokens and eos, in nats.
+        log_prob: Its log-probability, in nats; see above.
         reason: What is probably wrong.
     """
 
@@ -100,10 +101,10 @@ def improbable_pairs(
             encoded = [(line, pair, _ids(translator, pair)) for line, pair in window]
             known = [(line, pair, ids) for line, pair, ids in encoded if ids]
             n_left_out += len(encoded) - len(known)
-            means = _means(translator, [ids for *_, ids in known])
-            for (line, pair, ids), mean in zip(known, means, strict=True):
+            scores = _scores(translator, [ids for *_, ids in known])
+            for (line, pair, ids), (mean, end) in zip(known, scores, strict=True):
                 lengths.add(ids)
-                scored = _Scored(-mean, -line, pair, ids)
+                scored = _Scored(max(-mean, -end / 2), -line, pair, ids, mean)
                 (heappush if len(worst) < n else heappushpop)(worst, scored)
             tracker.advance(len(window))
     worst.sort(reverse=True)
@@ -118,10 +119,16 @@ def improbable_pairs(
 class _Scored(NamedTuple):
     """A pair in the order of its loss; of equal losses, the later pair comes first."""
 
-    loss: float  # -log P(Y | X) / n
+    loss: float  # the negative log-probability
     line: int  # negative
     pair: Pair
     ids: IdPair
+    mean: float  # of log p_i
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether eos decides."""
+        return self.loss > -self.mean
 
 
 class _Lengths:
@@ -154,22 +161,24 @@ class _Reasons:
         for row, each in enumerate(worst):
             others = (worst[(row + k) % n] for k in range(1, self._n_others + 1))
             pairs += ((other.ids[0], each.ids[1]) for other in others)
-        self._after_others = _means(translator, pairs)
+        self._after_others = [mean for mean, _ in _scores(translator, pairs)]
 
     def of(self, row: int) -> str:
         """Why a pair is improbable."""
-        _, _, (src, tgt), ids = own = self._worst[row]
+        own = self._worst[row]
+        src, tgt = own.pair
         if _repeats(src, tgt):
             return COPY
         if self._languages and (other := self._languages.foreign((src, tgt))[1]):
             return f"the target seems to be in another language ({other})"
         first = row * self._n_others
         others = self._after_others[first : first + self._n_others]
-        if any(mean >= -own.loss for mean in others):
+        if any(mean >= own.mean for mean in others):
             return MISALIGNED
-        if abs(z := self._lengths.z(ids)) >= _ODD:
-            return TRUNCATED if z < 0 else LONGER
-        return UNSURE
+        z = self._lengths.z(own.ids)
+        if own.ends_early or z <= -_ODD:
+            return TRUNCATED
+        return LONGER if z >= _ODD else UNSURE
 
 
 def _repeats(src: str, tgt: str) -> bool:
@@ -184,7 +193,8 @@ def _ids(translator: Translator, pair: Pair) -> IdPair | None:
     return translator.pair_ids(*pair) if all(map(str.strip, pair)) else None
 
 
-def _means(translator: Translator, pairs: Sequence[IdPair]) -> list[float]:
-    """The mean log-probability of the tokens of each target."""
-    scores = translator.decoder.score(pairs, alternatives=0, batch=_BATCH)
-    return [fsum(each.token_log_probs) / len(each.token_log_probs) for each in scores]
+def _scores(translator: Translator, pairs: Sequence[IdPair]) -> list[tuple[float, float]]:
+    """The mean log-probability of the tokens of each target with eos, and that of eos."""
+    every = translator.decoder.score(pairs, alternatives=0, batch=_BATCH)
+    found = [each.token_log_probs for each in every]
+    return [(fsum(own) / len(own), own[-1]) for own in found]
