@@ -655,3 +655,10 @@ def test_a_unit_of_xliff_2_has_a_note_if_a_translation_is_probably_bad() -> None
     assert f"<notes>{note}<note>Mine</note></notes>" in written
     assert "<notes><note>Mine</note></notes>" in retranslated(written, "Sichern", GOOD)
     assert with_memory(noted, ["Sichern"], {0: GOOD}) == with_memory(noted, ["Sichern"], {})
+
+
+def test_a_unit_that_is_kept_is_reported_with_the_reason() -> None:
+    document = read(xliff_1(unit("Save")).encode(), DocumentOptions(("en", "de")))
+    document.tell({0: Known(kept="its quality is too low")})
+    assert document.render([""]).decode() == xliff_1(unit("Save"))
+    assert document.skipped == ["line 2: its quality is too low"]

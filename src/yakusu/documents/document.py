@@ -63,12 +63,14 @@ class Known:
         offers: What else they offer.
         quality: The estimated quality of the translation, from 0 to 100; None: unknown.
         doubt: Why the translation is probably bad; "": it is not, or its quality is unknown.
+        kept: Why there is no translation that can be used; "": there is one.
     """
 
     match: int | None = None
     offers: Sequence[Offer] = ()
     quality: int | None = None
     doubt: str = ""
+    kept: str = ""
 
 
 @runtime_checkable

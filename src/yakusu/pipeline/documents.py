@@ -6,7 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -376,12 +376,14 @@ def translate_opened(
         for number, each in enumerate(_unless_long(document, job.source, translate, kept)):
             if each.differences and document.reports_blank:
                 translations.append("")  # a message of which a sentence is kept stays as it is
+                kept_because = "; ".join(each.differences)
+                memorised[number] = replace(each.known or Known(), kept=kept_because)
             else:
                 line = document.lines[number:][:1]
                 kept += (_with_line(difference, line) for difference in each.differences)
                 translations.append(each.text)
-            if each.known:
-                memorised[number] = each.known
+                if each.known:
+                    memorised[number] = each.known
             tracker.advance(note=job.source.name)
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error

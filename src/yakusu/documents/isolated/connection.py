@@ -93,7 +93,7 @@ class Connection:
         """Send what memories know of texts."""
         for number, each in known.items():
             offers = [*map(astuple, each.offers)]
-            self.send_json([number, each.match, offers, each.quality, each.doubt])
+            self.send_json([number, each.match, offers, each.quality, each.doubt, each.kept])
         self.send(b"")
 
     def receive_known(self) -> dict[int, Known]:

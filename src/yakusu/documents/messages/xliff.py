@@ -52,6 +52,7 @@ _STATES = {
     100: ("translated", "exact-match"),
 }
 _UNKNOWN = Known()
+_UNUSABLE = "the translation is blank or its markup is not that of the source"
 _CONFIDENCE = re.compile(r"""\s+its:mtConfidence=("[^"]*"|'[^']*')""")
 _AFTER_NOTES = ("originalData", "segment", "ignorable")  # of a unit of XLIFF 2
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
@@ -192,7 +193,7 @@ class _Rendering:
             known += (self._known.get(number, _UNKNOWN) for number, _ in texts)
             rendered = content.render([text for _, text in texts])
             if rendered is None:
-                reason = "the translation is blank or its markup is not that of the source"
+                reason = "; ".join(each.kept for each in known if each.kept) or _UNUSABLE
             elif others := reordered(content.raw, rendered):
                 reason = f"the translation has placeholders in another order: {', '.join(others)}"
             else:
