@@ -275,3 +275,9 @@ def test_a_model_is_not_calibrated_on_a_few_sentences(
 ) -> None:
     said = run_yakusu("check", "--model", MODEL, "--dev-src", files[0], "--dev-tgt", files[1])
     assert "3 pairs that are not too long: calibrate with at least 100" in said.error
+
+
+def test_a_model_of_other_languages_is_refused(run_yakusu: Callable, files: list[Path]) -> None:
+    french = files[1].rename(files[1].with_suffix(".fr"))
+    said = run_yakusu("check", "--model", MODEL, files[0], french)
+    assert "a.fr is for fr" in said.error

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.languages import same_language
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import sentence_scorer
 from yakusu.search.decoder import IdPair
@@ -104,8 +105,8 @@ def calibrate(model: str | Path, dev: Corpus) -> Calibration:
 
     Raises:
         ModelError: The model is a parser, or its folder cannot be read.
-        DataError: The dev set cannot be read, or has fewer than `N_LEAST` pairs that are not too
-            long.
+        DataError: The dev set cannot be read, is in other languages, or has fewer than `N_LEAST`
+            pairs that are not too long.
     """
     translator = translator_for(model, dev)
     found = (translator.pair_ids(*pair) for pair in read_pairs(dev) if all(map(str.strip, pair)))
@@ -131,6 +132,7 @@ def translator_for(model: str | Path, corpus: Corpus) -> Translator:
 
     Raises:
         ModelError: The model is a parser, or has several target languages and none of this file.
+        DataError: The files are in other languages than those of the model.
     """
     translator = Translator.load(model)
     if translator.task.constrains:
@@ -138,4 +140,10 @@ def translator_for(model: str | Path, corpus: Corpus) -> Translator:
     if translator.targets and (language := corpus.languages[1]):
         translator = translator.translating_to(language)
     translator.require_target()
+    for side, own, given in zip((0, -1), translator.languages, corpus.languages, strict=True):
+        if own and given and not same_language(own, given):
+            raise DataError(
+                f"{corpus.files[side]} is for {given}, but the model for {own}: name a model of "
+                "its languages"
+            )
     return translator

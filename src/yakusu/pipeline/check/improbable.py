@@ -89,7 +89,7 @@ def improbable_pairs(
 
     Raises:
         ModelError: The model is a parser, or its folder cannot be read.
-        DataError: The corpus cannot be read.
+        DataError: The corpus cannot be read, or is in other languages than those of the model.
 
     Example:
         `improbable_pairs("runs/en-de/model", Corpus(src="train.en", tgt="train.de")).pairs[0]`
