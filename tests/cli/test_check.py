@@ -246,3 +246,38 @@ def test_a_pipe_is_refused(run_yakusu: Callable, files: list[Path], tmp_path: Pa
     os.mkfifo(tmp_path / "pipe.en")
     said = run_yakusu("check", tmp_path / "pipe.en", files[1])
     assert said.error == f"{tmp_path}/pipe.en can be read only once: write it to a file first"
+
+
+# ---- --model ---------------------------------------------------------------------------------
+
+MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
+
+
+def test_a_model_lists_the_least_probable_pairs(run_yakusu: Callable, files: list[Path]) -> None:
+    said = run_yakusu("check", "--model", MODEL, *files, "-n", "2")
+    assert said.code == 0
+    first, place, *others = said.out.splitlines()
+    assert float(first.split()[0]) < 0
+    assert place.startswith("       line ")
+    assert len(others) == 2
+    assert "the least probable of 3 pairs" in said.err
+    found = json.loads(run_yakusu("check", "--model", MODEL, *files, "--format", "json").out)
+    assert [*found[0]] == ["line", "src", "tgt", "log_prob", "reason"]
+    assert sorted(pair["line"] for pair in found) == [1, 2, 3]
+
+
+def test_a_model_needs_something_to_check(run_yakusu: Callable) -> None:
+    assert "there is nothing to check" in run_yakusu("check", "--model", MODEL).error
+
+
+def test_a_model_is_not_calibrated_on_a_few_sentences(
+    run_yakusu: Callable, files: list[Path]
+) -> None:
+    said = run_yakusu("check", "--model", MODEL, "--dev-src", files[0], "--dev-tgt", files[1])
+    assert "3 pairs that are not too long: calibrate with at least 100" in said.error
+
+
+def test_a_model_of_other_languages_is_refused(run_yakusu: Callable, files: list[Path]) -> None:
+    french = files[1].rename(files[1].with_suffix(".fr"))
+    said = run_yakusu("check", "--model", MODEL, files[0], french)
+    assert "a.fr is for fr" in said.error

@@ -72,8 +72,8 @@ def test_a_message_stays_untranslated(
         second,
     ]
     assert caplog.messages == [
-        f"{source}: line 4: the translation of 'der Bus kommt um 12' is blank, or its numbers or "
-        "markup differ: left unchanged"
+        f"{source}: line 4: the translation of 'der Bus kommt um 12' has '112' instead of '12': "
+        "left unchanged"
     ]
 
 

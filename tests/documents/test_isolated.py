@@ -150,7 +150,7 @@ def test_a_worker_reads_and_writes_what_this_process_does(
 
 def test_workers_state_what_memories_know(readers: Readers) -> None:
     data = SAMPLES["a.xlf"].encode()
-    known = {0: Known(None, [Offer(80, "one", "eins", "team")])}
+    known = {0: Known(None, [Offer(80, "one", "eins", "team")], 20, "why")}
     with readers.open("a.xlf", io.BytesIO(data), DocumentOptions()) as there:
         here = xliff.read(data, DocumentOptions())
         here.tell(known)
@@ -159,6 +159,7 @@ def test_workers_state_what_memories_know(readers: Readers) -> None:
         written = there.render(there.texts)
         assert written == here.render(there.texts)
         assert b"alt-trans" in written
+        assert b'mtConfidence="0.20"' in written
 
 
 def test_many_and_long_texts_arrive(readers: Readers) -> None:

@@ -483,3 +483,12 @@ def test_messages_beyond_a_limit_stay_and_are_reported() -> None:
     assert list(document.texts) == []
     assert document.render([]).decode() == data
     assert document.skipped == ["line 1: the message has arguments nested more than 20 levels deep"]
+
+
+def test_a_message_that_is_kept_is_reported_with_the_reason() -> None:
+    data = b'msgid "Save"\nmsgstr ""\n\nmsgid "Open"\nmsgstr ""\n'
+    document = read(data, DocumentOptions())
+    document.tell({1: Known(kept="its quality is too low")})
+    written = document.render(["Sichern", ""])
+    assert written.endswith(b'msgid "Open"\nmsgstr ""\n')
+    assert document.skipped == ["line 4: its quality is too low"]

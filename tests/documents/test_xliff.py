@@ -608,3 +608,57 @@ def test_elements_with_offers_have_the_prefix_of_their_unit() -> None:
     written = with_memory(data, ["Speichern"], {0: OFFERED})
     assert "<x:alt-trans match-quality=" in written
     assert etree.fromstring(written.encode()).find(".//{*}alt-trans/{*}target").text
+
+
+# ---- quality ---------------------------------------------------------------------------------
+
+
+BAD = Known(quality=20, doubt="the model is unsure of its words")
+GOOD = Known(quality=88)
+REASON = "probably a bad translation (quality 20 of 100): the model is unsure of its words"
+
+
+def retranslated(data: str, translation: str, known: Known) -> str:
+    document = read(data.encode(), DocumentOptions(("en", "de"), retranslate=True))
+    document.tell({0: known})
+    return document.render([translation]).decode()
+
+
+def test_targets_state_their_quality_as_its_mt_confidence() -> None:
+    written = with_memory(xliff_1(unit("Save") + unit("Dog")), ["Sichern", "Hund"], {1: GOOD})
+    one, other = etree.fromstring(written.encode()).iterfind(".//{*}target")
+    its = "{http://www.w3.org/2005/11/its}"
+    assert (other.get(f"{its}mtConfidence"), other.get(f"{its}annotatorsRef")) == (
+        "0.88",
+        "mt-confidence|yakusu",
+    )
+    assert not [name for name in one.attrib if name.startswith(its)]
+    assert "<note from" not in written
+
+
+def test_a_unit_has_a_note_if_its_translation_is_probably_bad() -> None:
+    written = with_memory(xliff_1(unit("Save")), ["Spand"], {0: BAD})
+    assert f'Spand</target><note from="yakusu">{REASON}</note></trans-unit>' in written
+    again = retranslated(written, "Sichern", GOOD)
+    assert 'its:mtConfidence="0.88">Sichern</target></trans-unit>' in again
+    assert "mtConfidence" not in retranslated(written, "Sichern", Known(100))
+
+
+def test_a_unit_of_xliff_2_has_a_note_if_a_translation_is_probably_bad() -> None:
+    data = xliff_2(segment("Save"))
+    note = f'<note category="yakusu" appliesTo="target">{REASON}</note>'
+    written = with_memory(data, ["Spand"], {0: BAD})
+    assert f"<notes>{note}</notes><segment state=" in written
+    assert "<notes>" not in retranslated(written, "Sichern", GOOD)
+    noted = data.replace("<segment", "<notes><note>Mine</note></notes><segment")
+    written = with_memory(noted, ["Spand"], {0: BAD})
+    assert f"<notes>{note}<note>Mine</note></notes>" in written
+    assert "<notes><note>Mine</note></notes>" in retranslated(written, "Sichern", GOOD)
+    assert with_memory(noted, ["Sichern"], {0: GOOD}) == with_memory(noted, ["Sichern"], {})
+
+
+def test_a_unit_that_is_kept_is_reported_with_the_reason() -> None:
+    document = read(xliff_1(unit("Save")).encode(), DocumentOptions(("en", "de")))
+    document.tell({0: Known(kept="its quality is too low")})
+    assert document.render([""]).decode() == xliff_1(unit("Save"))
+    assert document.skipped == ["line 2: its quality is too low"]

@@ -1,5 +1,6 @@
 """A translator that says what is written in a table."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from yakusu.search.decoder import Decoder, IdPair, Query, Searches, TargetScore
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
 from yakusu.translator import Translator
+from yakusu.translator.quality import Calibration
 
 
 @dataclass
@@ -28,11 +30,13 @@ class Says(Decoder):
     Attributes:
         tokenizer: A tokenizer.
         table: The translations of each source, best first.
+        sure: The probability of every token, by the source; without one, paths are unknown.
         asked: The sources of all searches.
     """
 
     tokenizer: Tokenizer
     table: Mapping[str, Sequence[str]]
+    sure: Mapping[str, float] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
     @property
@@ -73,7 +77,13 @@ class Saying(Searches):
         source = sources[tuple(query.source)]
         self.says.asked.append(source)
         targets = (tokenizer.encode_target([t])[0][:-1] for t in self.says.table[source])
-        self.found.append([Hypothesis(tuple(t), -1.0, -1.0) for t in targets][: self.n_best])
+        own = [Hypothesis(tuple(t), -1.0, -1.0, self._path(source, t)) for t in targets]
+        self.found.append(own[: self.n_best])
+
+    def _path(self, source: str, target: Sequence[int]) -> tuple[float, ...]:
+        if not (sure := self.says.sure.get(source)):
+            return ()
+        return tuple(math.log(sure) * n for n in range(1, len(target) + 2))
 
     def results(self) -> list[list[Hypothesis]]:
         return self.found
@@ -98,11 +108,21 @@ def tokenizer() -> Tokenizer:
 
 
 def saying(
-    table: Mapping[str, Sequence[str]], *, n_best: int = 1, text: TextConfig | None = None
+    table: Mapping[str, Sequence[str]],
+    *,
+    n_best: int = 1,
+    text: TextConfig | None = None,
+    sure: Mapping[str, float] | None = None,
+    calibration: Calibration | None = None,
 ) -> Translator:
-    search = SearchConfig(n_best=n_best, max_repeats=0)
-    says = Says(tokenizer(), table)
-    return Translator(says, tokenizer(), languages=("de", "en"), search=search, text=text)
+    return Translator(
+        Says(tokenizer(), table, sure or {}),
+        tokenizer(),
+        languages=("de", "en"),
+        search=SearchConfig(n_best=n_best, max_repeats=0),
+        text=text,
+        calibration=calibration,
+    )
 
 
 def asked(translator: Translator) -> list[str]:

@@ -96,6 +96,7 @@ def report(tally: "Tally") -> None:
         (tally.invisible, "invisible character", "removed"),
         (tally.untranslated, "sentence", "kept (the model generated no translation)"),
         (tally.differing, "sentence", "kept (numbers or code-like tokens would change)"),
+        (tally.doubted, "sentence", "kept (the quality of the translation is too low)"),
     ]
     said = [f"{counted(n, noun)} {done}" for n, noun, done in parts if n]
     if said:

@@ -41,6 +41,12 @@ _PENALTIES = Shown(
     "ORIGIN=PERCENT",
     _PANEL,
 )
+_MIN_QUALITY = {
+    "min_quality": Shown(
+        "Lowest estimated quality, 0 to 100; sentences with worse translations are kept.",
+        panel=_PANEL,
+    )
+}
 _SWITCHES = {
     "no_capitals": flag(
         "--no-capitals",
@@ -103,7 +109,7 @@ takes_text_options = grouped(
         **_SWITCHES,
         **_NOT_USED,
         **_penalty(),
-        **options_of(TextConfig, _PROTECT_SECONDS | _LONGEST_LINE),
+        **options_of(TextConfig, _MIN_QUALITY | _PROTECT_SECONDS | _LONGEST_LINE),
         **options_of(TextConfig, _ONE_SENTENCE),
         **_text_version(_PANEL),
     },

@@ -55,16 +55,22 @@ class Offer:
 
 @dataclass(frozen=True)
 class Known:
-    """What memories know of a text.
+    """What memories know of a text, and what is known of its translation.
 
     Attributes:
         match: How well the translation that is written matches, in percent; None: it is not from a
             memory.
         offers: What else they offer.
+        quality: The estimated quality of the translation, from 0 to 100; None: unknown.
+        doubt: Why the translation is probably bad; "": it is not, or its quality is unknown.
+        kept: Why there is no translation that can be used; "": there is one.
     """
 
     match: int | None = None
     offers: Sequence[Offer] = ()
+    quality: int | None = None
+    doubt: str = ""
+    kept: str = ""
 
 
 @runtime_checkable
@@ -72,7 +78,7 @@ class StatesOrigin(Protocol):
     """A document whose file states where its translations come from."""
 
     def tell(self, known: Mapping[int, Known]) -> None:
-        """What memories know of the texts, by their numbers; for the next `render`."""
+        """What is known of the texts, by their numbers; for the next `render`."""
 
 
 @runtime_checkable

@@ -72,6 +72,7 @@ class Finished(Structure):
     _fields_ = (
         ("tokens", POINTER(c_int32)),
         ("n", c_int),
+        ("path", POINTER(c_double)),
         ("log_prob", c_double),
         ("score", c_double),
     )

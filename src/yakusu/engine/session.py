@@ -204,7 +204,10 @@ class Session:
             if query and query.trace is not None:
                 query.trace.extend(steps_of(result))
             best = result.found[: result.n_found]
-            found = [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
+            found = [
+                Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score, tuple(h.path[: h.n + 1]))
+                for h in best
+            ]
             yield at.value, found or [NOTHING]
 
     def take_errors(self) -> dict[int, BaseException]:

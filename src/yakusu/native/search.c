@@ -138,9 +138,12 @@ static void finish(Search *s, const Candidate *c) {
     if (s->n_found == most && score <= s->found[most - 1].score) return;
     int place = s->n_found < most ? s->n_found++ : most - 1;
     int32_t *tokens = s->found[place].tokens;
+    double *path = s->found[place].path;
     for (; place && s->found[place - 1].score < score; place--) s->found[place] = s->found[place - 1];
     memcpy(tokens, s->open[c->beam].tokens, n * sizeof *tokens);
-    s->found[place] = (Finished){tokens, n, c->log_prob, score};
+    memcpy(path, s->open[c->beam].path, n * sizeof *path);
+    path[n] = c->log_prob;
+    s->found[place] = (Finished){tokens, n, path, c->log_prob, score};
 }
 
 /* Let `to` be the hypothesis of a candidate. */
@@ -148,11 +151,12 @@ static void continue_with(const Search *s, const Candidate *c, Hypothesis *to) {
     const Hypothesis *from = &s->open[c->beam];
     int n = s->length - 1;
     memcpy(to->tokens, from->tokens, n * sizeof *to->tokens);
+    memcpy(to->path, from->path, n * sizeof *to->path);
     memcpy(to->cache, from->cache, s->length * sizeof *to->cache);
     memcpy(to->runs, from->runs, MAX_PERIOD * sizeof *to->runs);
     extend_runs(to, n, c->id);
     place(from, c->id, to);
-    to->tokens[n] = c->id, to->log_prob = c->log_prob, to->node = from->node;
+    to->tokens[n] = c->id, to->path[n] = to->log_prob = c->log_prob, to->node = from->node;
 }
 
 void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t *beams) {

@@ -29,12 +29,14 @@ typedef struct {
     int node;        /* of the incomplete character that it ends with; 0: none */
     int32_t *missing; /* (n_missing): the required tokens that it lacks */
     int n_missing;
+    double *path; /* (limit): log-probability after each token */
     double log_prob;
 } Hypothesis;
 
 typedef struct {
     int32_t *tokens; /* without eos */
     int n;
+    double *path; /* (n + 1): log-probability after each token and eos */
     double log_prob, score;
 } Finished;
 

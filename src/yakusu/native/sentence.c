@@ -65,12 +65,14 @@ static int allocate_search(Sentence *s) {
     int32_t *tokens = s->arrays[0] = allocate(n_tokens * sizeof *tokens);
     float **cache = s->arrays[1] = allocate((size_t)(n + beam) * limit * sizeof *cache);
     Hypothesis *hypotheses = s->arrays[2] = allocate(n * sizeof *hypotheses + n_best * sizeof *search->found);
-    if (!tokens || !cache || !hypotheses) return 0;
+    double *path = s->arrays[4] = allocate((size_t)(n + n_best) * limit * sizeof *path);
+    if (!tokens || !cache || !hypotheses || !path) return 0;
     search->open = hypotheses, search->spare = hypotheses + beam;
     search->found = (Finished *)(hypotheses + n);
-    for (int i = 0; i < n_best; i++, tokens += limit) search->found[i].tokens = tokens;
-    for (int k = 0; k < n; k++, tokens += limit, cache += limit)
-        hypotheses[k].tokens = tokens, hypotheses[k].cache = cache;
+    for (int i = 0; i < n_best; i++, tokens += limit, path += limit)
+        search->found[i].tokens = tokens, search->found[i].path = path;
+    for (int k = 0; k < n; k++, tokens += limit, cache += limit, path += limit)
+        hypotheses[k].tokens = tokens, hypotheses[k].cache = cache, hypotheses[k].path = path;
     for (int k = 0; k < n; k++, tokens += of_each)
         hypotheses[k].runs = tokens, hypotheses[k].missing = tokens + MAX_PERIOD;
     s->source = tokens, s->given = tokens + s->n_source, s->blocks = cache;

@@ -22,7 +22,7 @@ typedef struct Sentence {
     float **blocks;  /* all keys and values of its hypotheses */
     int n_blocks;
     Blocks states;   /* of similar segments */
-    void *arrays[4]; /* what the pointers above point into */
+    void *arrays[5]; /* what the pointers above point into */
 } Sentence;
 
 typedef struct { Sentence *first, **end; } Queue;

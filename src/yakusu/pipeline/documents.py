@@ -6,7 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -53,7 +53,7 @@ class TranslatedText:
     Attributes:
         text: Its translation.
         differences: Why parts of it are kept.
-        known: What memories know of it; None: nothing.
+        known: What memories know of it, and the quality of its translation; None: nothing.
     """
 
     text: str
@@ -63,14 +63,15 @@ class TranslatedText:
     @classmethod
     def of(cls, best: Translation) -> "TranslatedText":
         """The translation of a text."""
-        if best.match is None and not best.matches:
+        if best.match is None and not best.matches and best.quality is None:
             return cls(best.text, best.differences)
         offers = [
             Offer(each.match, each.segment.source, each.target, each.segment.origin)
             for each in best.matches
             if best.match is None or each.target != best.text
         ]
-        return cls(best.text, best.differences, Known(best.match, offers))
+        known = Known(best.match, offers, best.quality, best.doubt)
+        return cls(best.text, best.differences, known)
 
 
 _TranslateAll = Callable[[Iterable[Request]], Iterable[TranslatedText]]
@@ -378,12 +379,14 @@ def translate_opened(
         for number, each in enumerate(_unless_long(document, job.source, translate, kept)):
             if each.differences and document.reports_blank:
                 translations.append("")  # a message of which a sentence is kept stays as it is
+                kept_because = "; ".join(each.differences)
+                memorised[number] = replace(each.known or Known(), kept=kept_because)
             else:
                 line = document.lines[number:][:1]
                 kept += (_with_line(difference, line) for difference in each.differences)
                 translations.append(each.text)
-            if each.known:
-                memorised[number] = each.known
+                if each.known:
+                    memorised[number] = each.known
             tracker.advance(note=job.source.name)
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error

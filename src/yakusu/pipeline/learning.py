@@ -6,8 +6,8 @@ Training fits the codebook of a model. An older model gets one from a memory, in
 components have a variance of 1 on average, so two unrelated states are about 2 M apart.
 """
 
-import shutil
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -17,13 +17,13 @@ from yakusu.compress.codes import code
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import ModelError
-from yakusu.folder import read_json, save_folder
 from yakusu.memory.memory import TranslationMemory
 from yakusu.progress import Progress, Silent
 from yakusu.search.decoder import IdPair
 from yakusu.search.neighbours import N_CODES, StateCodebook
 from yakusu.translator import Translator
 from yakusu.translator.folder.codebook import CODEBOOK, write_codebook
+from yakusu.translator.folder.folder import add_to_folder
 
 N_PAIRS = 3000  # from which a codebook is fitted
 _COMPONENTS, _MULTIPLE = 64, 16  # M, and what it is a multiple of
@@ -101,11 +101,4 @@ def _give_codebook(folder: Path, memory: Path) -> None:
     codebook = fit_codebook(translator.decoder, [pair for pair in pairs if pair])
     if codebook is None:
         raise ModelError(f"{folder} is too small, or {memory} is empty: there is nothing to learn")
-    files = read_json(folder / "manifest.json")["files"]
-
-    def fill(temporary: Path) -> None:
-        for name in files.keys() - {CODEBOOK}:
-            shutil.copyfile(folder / name, temporary / name)
-        write_codebook(temporary, codebook)
-
-    save_folder(folder, fill)
+    add_to_folder(folder, CODEBOOK, partial(write_codebook, codebook=codebook))

@@ -151,6 +151,7 @@ class BeamSearch:
             self.log_probs[:, 1:] = -torch.inf
         self.prev_ids = torch.full((len(src), k), model.tgt_pad, device=src.device)
         self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
+        self.paths = self.log_probs[:, :, None][:, :, :0]  # (B, K, length)
 
     def _open_rows(self) -> list[tuple[int, int]]:
         """The rows that are open, and their sentences."""
@@ -273,7 +274,9 @@ class BeamSearch:
         for (row, place), tokens in found.items():
             if self._enters(row, score := scores[row][place]):
                 best = self.found[self.sentences[row]]
-                hypothesis = Hypothesis(tokens, log_probs[row][place], score)
+                log_prob = log_probs[row][place]
+                path = (*self.paths[row, beams[row][place]].tolist(), log_prob)
+                hypothesis = Hypothesis(tokens, log_prob, score, path)
                 insort(best, hypothesis, key=lambda h: -h.score)
                 del best[self.config.n_best :]
         return scores
@@ -302,6 +305,8 @@ class BeamSearch:
         self._follow_sentences(beams.cpu().numpy(), self.prev_ids.cpu().numpy())
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
+        before = self.paths.gather(1, beams[:, :, None].expand_as(self.paths))
+        self.paths = torch.cat([before, self.log_probs[:, :, None]], dim=2)
 
     def _follow_sentences(self, beams: Longs, ids: Longs) -> None:
         """Tell restrictions and samplers which hypotheses are open now: (B, K) each."""
@@ -339,7 +344,7 @@ class BeamSearch:
         self.state.keep(index)
         self.repetition = [limits.keep(index) for limits in self.repetition]
         self.log_probs, self.prev_ids = self.log_probs[index], self.prev_ids[index]
-        self.tokens = self.tokens[index]
+        self.tokens, self.paths = self.tokens[index], self.paths[index]
         self.sentences = [self.sentences[row] for row in rows]
         self.prefixes = [self.prefixes[row] for row in rows]
         self.limits = [self.limits[row] for row in rows]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from yakusu.search.config import SearchConfig
 
@@ -13,6 +14,12 @@ class Hypothesis:
     tokens: tuple[int, ...]
     log_prob: float  # log P(Y | X) in nats, including eos
     score: float  # log_prob / lp(Y), plus the coverage penalty
+    path: tuple[float, ...] = ()  # the log-probability after each token and eos; (): unknown
+
+    @property
+    def token_log_probs(self) -> list[float]:
+        """The log-probability of each token and of eos; []: unknown."""
+        return [after - before for before, after in pairwise((0.0, *self.path))]
 
 
 NOTHING = Hypothesis((), -math.inf, -math.inf)  # of a search without a result

@@ -10,6 +10,7 @@ from pathlib import Path
 from langcodes import Language
 
 from yakusu.data.languages import canonical, closest, listed_codes, nearest_language
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import why_unavailable
@@ -170,11 +171,12 @@ class ReloadedModels:
         engine: What runs the models.
         workers: The threads that decode.
         memories: The memories; None: there are none.
+        min_quality: Lowest estimated quality, as in `TextConfig`.
 
     Raises:
         DataError: No model translates between the languages of a memory.
-        ModelError: A folder is not valid, a model is a parser, its languages are unknown, or the
-            engine cannot run it.
+        ModelError: A folder is not valid, a model is a parser, its languages are unknown, the
+            engine cannot run it, or its quality is not known and `min_quality` is set.
     """
 
     def __init__(
@@ -183,9 +185,12 @@ class ReloadedModels:
         engine: EngineConfig,
         workers: Workers,
         memories: MemoryFiles | None = None,
+        *,
+        min_quality: int = 0,
     ) -> None:
         self._engine, self._workers = engine, workers
         self._memories = memories or MemoryFiles()
+        self._text = TextConfig(min_quality=min_quality)
         self._folders = dict(zip(_names(folders), folders, strict=True))
         self._stamps = {name: _stamp(folder) for name, folder in self._folders.items()}
         self._steps = {name: self._open(name) for name in self._folders}
@@ -215,7 +220,7 @@ class ReloadedModels:
     def _open(self, name: str) -> tuple[RouteStep, ...]:
         folder = self._folders[name]
         try:
-            translator = Translator.load(folder, engine=self._engine)
+            translator = Translator.load(folder, engine=self._engine, text=self._text)
         except ModelError:
             _check_engine(folder)
             raise

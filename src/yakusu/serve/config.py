@@ -110,6 +110,8 @@ class ServeConfig(Config):
         memory: Paths of translation memories, each for the direction of its languages.
         memory_writable: Let everybody who may call the service add to its memories. Otherwise,
             clients with an API key may, and if there are no keys, those of this computer.
+        min_quality: Lowest estimated quality of the translation of a sentence, from 0 to 100; a
+            sentence whose translation is worse is kept. 0: none is.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
             are refused.
         trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is used.
@@ -129,6 +131,7 @@ class ServeConfig(Config):
     require_key: bool = False
     memory: tuple[str, ...] = Field((), strict=False)
     memory_writable: bool = False
+    min_quality: int = Field(0, ge=0, le=100)
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = Field((), strict=False)
     allow_origins: tuple[str, ...] = Field((), strict=False)

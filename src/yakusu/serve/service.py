@@ -80,7 +80,9 @@ class Service:
         )
         files = MemoryFiles.of_settings(config.memory, self.access.keys)
         self.memories = ServedMemories(files)
-        self.models = ReloadedModels(folders, engine, self.pool, files)
+        self.models = ReloadedModels(
+            folders, engine, self.pool, files, min_quality=config.min_quality
+        )
         self.work = RunningRequests(config.limits)
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)

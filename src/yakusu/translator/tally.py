@@ -26,6 +26,7 @@ class Tally:
         untranslated: Sentences that were kept because the model generates no text for them.
         differing: Sentences that were kept because their translations have other numbers or
             code-like tokens.
+        doubted: Sentences that were kept because the quality of their translations is too low.
     """
 
     segments: int = 0
@@ -44,3 +45,4 @@ class Tally:
     words_new: int = 0
     untranslated: int = 0
     differing: int = 0
+    doubted: int = 0

@@ -35,7 +35,10 @@ from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, IdPair, Query, Sear
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
+from yakusu.translator.doubting import Doubter
 from yakusu.translator.folder.opening import open_decoder
+from yakusu.translator.folder.quality import read_calibration
+from yakusu.translator.quality import Calibration
 from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.recall.analysis import MatchAnalysis
 from yakusu.translator.recall.memories import Memories
@@ -45,6 +48,12 @@ from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.writer import Writer
+
+# Settings of the text that `Translator.with_settings` does not change
+_KEPT = (
+    *("to", "glossary", "memory", "exact", "threshold", "penalties", "learning"),
+    "min_quality",
+)
 
 
 class Translator:
@@ -60,10 +69,12 @@ class Translator:
         max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
             truncated, with a warning; a parser returns a flat tree for them instead.
         text: How text is read; None: the defaults. A parser reads one sentence per line.
+        calibration: What the quality of translations is estimated with; None: it is not estimated.
 
     Raises:
         DataError: A regular expression in `text` is not valid, or the glossary cannot be read.
-        ModelError: The model has no target language `text.to`.
+        ModelError: The model has no target language `text.to`, or `text.min_quality` is set and
+            there is no calibration.
     """
 
     def __init__(
@@ -76,6 +87,7 @@ class Translator:
         task: str = "translation",
         max_source_tokens: int = 1024,
         text: TextConfig | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         text = text or TextConfig()
         target = text.to or languages[1]
@@ -106,8 +118,11 @@ class Translator:
             search=search,
             longest=longest,
         )
-        self._writer = Writer(decoder, tokenizer, task=self.task, language=target)
-        self._checker = self._new_checker()
+        self.calibration = calibration
+        self._writer = Writer(
+            decoder, tokenizer, task=self.task, language=target, calibration=calibration
+        )
+        self._checker, self._doubter = self._new_checker(), self._new_doubter()
         self._analysis = MatchAnalysis(self.tally)
         self.memories: Memories | None = None
         if text.memory:
@@ -169,6 +184,7 @@ class Translator:
             search=config.search,
             task=config.task,
             text=text,
+            calibration=read_calibration(folders[0]) if len(folders) == 1 else None,
         )
 
     @property
@@ -190,6 +206,7 @@ class Translator:
             task=self.task_name,
             max_source_tokens=self.max_source_tokens,
             text=self._planner.text_config.model_copy(update={"to": code}),
+            calibration=self.calibration,
         )
 
     def with_settings(
@@ -203,7 +220,8 @@ class Translator:
 
         Args:
             search: Settings of the search; None: those of this translator.
-            text: How text is read, except for `to` and `glossary`; None: as in this translator.
+            text: How text is read, except for `to`, `glossary`, `min_quality` and the memory; None:
+                as in this translator.
             terms: A glossary: terms and their translations; None: that of this translator.
 
         Raises:
@@ -211,14 +229,14 @@ class Translator:
                 cannot be spelled with the vocabulary.
         """
         own, other = self._planner, copy(self)
-        names = ("to", "glossary", "memory", "exact", "threshold", "penalties", "learning")
-        kept = {name: getattr(own.text_config, name) for name in names}
+        kept = {name: getattr(own.text_config, name) for name in _KEPT}
         text = text.model_copy(update=kept) if text else own.text_config
         glossary = own.glossary
         if terms is not None:
             glossary = Glossary.of(terms, text.span_finder())
         other._planner = own.with_settings(search or self.search, text, glossary)
-        other._checker, other._analysis = other._new_checker(), MatchAnalysis(other.tally)
+        other._checker, other._doubter = other._new_checker(), other._new_doubter()
+        other._analysis = MatchAnalysis(other.tally)
         return other
 
     def with_memories(self, files: Sequence[str | Path]) -> "Translator":
@@ -250,6 +268,17 @@ class Translator:
         finder = text.model_copy(update={"protect": ()}).span_finder(RESERVED.pattern)
         agreement = Agreement(self.languages, finder)
         return Checker(agreement, self.languages, self._planner, self._writer.text_of)
+
+    def _new_doubter(self) -> Doubter | None:
+        least = self._planner.text_config.min_quality
+        if least and not self.calibration:
+            if self.decoder.n_members > 1:
+                raise ModelError("an ensemble has no estimated quality: omit the lowest quality")
+            raise ModelError(
+                "the quality of translations is not known: calibrate the model (yakusu check "
+                "--model MODEL --dev-src FILE --dev-tgt FILE), or omit the lowest quality"
+            )
+        return Doubter(self.calibration, least) if self.calibration and least else None
 
     def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.
@@ -311,7 +340,7 @@ class Translator:
         n_read, window = 0, window_size(batch) if window is None else window
         with self.memories.reading() if self.memories else nullcontext() as reader:
             for items in windows(iter(texts), window, length):
-                plans, recalled = list[TextPlan](), list[RecalledText | None]()
+                planned = list[tuple[TextPlan, RecalledText | None]]()
                 with self._searches(batch) as searches:
                     for number, item in enumerate(items, n_read + 1):
                         if cancelled and cancelled.is_set():
@@ -320,26 +349,34 @@ class Translator:
                         plan = self._planner.plan(
                             *(item, number, layout, known), trace=trace, cancelled=cancelled
                         )
-                        if known and any(passage.given.strip() for passage in plan[0]):
-                            self.tally.matched += known.count(self._analysis)
-                            plan = known.plan or plan
-                        plans.append(plan)
-                        recalled.append(known)
-                        for query in plans[-1][1]:
+                        planned.append(self._with_matches(plan, known))
+                        for query in planned[-1][0][1]:
                             if len(query.source) > 1:
                                 searches.submit(query)
                     results = iter(searches.results())
                 n_read += len(items)
+                plans = [plan for plan, _ in planned]
                 found = [self._writer.candidates(*plan, results) for plan in plans]
                 if self._checker and not (cancelled and cancelled.is_set()):
                     self._checker.check(plans, found, partial(self._search, batch=batch))
                 if cancelled and cancelled.is_set():
                     return
+                if self._doubter:
+                    self._doubter.check(plans, found)
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
-                for best, known in zip(written, recalled, strict=True):
+                for best, (_, known) in zip(written, planned, strict=True):
                     yield known.told(best) if known else best
+
+    def _with_matches(
+        self, plan: TextPlan, known: RecalledText | None
+    ) -> tuple[TextPlan, RecalledText | None]:
+        """The plan of a text, or that of its match; and what memories know of it, if it is text."""
+        if known is None or not any(passage.given.strip() for passage in plan[0]):
+            return plan, None
+        self.tally.matched += known.count(self._analysis)
+        return known.plan or plan, known
 
     def _is_usable(self, source: str, target: str) -> bool:
         """Whether a target of a memory has the code-like tokens and the terms of a source."""

@@ -43,6 +43,8 @@ class TextConfig(Config):
         penalties: By how many percent matches count less, by their origin; "*" and "?" stand for
             any text and any character.
         learning: Predict from the segments of the memories that are related to a sentence.
+        min_quality: Lowest estimated quality of the translation of a sentence, from 0 to 100; a
+            sentence whose translation is worse is kept. 0: none is.
         longest_line: Number of bytes in UTF-8 of the longest line that is translated; longer ones
             are kept.
         protect_seconds: The longest time that the expressions of `protect` may take for a line.
@@ -63,6 +65,7 @@ class TextConfig(Config):
     threshold: int = Field(75, ge=50, le=100)
     penalties: Mapping[str, Annotated[int, Field(ge=0, le=100)]] = {}
     learning: bool = True
+    min_quality: int = Field(0, ge=0, le=100)
     longest_line: int = Field(LONGEST_LINE, ge=1000)
     protect_seconds: float = Field(5.0, gt=0)
 

@@ -92,15 +92,16 @@ class Connection:
     def send_known(self, known: Mapping[int, Known]) -> None:
         """Send what memories know of texts."""
         for number, each in known.items():
-            self.send_json([number, each.match, [*map(astuple, each.offers)]])
+            offers = [*map(astuple, each.offers)]
+            self.send_json([number, each.match, offers, each.quality, each.doubt, each.kept])
         self.send(b"")
 
     def receive_known(self) -> dict[int, Known]:
         """Wait for what memories know of texts."""
         found: dict[int, Known] = {}
         while part := self.receive():
-            number, match, offers = json.loads(part.decode("utf-8", "surrogatepass"))
-            found[number] = Known(match, [Offer(*each) for each in offers])
+            number, match, offers, *more = json.loads(part.decode("utf-8", "surrogatepass"))
+            found[number] = Known(match, [Offer(*each) for each in offers], *more)
         return found
 
     def send_file(self, file: BinaryIO) -> None:

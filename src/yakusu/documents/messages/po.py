@@ -35,6 +35,8 @@ _PLACEHOLDERS = (
     (r"(qt|qt-plural|kde|kde-kuit|boost)-format", _NUMBERED),
 )
 
+_UNKNOWN = Known()
+
 
 @dataclass
 class _Unit:
@@ -71,7 +73,7 @@ class PoDocument:
         found = [unit for unit in units if unit]
         self._keys = [unit for unit in found if _problem(unit)]
         self._units = [unit for unit in found if not _problem(unit)]
-        self._confirmed = set[int]()
+        self._known: Mapping[int, Known] = {}
         self.keys: Sequence[str] = [
             unit.entry.strings["msgctxt"].value if "msgctxt" in unit.entry.strings else ""
             for unit in self._units
@@ -87,7 +89,7 @@ class PoDocument:
 
     def tell(self, known: Mapping[int, Known]) -> None:
         """See `StatesOrigin.tell`."""
-        self._confirmed = {number for number, each in known.items() if each.match == 100}
+        self._known = known
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
@@ -97,12 +99,15 @@ class PoDocument:
         for unit in self._units:
             strings = {key: next(rendered) for key in unit.sources}
             texts = range(first, first := first + sum(len(m.texts) for m in unit.sources.values()))
-            if reason := _refusal(unit, strings):
+            known = [self._known.get(number, _UNKNOWN) for number in texts]
+            kept = "; ".join(dict.fromkeys(each.kept for each in known if each.kept))
+            if reason := kept or _refusal(unit, strings):
                 skipped.append(_left(unit, reason))
                 continue
             values = {form: strings[key] or "" for form, key in unit.keys.items()}
             try:
-                edits |= self._edits(unit, values, is_sure=self._confirmed.issuperset(texts))
+                is_sure = all(each.match == 100 for each in known)
+                edits |= self._edits(unit, values, is_sure=is_sure)
             except UnicodeEncodeError as error:
                 reason = f"{self._file.encoding}, the charset of the header, has no"
                 skipped.append(_left(unit, f"{reason} {error.object[error.start]!r}"))

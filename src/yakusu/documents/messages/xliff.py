@@ -7,6 +7,9 @@ subState="yakusu:tm", and if the memory has exactly this text, state="translated
 state-qualifier="exact-match". Other matches are <alt-trans> in XLIFF 1.x, and <mtc:match> in XLIFF
 2.x if the segment has an id.
 
+The estimated quality of a translation, from 0 to 1, is its:mtConfidence of a <target> of XLIFF 1.x.
+A translation that is probably bad has a <note> with the reason; category="yakusu" or from="yakusu".
+
 Specifications: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html and
 https://docs.oasis-open.org/xliff/xliff-core/v2.1/xliff-core-v2.1.html
 """
@@ -39,6 +42,10 @@ from yakusu.errors import DataError
 
 _Edit = tuple[int, int, str]  # start, stop, new content
 _MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
+_ITS = {  # https://www.w3.org/TR/its20/#mtconfidence
+    "xmlns:its": "http://www.w3.org/2005/11/its",
+    "its:annotatorsRef": "mt-confidence|yakusu",
+}
 # By the match of a translation: states and qualifiers of XLIFF 1.x
 _STATES = {
     0: ("needs-review-translation", "leveraged-mt"),
@@ -46,6 +53,9 @@ _STATES = {
     100: ("translated", "exact-match"),
 }
 _UNKNOWN = Known()
+_UNUSABLE = "the translation is blank or its markup is not that of the source"
+_CONFIDENCE = re.compile(r"""\s+its:mtConfidence=("[^"]*"|'[^']*')""")
+_AFTER_NOTES = ("originalData", "segment", "ignorable")  # of a unit of XLIFF 2
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
 
 
@@ -177,6 +187,7 @@ class _Rendering:
                 matched.append((unit.element, known))
                 self._add_language(_owner(unit.element))
         self.edits += [*self._ignorables(changed), *self._candidates(matched)]
+        self.edits += self._unit_notes(matched)
 
     def _rendered(self, unit: _Unit) -> tuple[list[_Edit], str, list[Known]]:
         """The changes of a template, why they are not possible, or "", and what is known of it."""
@@ -186,7 +197,7 @@ class _Rendering:
             known += (self._known.get(number, _UNKNOWN) for number, _ in texts)
             rendered = content.render([text for _, text in texts])
             if rendered is None:
-                reason = "the translation is blank or its markup is not that of the source"
+                reason = "; ".join(each.kept for each in known if each.kept) or _UNUSABLE
             elif others := reordered(content.raw, rendered):
                 reason = f"the translation has placeholders in another order: {', '.join(others)}"
             else:
@@ -210,10 +221,11 @@ class _Rendering:
             state, qualifier = _STATES.get(match, _STATES[0])
             tag = with_attribute(tag, "state", state)
             tag = with_attribute(tag, "state-qualifier", qualifier)
-            written = "".join(self._alternatives(source, known))
+            tag = _with_quality(tag, known)
+            written = "".join((*self._notes(source, known), *self._alternatives(source, known)))
         written = _element(tag, inside) + written
         if target:
-            edits = [(target.start, target.end, written)]
+            edits = [(target.start, target.end, written), *self._old_notes(unit.element)]
         else:
             before = (unit.element.named("seg-source") or [source])[0]
             edits = [(before.end, before.end, self._indentation(source) + written)]
@@ -227,6 +239,43 @@ class _Rendering:
         for offer in known[0].offers if len(known) == 1 else ():
             tag = f'<{prefix}alt-trans match-quality="{offer.match}%">'
             yield self._indentation(source) + _offered(offer, tag, prefix)
+
+    def _old_notes(self, unit: Element) -> list[_Edit]:
+        """The changes that remove the notes of an earlier translation from a unit of XLIFF 1.x."""
+        notes = unit.named("note") if unit.name == "trans-unit" else ()
+        return [(n.start, n.end, "") for n in notes if n.attributes.get("from") == "yakusu"]
+
+    def _notes(self, source: Element, known: Sequence[Known]) -> Iterator[str]:
+        """The note on a unit of XLIFF 1.x whose translation is probably bad."""
+        for each in (each for each in known if each.doubt):
+            prefix = _prefix(self._file, source)
+            note = _element(f'<{prefix}note from="yakusu">', escaped(_doubt(each)))
+            yield self._indentation(source) + note
+
+    def _unit_notes(self, segments: Sequence[tuple[Element, Sequence[Known]]]) -> Iterator[_Edit]:
+        """Notes on the units of XLIFF 2 whose translations are probably bad, and no older ones."""
+        doubts: dict[int, tuple[Element, list[Known]]] = {}
+        for segment, known in segments:
+            if segment.name == "segment" and segment.parent:
+                _, own = doubts.setdefault(segment.parent.start, (segment.parent, []))
+                own += (each for each in known if each.doubt)
+        for unit, own in doubts.values():
+            prefix = _prefix(self._file, unit)
+            tag = f'<{prefix}note category="yakusu" appliesTo="target">'
+            new = "".join(_element(tag, escaped(_doubt(each))) for each in own)
+            if not (notes := unit.named("notes")):
+                at = unit.named(*_AFTER_NOTES)[0].start
+                yield (at, at, _element(f"<{prefix}notes>", new) if new else "")
+                continue
+            every = notes[0].named("note")
+            kept = [each for each in every if each.attributes.get("category") != "yakusu"]
+            raw = new + "".join(self._file.raw(each.start, each.end) for each in kept)
+            if new or len(kept) < len(every):
+                yield (
+                    notes[0].start,
+                    notes[0].end,
+                    _element(f"<{prefix}notes>", raw) if raw else "",
+                )
 
     def _candidates(self, segments: Sequence[tuple[Element, Sequence[Known]]]) -> list[_Edit]:
         """What memories offer for segments of XLIFF 2, at the beginning of their units."""
@@ -433,6 +482,21 @@ def _offered(offer: Offer, tag: str, prefix: str) -> str:
         f"<{prefix}{name}>{escaped(plain_text(text))}</{prefix}{name}>" for name, text in sides
     )
     return _element(tag, "".join(inside))
+
+
+def _with_quality(tag: str, known: Sequence[Known]) -> str:
+    """The start tag of a target with the estimated quality, if it is known for all of its texts."""
+    values = [each.quality for each in known if each.quality is not None]
+    if not values or len(values) < len(known):
+        return _CONFIDENCE.sub("", tag)
+    for name, value in (_ITS | {"its:mtConfidence": f"{min(values) / 100:.2f}"}).items():
+        tag = with_attribute(tag, name, value)
+    return tag
+
+
+def _doubt(known: Known) -> str:
+    """Why a translation is probably bad."""
+    return f"probably a bad translation (quality {known.quality} of 100): {known.doubt}"
 
 
 def _target_tag(source: str) -> str:

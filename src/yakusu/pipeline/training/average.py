@@ -12,6 +12,7 @@ from yakusu.model.architectures import build
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.facts import make_receipt
 from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.training.calibration import calibration_of
 from yakusu.pipeline.training.codebook import codebook_of
 from yakusu.pipeline.training.data_folder import check_data
 from yakusu.pipeline.training.inherit import freeze
@@ -197,6 +198,9 @@ class _Averager:
         self.model.load_weights(made.weights)
         is_translator = self.recipe.task == "translation"
         codebook = codebook_of(self.model, self.data) if is_translator else None
+        calibration = None
+        if is_translator:
+            calibration = calibration_of(self.model, self.tokenizer, self.recipe, self.data)
         save_translator(
             folder,
             made.weights,
@@ -211,6 +215,7 @@ class _Averager:
                 search=self.recipe.search,
             ),
             codebook=codebook,
+            calibration=calibration,
             documents=documents(receipt),
         )
 

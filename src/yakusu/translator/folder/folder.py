@@ -3,6 +3,8 @@
 config.json         task, sizes of the model, languages, search settings
 model.safetensors   weights
 tokenizer.model     or source.model and target.model
+codebook.safetensors  codes of decoder states, to learn from a memory (optional)
+quality.json        calibration of the estimated quality (optional)
 receipt.json        provenance and cost of training; README.md is the model card
 memory.json         the name of a translation memory, if the model has one
 manifest.json       sizes and SHA-256 of these files
@@ -12,7 +14,8 @@ for torch.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +28,7 @@ from yakusu.config import Config
 from yakusu.data.languages import LanguageCode
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
-from yakusu.folder import read_json, read_utf8, verify_folder
+from yakusu.folder import read_json, read_utf8, save_folder, verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
@@ -33,9 +36,10 @@ from yakusu.translator.folder.named_memory import NAMED_MEMORY
 from yakusu.translator.folder.sizes import check_sizes
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+QUALITY = "quality.json"
 _FOREIGN = ("model_type", "graphs", "add_source_eos")  # in config.json: HF, ONNX, CTranslate2
 # Translations do not depend on them, apart from those of the memory.
-_DESCRIPTIONS = {"receipt.json", "README.md", NAMED_MEMORY}
+_DESCRIPTIONS = {"receipt.json", "README.md", NAMED_MEMORY, QUALITY}
 
 
 class TranslatorConfig(Config):
@@ -106,6 +110,24 @@ def model_hash(folder: Path) -> str:
 def weights_hash(folder: Path) -> str:
     """Return the SHA-256 of the weights in a model folder."""
     return str(read_json(folder / "manifest.json")["files"][WEIGHTS]["sha256"])
+
+
+def add_to_folder(folder: Path, name: str, write: Callable[[Path], None]) -> None:
+    """Add a file to a model folder, or replace it, completely or not at all.
+
+    Args:
+        folder: The folder, which was verified.
+        name: The name of the file.
+        write: Writes it into the temporary folder that it receives.
+    """
+    files = read_json(folder / "manifest.json")["files"]
+
+    def fill(temporary: Path) -> None:
+        for each in files.keys() - {name}:
+            shutil.copyfile(folder / each, temporary / each)
+        write(temporary)
+
+    save_folder(folder, fill)
 
 
 def _read_config(folder: Path) -> TranslatorConfig:

@@ -26,7 +26,9 @@ from yakusu.translator.folder.folder import (
     TranslatorConfig,
     consistent,
 )
+from yakusu.translator.folder.quality import write_calibration
 from yakusu.translator.folder.sizes import check_shapes
+from yakusu.translator.quality import Calibration
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 
@@ -102,6 +104,7 @@ def save_translator(
     config: TranslatorConfig,
     *,
     codebook: StateCodebook | None = None,
+    calibration: Calibration | None = None,
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write a model folder atomically.
@@ -112,6 +115,7 @@ def save_translator(
         tokenizer: The tokenizer that the model was trained with.
         config: Task, sizes, languages and search settings.
         codebook: That of its decoder states.
+        calibration: That of its quality.
         documents: Contents of further text files, by file name.
     """
 
@@ -121,6 +125,8 @@ def save_translator(
         tokenizer.save(temporary)
         if codebook:
             write_codebook(temporary, codebook)
+        if calibration:
+            write_calibration(temporary, calibration)
         for name, text in documents.items():
             (temporary / name).write_text(text, encoding="utf-8")
 

@@ -85,6 +85,8 @@ class Segment:
         checked: Its translation must have the same numbers and code-like tokens.
         difference: How every translation that was found differs in them, so that the segment is
             kept; None: it is not.
+        doubted: Why every translation that was found is too bad, so that the segment is kept; "":
+            it is not.
         known: Its translation, if it is not the model's; None: it is.
     """
 
@@ -97,6 +99,7 @@ class Segment:
     capitals: bool = False
     checked: bool = True
     difference: Difference | None = None
+    doubted: str = ""
     known: str | None = None
 
 

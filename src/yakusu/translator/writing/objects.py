@@ -29,6 +29,8 @@ def _object(translation: Translation) -> Object:
         "log_prob": _number(translation.log_prob),
         "copied": translation.copied,
     }
+    if translation.quality is not None:
+        found |= {"quality": translation.quality, "doubt": translation.doubt}
     if translation.match is not None:
         found["match"] = translation.match
     if translation.matches:

@@ -10,6 +10,7 @@ import regex
 from yakusu.alignment import Link
 from yakusu.data.lines.sentences import continued, join, without_stop
 from yakusu.data.lines.spans import has_end_of_pair
+from yakusu.translator.quality import Quality
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.placement import place_tags, units
@@ -28,6 +29,7 @@ class Output:
         links: Pairs (source unit, target unit); (): not requested, or the model has no attention.
         details: If they were requested.
         copied: The model generates no text, so the segment as given takes its place.
+        quality: The estimated quality; None: unknown.
     """
 
     text: str
@@ -37,6 +39,7 @@ class Output:
     links: tuple[Link, ...] = ()
     details: Details | None = None
     copied: bool = False
+    quality: Quality | None = None
 
 
 # Marks that end a sentence, and that training has not seen.

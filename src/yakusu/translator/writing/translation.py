@@ -22,3 +22,5 @@ class Translation:
     match: int | None = None  # in percent, if it is the translation of a memory; see `MemoryMatch`
     matches: tuple[MemoryMatch, ...] = ()  # what the memories offer for the text, best first
     revisions: tuple[int, ...] = ()  # of the memories that were read
+    quality: int | None = None  # the chrF that it would have; None: unknown; see `quality.py`
+    doubt: str = ""  # why it is probably bad; "": it is not, or the quality is unknown

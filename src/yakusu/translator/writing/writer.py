@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
+from operator import attrgetter
 
 from yakusu.alignment import Link
 from yakusu.data.lines.casing import capitals
@@ -18,6 +19,7 @@ from yakusu.search.decoder import Decoder, Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
+from yakusu.translator.quality import Calibration
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.planner import TextPlan
 from yakusu.translator.reading.slots import places, restore, to_places, to_slots
@@ -49,13 +51,20 @@ class Writer:
         tokenizer: The tokenizer that it was trained with.
         task: Its task.
         language: Code of the target language, "" if unknown.
+        calibration: What the quality is estimated with; None: it is not estimated.
     """
 
     def __init__(
-        self, decoder: Decoder, tokenizer: Tokenizer, *, task: Task, language: str
+        self,
+        decoder: Decoder,
+        tokenizer: Tokenizer,
+        *,
+        task: Task,
+        language: str,
+        calibration: Calibration | None = None,
     ) -> None:
         self._decoder, self._tokenizer = decoder, tokenizer
-        self._task, self._language = task, language
+        self._task, self._language, self._calibration = task, language, calibration
 
     def candidates(
         self,
@@ -103,8 +112,10 @@ class Writer:
         for passages, queries in plans:
             best = []
             for segment, own in islice(outputs, len(queries)):
-                tally.untranslated += own[0].copied and segment.difference is None
+                is_kept = bool(segment.difference or segment.doubted)
+                tally.untranslated += own[0].copied and not is_kept
                 tally.differing += segment.difference is not None
+                tally.doubted += bool(segment.doubted)
                 tally.terms += 0 if own[0].copied else len(segment.terms)
                 best.append(own if sampled else candidates(own))
             traced = queries and queries[0].trace is not None
@@ -151,14 +162,15 @@ class Writer:
         if details:
             pairs = list(map(self._translated, made))
             more = details_of(self._decoder, self._tokenizer, pairs, batch=batch)
-        for (passage, segment, _, h, text), own, detail in zip(made, links, more, strict=True):
+        for (passage, segment, query, h, text), own, detail in zip(made, links, more, strict=True):
             numbers = h.score, h.log_prob, len(h.tokens) + 1
             if text:
                 if segment.continues or segment.after[:1] in passage.spans:
                     text = ended(text, segment, passage, self._language)
                 if segment.capitals:
                     text = capitals(text, self._language, source=segment.given)
-                yield Output(text, *numbers, own, detail)
+                quality = self._calibration.of(query, h) if self._calibration else None
+                yield Output(text, *numbers, own, detail, quality=quality)
             else:
                 own = tuple((i, i) for i in range(len(units(segment.text))))
                 nothing = -math.inf, -math.inf, numbers[-1]
@@ -221,6 +233,8 @@ class Writer:
         details = None
         if any(output.details for output in outputs):
             details = outputs[0].details if self._task.constrains else details_of_text(lines)
+        qualities = [output.quality for output in outputs if output.quality]
+        worst = min(qualities, key=attrgetter("value"), default=None)
         return Translation(
             "".join(pieces),
             sum((output.score for output in outputs), 0.0),
@@ -231,6 +245,8 @@ class Writer:
             (bool(outputs) or any(passage.kept_because for passage in passages))
             and all(output.copied for output in outputs),
             tuple(_differences(passages)),
+            quality=worst.value if worst else None,
+            doubt=worst.doubt if worst else "",
         )
 
 
@@ -244,7 +260,7 @@ def _as_given(passage: Passage, outputs: Sequence[Output]) -> Mapping[str, str]:
 
 
 def _differences(passages: Sequence[Passage]) -> Iterator[str]:
-    """Why lines and segments are kept: they are too long, or their translations differ.
+    """Why lines and segments are kept: they are too long, or their translations differ or are bad.
 
     The marks of a document are not shown.
     """
@@ -261,8 +277,12 @@ def _differences(passages: Sequence[Passage]) -> Iterator[str]:
                 )
                 what = f"has {adds} instead of {lacks}" if lacks and adds else ""
                 what = what or (f"lacks {lacks}" if lacks else f"adds {adds}")
-                text = restore(segment.given, given)
-                yield re.sub(MARKS, "", f"{line}the translation of '{text}' {what}")
+            elif segment.doubted:
+                what = segment.doubted
+            else:
+                continue
+            text = restore(segment.given, given)
+            yield re.sub(MARKS, "", f"{line}the translation of '{text}' {what}")
 
 
 def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:
