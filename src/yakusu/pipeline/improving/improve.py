@@ -31,6 +31,7 @@ from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe, save_recipe
 from yakusu.translator.folder.folder import ModelFolder, weights_hash
+from yakusu.translator.folder.named_memory import NAMED_MEMORY
 
 FEWEST = 200  # pairs to train on
 _MIX = 0.5
@@ -268,6 +269,8 @@ class _Improvement:
             def fill(folder: Path) -> None:
                 for name in read_json(new / "manifest.json")["files"]:
                     shutil.copyfile(new / name, folder / name)
+                if (self.model / NAMED_MEMORY).exists():
+                    shutil.copyfile(self.model / NAMED_MEMORY, folder / NAMED_MEMORY)
 
             save_folder(kept, fill)
         changed = record.model_copy(update={"kept": str(kept)})
