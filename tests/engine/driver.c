@@ -233,7 +233,7 @@ static void search(const Kernels *kernels, const Model *const *models, int n_mod
     int32_t ids[64];
     memset(allowed, 1, sizeof allowed), memset(allowed + TOKENS - 16, 0, 16);
     allowed[1] = allowed[7] = allowed[9] = 0, allowed[of_all.tokens[0x4f]] = 1;
-    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, &common, NULL);
+    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, &common, NULL, NULL);
     if (!session) exit(1);
     for (int key = 0; key < 24; key++) {
         int n = sentence(key, ids), n_prefix = key % 4 == 3 ? 2 : 0;
@@ -254,7 +254,7 @@ static void score(const Kernels *kernels, const Model *model) {
     int32_t src[64], tgt[64], best[64 * 3];
     double log_probs[64], of_best[64 * 3];
     memset(allowed, 1, sizeof allowed);
-    Session *session = yk_session(&model, 1, kernels, 8, allowed, NULL, NULL);
+    Session *session = yk_session(&model, 1, kernels, 8, allowed, NULL, NULL, NULL);
     int n = sentence(9, src), n_tgt = sentence(4, tgt);
     Record record = {.n_alternatives = 3, .log_probs = log_probs, .alternatives = best, .of_alternatives = of_best};
     if (!session || !yk_score(session, 1, src, n, tgt, n_tgt, &record)) exit(1);
