@@ -1,5 +1,6 @@
 """The verb `serve`: a translation service."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,15 @@ Port = Annotated[int | None, typer.Option(help="Port to listen on (default: 5000
 RootPath = Annotated[
     str | None,
     typer.Option(metavar="PATH", help="Path prefix that a reverse proxy uses, such as /mt."),
+]
+_Memory = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--memory", metavar="FILE", help="Translation memory; see docs/memory.md. Repeatable."
+    ),
+]
+_MemoryWritable = Annotated[
+    bool, typer.Option("--memory-writable", help="Let everybody add to the memories.")
 ]
 _Settings = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="TOML file with settings.")
@@ -43,6 +53,8 @@ def serve_verb(
     host: Host = None,
     port: Port = None,
     root_path: RootPath = None,
+    memory: _Memory = None,
+    memory_writable: _MemoryWritable = False,
     config: _Settings = None,
     overrides: Overrides = None,
 ) -> None:
@@ -55,6 +67,10 @@ def serve_verb(
 
     given = {"host": host, "port": port, "root_path": root_path}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
+    if memory:
+        options.append(f"memory={json.dumps([*map(str, memory)])}")
+    if memory_writable:
+        options.append("memory_writable=true")
     run(
         load_config(config, [*(overrides or ()), *options]),
         models,
