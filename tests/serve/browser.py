@@ -13,6 +13,8 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.folder.folder import QUALITY
+from yakusu.translator.quality import Calibration, QualityTerm
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, Response, Route, expect, sync_playwright
@@ -23,6 +25,18 @@ CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 PAIRS = {"en-de": ("en", "de"), "de-fr": ("de", "fr")}
+NOTHING = QualityTerm(mean=0.0, scale=1.0, weight=0.0)
+# Translations of sources of more than e ** 2 tokens are probably bad.
+CALIBRATION = Calibration(
+    n_sentences=100,
+    correlation=0.5,
+    certainty=NOTHING,
+    neighbours=NOTHING,
+    length=NOTHING,
+    source=QualityTerm(mean=2.0, scale=1.0, weight=-10.0),
+    intercept=30.0,
+    doubtful=30.0,
+)
 
 
 def save_models(root: Path) -> dict[str, Path]:
@@ -37,8 +51,15 @@ def save_models(root: Path) -> dict[str, Path]:
                 layer.get_parameter("w_qkv").mul_(3.0)
     search = SearchConfig(beam=3, max_extra=2)
     made = Translator(decoder_of(sharpened(model)), tokenizer, languages=("", ""), search=search)
+    documents = {QUALITY: CALIBRATION.model_dump_json()}
     return {
-        name: save(root / name, made, source_language=source, target_language=target)
+        name: save(
+            root / name,
+            made,
+            documents=documents,
+            source_language=source,
+            target_language=target,
+        )
         for name, (source, target) in PAIRS.items()
     }
 

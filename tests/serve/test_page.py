@@ -30,6 +30,7 @@ from tests.serve.conftest import Running, running
 from yakusu.engine.config import EngineConfig
 from yakusu.memory.memory import TranslationMemory
 from yakusu.translator import Translator
+from yakusu.translator.quality import LONG, SHORT, UNSURE
 from yakusu.translator.request import Request
 from yakusu.view import attention_maps
 
@@ -348,6 +349,10 @@ def test_a_sentence_of_a_line_is_corrected(visit: Open) -> None:
             texts(sentencesOf(known, " b c.", {text: " x."})),
             texts(sentencesOf(known, " B c. ", {text: " x. "})),
             texts([corrected({text: " x "}, "y", false)]),
+            sentencesOf(known, "A. B  c. D.", {...found, doubt: "it is bad"})
+                .map(({doubt}) => doubt),
+            sentencesOf(known, "- A.", {...found, sentences: [["- ", "- "], ["A.", "a."]],
+                                        doubt: "it is bad"}).map(({doubt}) => doubt),
         ];
     }"""
     assert visit().evaluate(script) == [
@@ -356,6 +361,8 @@ def test_a_sentence_of_a_line_is_corrected(visit: Open) -> None:
         [[" x.", 0, False]],
         [[" b C! ", 100, True]],
         [[" y ", 100, False]],
+        ["it is bad", "", ""],
+        ["", "it is bad"],
     ]
 
 
@@ -380,6 +387,44 @@ def test_a_correction_that_is_refused_stays_in_its_field(visit: Open) -> None:
     expect(page.locator(".editor")).to_have_count(0)
     expect(page.locator(":focus")).to_have_class("word pointed")
     expect(page.locator("#translation .line")).not_to_have_text("zwei Wolken")
+
+
+# ---- quality -------------------------------------------------------------------------------------
+
+
+def test_a_bad_translation_is_underlined_until_it_is_corrected(visit: Open) -> None:
+    page = visit()
+    translate(page, "two clouds\nunder two small clouds")
+    doubtful = page.locator("#translation").get_by_role("group")
+    before = lines(page)
+    expect(doubtful).to_have_text([before[1]])
+    reason = "Probably a bad translation, at least in part: the model is unsure of its words."
+    expect(doubtful).to_have_accessible_description(reason)
+    expect(doubtful).to_have_css("text-decoration-style", "wavy")
+    doubtful.locator(".word").first.focus()
+    expect(page.locator("#doubt")).to_have_text(reason)
+    page.select_option("#interface", "de")
+    expect(doubtful).to_have_accessible_description(re.compile("^Wahrscheinlich eine schlechte"))
+    page.select_option("#interface", "en")
+    correct(page, 1, "unter zwei Wolken")
+    expect(page.locator("#translation .line").nth(1)).to_have_text("unter zwei Wolken")
+    expect(doubtful).to_have_count(0)
+    page.locator("#correction").get_by_role("button", name="Undo").click()
+    expect(doubtful).to_have_text([before[1]])
+
+
+def test_each_doubt_is_explained_in_each_language(visit: Open) -> None:
+    script = """async (doubts) => {
+        const {setInterface} = await import("/assets/strings.js");
+        const {shown} = await import("/assets/corrections.js");
+        return ["en", "de", "ja", "ko"].flatMap((code) => {
+            setInterface(code);
+            return doubts.map((doubt) => shown({text: "x", doubt}).doubt);
+        });
+    }"""
+    found = visit().evaluate(script, [UNSURE, SHORT, LONG])
+    assert len({*found}) == 12
+    assert found[1].endswith(": shorter than usual, so parts of the text may be missing.")
 
 
 # ---- attention -----------------------------------------------------------------------------------

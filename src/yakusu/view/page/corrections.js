@@ -7,6 +7,12 @@ import {percent, t} from "./strings.js";
 
 const MOST = 500;  // corrections that the browser keeps
 const NAME = "corrections";  // a list of {source, target, text, translation}, the latest first
+// Why the service doubts a translation, and the texts of the page for it.
+const DOUBTS = {
+  "the model is unsure of its words": "unsure",
+  "it is shorter than usual: parts of the source may be missing": "tooShort",
+  "it is longer than usual: parts may be repeated or added": "tooWordy",
+};
 
 /** A text as it is compared, like in the memory of the service. */
 const keyOf = (text) => text.normalize("NFC").trim().split(/\s+/).join(" ");
@@ -92,29 +98,37 @@ const isCorrection = ({match, origin}) => match === 100 && origin === "correctio
 /** A sentence with another translation, between the same spaces. */
 export function corrected(sentence, translation, isKept) {
   const [, before, after] = /^(\s*)[^]*?(\s*)$/.exec(sentence.text);
-  return {...sentence, text: before + translation + after, match: 100, isKept, isOwn: true};
+  const text = before + translation + after;
+  return {...sentence, text, match: 100, doubt: "", isKept, isOwn: true};
 }
 
 /**
- * The sentences of a translated line, {source, text, match, isKept, isOwn}: corrections of the
- * browser replace what the service found. What the memory knows as a line stays one sentence.
+ * The sentences of a translated line, {source, text, match, doubt, isKept, isOwn}: corrections of
+ * the browser replace what the service found. What the memory knows as a line stays one sentence.
+ * The doubt about a line is one about each sentence that nobody has corrected.
  *
  * @param known {kept, sent}: the corrections of the language pair.
- * @param found {text, match, matches, sentences}: the translation of the service.
+ * @param found {text, match, matches, doubt, sentences}: the translation of the service.
  */
-export function sentencesOf({kept, sent}, source, {text, match, matches = [], sentences}) {
+export function sentencesOf({kept, sent}, source, found) {
+  const {text, match, matches = [], doubt = "", sentences} = found;
   const isWhole = match || !sentences || kept.has(keyOf(source));
   return (isWhole ? [[source, text]] : sentences).map(([from, to]) => {
     const own = kept.get(keyOf(from)), isSent = sent.get(keyOf(from)) === to.trim();
     const isOwn = isSent ||
       matches.some((each) => isCorrection(each) && each.translation === to.trim());
-    const found = {source: from, text: to, match: isSent ? 100 : match, isKept: false, isOwn};
-    return own === undefined ? found : corrected(found, own, true);
+    const sentence = {source: from, text: to, match: isSent ? 100 : match,
+                      doubt: isOwn || !hasWords(from) ? "" : doubt, isKept: false, isOwn};
+    return own === undefined ? sentence : corrected(sentence, own, true);
   });
 }
 
-/** What the page shows for a sentence: its text, and where it comes from. */
-export function shown({text, match, isKept}) {
+/** Whether a sentence can be corrected: bullets and the like cannot. */
+export const hasWords = (text) => /[\p{L}\p{N}]/u.test(text);
+
+/** What the page shows for a sentence: its text, and where it comes from, or why it is doubted. */
+export function shown({text, match, doubt, isKept}) {
+  if (doubt) return {text, doubt: t("doubtful", {reason: t(DOUBTS[doubt])})};
   if (!match) return {text};
   if (isKept) return {text, badge: "✓", label: t("keptHere")};
   const badge = percent(match / 100);

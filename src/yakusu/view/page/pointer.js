@@ -26,6 +26,7 @@ export class Pointer {
     this.panes.source.unmark();
     this.panes.target.unmark();
     byId("counterparts").textContent = place ? this.mark(place) : "";
+    byId("doubt").textContent = place ? this.doubtOf(place) : "";
   }
 
   /** Mark the words; return the description. */
@@ -43,6 +44,11 @@ export class Pointer {
     const others = words.filter((_, i) => weights[i] >= MIN_NAMED).join(" ");
     const word = isolated(panes[side].words(n)[unit].textContent);
     return t(others ? "linked" : "nothingLinked", {word, others});
+  }
+
+  /** Why a word of the translation is underlined; screen readers say it by themselves. */
+  doubtOf({side, n, unit}) {
+    return this.panes[side].words(n)[unit]?.closest(".sentence[title]")?.title ?? "";
   }
 
   /**

@@ -1,7 +1,7 @@
 /** The page of the service: it translates while the user types. */
 
 import {get} from "./api.js";
-import {Corrections, shown} from "./corrections.js";
+import {Corrections, hasWords, shown} from "./corrections.js";
 import {byId, element} from "./dom.js";
 import {Editor} from "./editor.js";
 import {Files} from "./files.js";
@@ -203,7 +203,7 @@ class Page {
   edit(place) {
     clearTimeout(this.scrolling);
     const {lines, route} = this.session, sentences = lines[place?.n]?.sentences ?? [];
-    const k = sentences.findIndex(({source}, i) => i >= place.k && /[\p{L}\p{N}]/u.test(source));
+    const k = sentences.findIndex(({source}, i) => i >= place.k && hasWords(source));
     if (k < 0) return;
     const where = t(route.memory === "write" ? "storesService" : "storesBrowser");
     const chosen = {n: place.n, k};

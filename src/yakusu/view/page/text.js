@@ -1,6 +1,7 @@
 /** The two texts as words that can be pointed at: the source behind its field, the translation. */
 
 import {element, rove, settle, tint} from "./dom.js";
+import {t} from "./strings.js";
 
 // As the engine counts words: runs of characters that are not white space.
 const WORD = /(?:[^\s\x1c-\x1f\x85]|\ufeff)+/gu;
@@ -38,8 +39,9 @@ function lineOf(n, sentences, language, attributes) {
   const text = textOf(sentences), words = units(text, language);
   let end = 0, stop = 0, i = 0;
   sentences.forEach((sentence, k) => {
-    const {badge, label} = sentence;
-    const own = element("span", {class: badge ? "sentence known" : "sentence", "data-sentence": k});
+    const {badge, label, doubt} = sentence;
+    const own = element("span", {class: badge ? "sentence known" : "sentence", "data-sentence": k,
+      ...(doubt ? {role: "group", "aria-label": t("part"), title: doubt} : {})});
     stop += sentence.text.length;
     for (; i < words.length && words[i].start < stop; i++) {
       const {start, end: next} = words[i];
@@ -58,7 +60,7 @@ function lineOf(n, sentences, language, attributes) {
 
 const textOf = (sentences) => sentences.map((sentence) => sentence.text).join("");
 
-/** Lines of words in an element; a line is a list of sentences, {text, badge, label}. */
+/** Lines of words in an element; a line is a list of sentences, {text, badge, label, doubt}. */
 class Lines {
   constructor(container, attributes = {}) {
     this.container = container;
@@ -70,7 +72,7 @@ class Lines {
 
   /** Show a line; it stays as it is if it is the same. */
   set(n, sentences) {
-    const keys = ["text", "badge", "label"], old = this.shown[n];
+    const keys = ["text", "badge", "label", "doubt"], old = this.shown[n];
     if (old?.length === sentences.length && old.every((sentence, k) =>
       keys.every((key) => sentence[key] === sentences[k][key]))) return;
     while (this.shown.length < n) this.set(this.shown.length, [{text: ""}]);
