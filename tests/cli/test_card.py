@@ -48,7 +48,7 @@ def test_a_model_gets_other_languages_and_stays_intact(run_yakusu: Yakusu, model
 def test_one_language_may_be_set_alone(run_yakusu: Yakusu, model: Path) -> None:
     assert run_yakusu("card", model, "--target", "pb").out.startswith("languages: en to pt-BR\n")
     assert run_yakusu("card", model).error == (
-        "there is nothing to change: add --source CODE or --target CODE"
+        "there is nothing to change: add --source CODE, --target CODE or --memory FILE"
     )
 
 

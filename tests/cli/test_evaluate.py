@@ -102,7 +102,7 @@ def test_verify_prints_how_a_model_was_made_and_names_a_changed_file(
     assert re.search(
         r"6 steps, [\d,]+ target tokens, .* FLOPs counted, .* paper's formula", said.out
     )
-    assert said.out.endswith(f"intact: all 6 files of {model} match their recorded hashes\n")
+    assert said.out.endswith(f"intact: all 7 files of {model} match their recorded hashes\n")
     (model / "README.md").write_text("mine")
     assert f"{model / 'README.md'} is corrupt" in run_yakusu("verify", model).error
 

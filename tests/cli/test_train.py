@@ -51,8 +51,8 @@ def test_the_run_folder_holds_the_documented_files(work: Path) -> None:
         "tensorboard",
     ]  # fmt: skip
     assert sorted(path.name for path in (run / "model").iterdir()) == [
-        "README.md", "config.json", "coverage.json", "manifest.json", "model.safetensors",
-        "receipt.json", "tokenizer.model",
+        "README.md", "codebook.safetensors", "config.json", "coverage.json", "manifest.json",
+        "model.safetensors", "receipt.json", "tokenizer.model",
     ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -162,6 +163,7 @@ def test_removed_segments_are_removed_from_the_index(tmp_path: Path) -> None:
 _ADD = """
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 import yakusu.memory.memory as store
 from yakusu.memory import importing
 from yakusu.memory.importing import ImportOptions, add_files
@@ -214,6 +216,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peak = """
 import resource, sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 import yakusu.memory.memory as store
 from yakusu.memory import importing
 from yakusu.memory.importing import ImportOptions, add_files
@@ -248,23 +251,27 @@ def test_a_locked_memory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.skipif(not hasattr(os, "fork") or os.getuid() != 0, reason="only root changes users")
 @pytest.mark.parametrize("in_wal_mode", [False, True])
 def test_a_memory_in_a_folder_that_cannot_be_written_is_read(
-    in_wal_mode: bool, tmp_path: Path
+    in_wal_mode: bool,
 ) -> None:
-    path = tmp_path / "team.db"
-    with TranslationMemory.open(path, PAIR, writable=True) as memory:
-        memory.add([MemorySegment("Save", "Speichern")])
-    if in_wal_mode:
-        import sqlite3
+    with TemporaryDirectory() as folder:  # in a folder that all users may enter
+        path = Path(folder, "team.db")
+        with TranslationMemory.open(path, PAIR, writable=True) as memory:
+            memory.add([MemorySegment("Save", "Speichern")])
+        if in_wal_mode:
+            import sqlite3
 
-        db = sqlite3.connect(path)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.close()
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    child = os.fork()
-    if child == 0:
-        os._exit(_as_another_user(path))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            db = sqlite3.connect(path)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.close()
+        path.parent.chmod(0o755)
+        status = 3
+        if (child := os.fork()) == 0:
+            try:
+                status = _as_another_user(path)
+            finally:
+                os._exit(status)
+        ended = os.waitpid(child, 0)[1]
+    assert os.waitstatus_to_exitcode(ended) == 0
 
 
 def _as_another_user(path: Path) -> int:

@@ -24,7 +24,7 @@ _WORD = regex.compile(
     rf"|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}_])++"
     rf"(?:['’](?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})++)*+"
 )
-_FIRST, _N_CODES = 0x10000, 0xF0000  # the code points that stand for words
+_FIRST, _N_CODES = 1 << 16, 15 << 16  # the code points that stand for words
 
 
 def words(text: str) -> list[str]:

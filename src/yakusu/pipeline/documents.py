@@ -433,8 +433,8 @@ def _requests(document: Document, name: str) -> Iterator[Request]:
     """The texts of a document, and where they stand."""
     texts = document.texts
     keys = document.keys if isinstance(document, NamesTexts) else [""] * len(texts)
-    befores, afters = chain([""], texts[:-1]), chain(texts[1:], [""])
-    for text, *context in zip(texts, befores, afters, repeat(name), keys, strict=False):
+    before, after = chain([""], texts[:-1]), chain(texts[1:], [""])
+    for text, *context in zip(texts, before, after, repeat(name), keys, strict=False):
         yield Request(text, context=SegmentContext(*context))
 
 

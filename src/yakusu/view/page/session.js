@@ -80,14 +80,14 @@ export class Session {
     const old = this.lines[n], made = JSON.stringify(request);
     const same = old?.source === source && old.made === made;
     if (!same || !old.prefix) {
-      const line = this.lineOf(source, this.foundIn(source, answer), "", made);
+      const line = this.lineOf(source, this.matchesIn(source, answer), "", made);
       if (!same || !isAlike(line, old)) this.lines[n] = line;
     }
     this.on.line(n, this.lines[n]);
   }
 
   /** The best translation of an answer, with the corrections that the browser keeps. */
-  foundIn(source, {translations: [best], sentences}, known = this.known) {
+  matchesIn(source, {translations: [best], sentences}, known = this.known) {
     const found = sentencesOf(known, source, {...best, sentences});
     const isKept = found.some((sentence) => sentence.isKept);
     return isKept ? {sentences: found} : {...best, sentences: found};
@@ -123,7 +123,7 @@ export class Session {
     const body = {...this.about(line), details: true, ...(prefix ? {prefix} : {})};
     const answer = await this.twice(() => post("v1/translate", body, signal), signal);
     const known = prefix ? NOTHING : this.known;  // the user has just chosen something else
-    const found = this.foundIn(line.source, answer, known);
+    const found = this.matchesIn(line.source, answer, known);
     this.lines[n] = this.lineOf(line.source, found, prefix, line.made);
     this.on.line(n, this.lines[n]);
     return this.lines[n];
