@@ -73,7 +73,7 @@ def options_of_a_parser(run_yakusu: Yakusu, model: Path, folder: Path) -> None:
     (folder / "terms.tsv").write_text("boat\tBoot\n")
     (folder / "prefix").write_text("(S\n")
     no_phrases = "sentence 1: a parser takes no prefix and no phrases to include or exclude"
-    no_text = "a parser takes no glossary and no patterns"
+    no_text = "a parser takes no glossary, no patterns and no memory"
     no_errors = f"{folder / 'dev.mrg'} contains trees, to which --errors does not apply: remove it"
     for options, message in {
         ("--prefix", folder / "prefix"): no_phrases,

@@ -102,8 +102,10 @@ class Translator:
         self.task_name, self.task = task, tasks[task]()
         source, target = (canonical(code) or code for code in (languages[0], target))
         self.languages = (source, target)
-        if self.task.constrains and (text.glossary or text.protect):
-            raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
+        if self.task.constrains and (text.glossary or text.protect or text.memory):
+            raise ModelError(
+                f"a {self.task.model_noun} takes no glossary, no patterns and no memory"
+            )
         glossary = Glossary(())
         if text.glossary:
             protected = text.span_finder()
