@@ -9,7 +9,7 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.errors import DataError
 
 _TO = {"to": Shown("Target language, if several.", "CODE")}
-_GLOSSARY = {"glossary": Shown("Terms and translations, by tabs.", "FILE")}
+_GLOSSARY = {"glossary": Shown("Terms and translations.", "FILE")}
 _PROTECT = {"protect": Shown("Regular expression of text to copy. Repeatable.", "REGEX")}
 _PROTECT_SECONDS = {
     "protect_seconds": Shown(
@@ -33,7 +33,7 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
 
 _PANEL = "Text processing"
 _MEMORY = {
-    "memory": Shown("Translation memory. Repeatable.", "FILE"),
+    "memory": Shown("Translation memory.", "FILE"),
     "threshold": Shown("Lowest match in percent that is offered.", "PERCENT", _PANEL),
 }
 _PENALTIES = Shown(
