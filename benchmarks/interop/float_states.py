@@ -220,6 +220,7 @@ def main(args: argparse.Namespace) -> None:
                 found = translated(translator, network.eval(), src, related, system)
                 texts = texts or found
                 record: dict[str, Any] = {
+                    "name": f"{args.model.parent.name}, {test}, {name}",
                     "model": args.model.parent.name,
                     "test": test,
                     "system": name,

@@ -119,7 +119,8 @@ def main(args: argparse.Namespace) -> None:
             found = compared(test, model, path, args)
             print(found, flush=True)
             name = args.model.parent.name if args.model.name == "model" else args.model.name
-            benchmark.record({"model": name, "memory": args.memory, **sizes, **found})
+            what = f"{name}, {args.memory}, {sizes['segments']}, {test}"
+            benchmark.record({"name": what, "model": name, "memory": args.memory, **sizes, **found})
 
 
 if __name__ == "__main__":
