@@ -12,8 +12,8 @@ from pathlib import Path
 from yakusu.errors import DataError, ModelError, YakusuError
 
 _EXTRAS = {  # module -> the extra that installs it
-    **dict.fromkeys(("torch", "tensorboard"), "train"),
-    **dict.fromkeys(("constriction", "matplotlib", "numba", "scipy", "sklearn"), "compress"),
+    **dict.fromkeys(("torch", "tensorboard", "numba"), "train"),
+    **dict.fromkeys(("constriction", "matplotlib", "scipy", "sklearn"), "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
     **dict.fromkeys(("lxml", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
