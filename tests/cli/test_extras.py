@@ -13,7 +13,7 @@ app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the 
         ("torch", "train"),
         ("torch.nn.functional", "train"),
         ("tensorboard", "train"),
-        ("numba", "compress"),
+        ("numba", "train"),
         ("MeCab", "mecab"),
         ("lxml.etree", "corpora"),
         ("yaml", "import"),

@@ -54,7 +54,7 @@ _STATES = {
 }
 _UNKNOWN = Known()
 _UNUSABLE = "the translation is blank or its markup is not that of the source"
-_CONFIDENCE = re.compile(r"""\s+its:mtConfidence=("[^"]*"|'[^']*')""")
+_CONFIDENCE = re.compile(r"""(?<!\s)\s++its:mtConfidence=("[^"]*"|'[^']*')""")
 _AFTER_NOTES = ("originalData", "segment", "ignorable")  # of a unit of XLIFF 2
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
 
