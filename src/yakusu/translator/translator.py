@@ -106,17 +106,13 @@ class Translator:
             raise ModelError(
                 f"a {self.task.model_noun} takes no glossary, no patterns and no memory"
             )
-        glossary = Glossary(())
-        if text.glossary:
-            protected = text.span_finder()
-            glossary = Glossary.read(text.glossary, languages=self.languages, protected=protected)
         longest = min(max_source_tokens, decoder.max_length), decoder.max_length
         self._planner = Planner(
             tokenizer,
             text,
             task=self.task,
             language=source,
-            glossary=glossary,
+            glossary=_glossary(text, self.languages),
             search=search,
             longest=longest,
         )
@@ -467,6 +463,13 @@ class Translator:
             texts = list(starmap(self._planner.pair, enumerate(some, start=n_read + 1)))
             yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
             n_read += len(some)
+
+
+def _glossary(text: TextConfig, languages: tuple[str, str]) -> Glossary:
+    """The glossary that is named; without terms if none is."""
+    if not text.glossary:
+        return Glossary(())
+    return Glossary.read(text.glossary, languages=languages, protected=text.span_finder())
 
 
 def _refuse_other_target(language: str, wanted: str) -> None:
