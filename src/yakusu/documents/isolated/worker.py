@@ -24,6 +24,7 @@ START, END = b"s", b"e"  # orders to the template, each with a number of _NUMBER
 _NUMBER = 8
 NO_MEMORY = 3  # exit status of a worker that exceeds its limit
 _SAMPLE, _SAMPLE_CHARACTERS = 200, 5000  # texts that are sent if they decide the options
+_LONGEST_KEY = 1000  # characters of the name of a text
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the parent decides
 _UNIT = b'<trans-unit id="1"><source>a <x id="1"/></source></trans-unit>'
 _SAMPLES = {  # documents that load libraries and compile patterns when they are read and written
@@ -161,9 +162,6 @@ def _work(connection: Connection) -> NoReturn:
     except Exception as error:
         connection.send_json({"problem": _described(error)})
     os._exit(0)
-
-
-_LONGEST_KEY = 1000  # characters of the name of a text
 
 
 def _translate(connection: Connection) -> None:
