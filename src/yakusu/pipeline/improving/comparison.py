@@ -55,7 +55,7 @@ class ComparisonRecord(BaseModel):
     Attributes:
         compared: Hashes of the models and of the sentences.
         results: The comparison.
-        kept: Where the model that was replaced is, or is to be; "": it was not replaced.
+        kept: The folder to which the old model was moved, or will be; "": it was not replaced.
     """
 
     compared: list[str]

@@ -47,7 +47,7 @@ class Improved:
         n_train: Number of pairs that the new model was trained on.
         model: Folder of the new model; None: there were too few pairs.
         compared: The comparison of both models.
-        kept: Where the model that was replaced is; None: none was.
+        kept: The folder to which the old model was moved; None: it was not replaced.
         conclusion: What follows, in one sentence.
     """
 
