@@ -25,7 +25,7 @@ _SIZES = (16, 20, 24, 28, 32, 64, 256, 1024, 4096, 16384)
 _LONG = 0.002  # seconds
 _SHORT = 4000  # characters that take longer, if they take long at all
 _STEEPEST = 1.5  # power of the length
-_AGAIN = 3  # measurements of a text that seems to take too long: other programs may have run
+_MAXIMUM = 1024  # of a repetition that has one
 _UNBOUNDED = 10  # a repetition that may be longer is tried
 # What the module `regex` has besides `re`, as characters of a set that are enough to attack
 _PROPERTIES = {
@@ -264,8 +264,8 @@ def encoded(text: str, pattern: Text) -> Text:
 def slowness(pattern: Any, use: str, attack: Attack) -> str:
     """The times of two texts, if the longer one takes too long for its length; otherwise "".
 
-    A repetition with a maximum is quadratic only up to its maximum, often 1,000 characters: what
-    counts are the longest texts that take less than a second, or ten seconds beyond that.
+    A repetition with a maximum, often 1,000 characters, is quadratic only up to it: what counts are
+    the longest texts that take less than a second, and then texts twice as long.
     """
     times: list[tuple[int, float]] = []
     for size in _SIZES:
@@ -274,18 +274,21 @@ def slowness(pattern: Any, use: str, attack: Attack) -> str:
             seconds = min(seconds, seconds_of(pattern, use, attack(size)))
         times.append((size, max(seconds, 1e-6)))
         steep = _steep(*times[-2:])
-        if (seconds < _LONG and size > _SHORT) or seconds * 4**steep > (10 if size > 1024 else 1):
+        if (seconds < _LONG and size > _SHORT) or seconds * 4**steep > 1:
             break
     if times[-1][1] < _LONG or _steep(*times[-2:]) < _STEEPEST:
         return ""
-    again = [
-        (size, min(seconds, *(seconds_of(pattern, use, attack(size)) for _ in range(_AGAIN))))
-        for size, seconds in times[-2:]
-    ]
-    if _steep(*again) < _STEEPEST:
-        return ""
-    (part, before), (size, seconds) = again
+    if (longest := times[-1][0]) > _MAXIMUM:
+        times = [(size, _least(pattern, use, attack(size))) for size in (longest, 2 * longest)]
+        if _steep(*times) < _STEEPEST:
+            return ""
+    (part, before), (size, seconds) = times[-2:]
     return f"{part:,} characters take {before:.4f} s, and {size:,} take {seconds:.4f} s"
+
+
+def _least(pattern: Any, use: str, text: str) -> float:
+    """The least of several times of a text: other programs may run."""
+    return min(seconds_of(pattern, use, text) for _ in range(2))
 
 
 def _steep(*times: tuple[int, float]) -> float:
