@@ -57,6 +57,8 @@ def test_what_is_added_twice_is_stored_once(memory: TranslationMemory) -> None:
     revision = memory.revision
     assert memory.add([MemorySegment("Save", "Speichern", time="2027", who="Anna")]) == Added(0, 1)
     assert (len(memory), memory.revision) == (1, revision)
+    others = [MemorySegment(text, text) for text in ("Open", "Close")]
+    assert memory.add([others[0], SAVE, SAVE, others[1]]) == Added(2, 2)
 
 
 def test_a_removed_segment_is_found_no_more(memory: TranslationMemory) -> None:

@@ -4,7 +4,7 @@
         memory.add([MemorySegment("Save", "Speichern")])
         memory.exact("Save")[0].segment.target
 
-The segments of one transaction get consecutive numbers; numbers are not used again. Readers use
+Segments are numbered in the order in which they were added; numbers are not used again. Readers use
 snapshots, so that a job sees one revision. One process writes at a time; others wait.
 """
 
@@ -296,19 +296,21 @@ class TranslationMemory:
         Raises:
             DataError: The memory is read-only, or another process writes for a long time.
         """
-        known, added = 0, list[range]()
+        n_new, n_all, numbers = 0, 0, list[range]()
         rest = iter(segments)
         try:
             while batch := list(islice(rest, BATCH)):
-                added.append(self._add(batch))
-                known += len(batch) - len(added[-1])
+                added = self._add(batch)
+                n_new, n_all = n_new + len(added), n_all + len(batch)
+                if added:  # a known segment may take a number, too, which nobody has then
+                    numbers.append(range(added[0], added[-1] + 1))
         except YakusuError:
             with suppress(DataError):
-                self.remove(chain.from_iterable(added))
+                self.remove(chain.from_iterable(numbers))
             raise
-        return Added(sum(map(len, added)), known)
+        return Added(n_new, n_all - n_new)
 
-    def _add(self, batch: Sequence[MemorySegment]) -> range:
+    def _add(self, batch: Sequence[MemorySegment]) -> list[int]:
         """Add segments in one transaction; return the numbers of those that are new."""
         rows = [*map(_row, batch)]  # before others have to wait
         added = list[tuple[int, str]]()
@@ -320,7 +322,7 @@ class TranslationMemory:
             if added:
                 postings.add_postings(db, added)
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
-        return range(added[0][0], added[-1][0] + 1) if added else range(0)
+        return [number for number, _ in added]
 
     def confirm(self, segment: MemorySegment) -> int:
         """Store a segment as the latest one, and return its number.
