@@ -23,6 +23,7 @@ from yakusu.memory import importing
 from yakusu.memory.choice import SegmentChoice
 from yakusu.memory.exporting import MemoryFormat, exported
 from yakusu.memory.importing import Imported, ImportOptions, add_files
+from yakusu.memory.matches import find_matches
 from yakusu.memory.memory import Added, TranslationMemory
 from yakusu.progress import Silent
 
@@ -395,6 +396,8 @@ def test_a_pair_of_several_documents_is_listed_once() -> None:
         memory.add(replace(same, file=f"{rng.random()}") for _ in range(30))
         memory.add([MemorySegment("Save the files", "Dateien speichern")])
         found = memory.similar("Save the file", threshold=0.5, most=5)
+        matches = find_matches(memory, "Save the file", threshold=0.5)
+    assert [each.match for each in matches] == [100, 66]
     assert [each.segment.target for each in found] == ["Datei speichern", "Dateien speichern"]
 
 

@@ -52,6 +52,15 @@ def test_a_source_is_found_with_other_numbers(memory: TranslationMemory) -> None
     assert targets(memory.with_other_numbers("Page 4 of 12")) == ["Seite 3 von 10"]
 
 
+def test_a_full_disk_changes_nothing(memory: TranslationMemory) -> None:
+    memory.add([SAVE])
+    (n_pages,) = memory._db.execute("PRAGMA page_count").fetchone()
+    memory._db.execute(f"PRAGMA max_page_count = {n_pages + 2}")
+    with pytest.raises(DataError, match="free some space"):
+        memory.add(MemorySegment(f"word {n} x{n}", "x" * 50) for n in range(1000))
+    assert len(memory) == 1
+
+
 def test_what_is_added_twice_is_stored_once(memory: TranslationMemory) -> None:
     assert memory.add([SAVE, SAVE]) == Added(1, 1)
     revision = memory.revision

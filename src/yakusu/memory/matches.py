@@ -9,6 +9,7 @@ before, text after, document. The latest one comes first if these are equal.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -16,7 +17,7 @@ from yakusu.data.lines.private_use import MARKS
 from yakusu.data.segments import UNKNOWN_CONTEXT, MemorySegment, SegmentContext
 from yakusu.memory.filling import filled
 from yakusu.memory.memory import TranslationMemory
-from yakusu.memory.segments import as_marked, normalised
+from yakusu.memory.segments import NUMBER, as_marked, normalised
 
 EXACT, FILLED = 100, 99
 
@@ -55,29 +56,35 @@ def find_matches(
         threshold: Lowest similarity of those that are not exact; 1: only exact ones are looked for.
         most: Maximum number of matches.
     """
-    found = [
-        MemoryMatch(EXACT, each.segment.target, each.number, each.segment)
-        for each in memory.exact(text)
-    ]
-    if context != UNKNOWN_CONTEXT:
-        found.sort(key=lambda match: -_agreement(context, match.segment))  # stable: latest first
-    for each in memory.with_other_numbers(text):
-        target = filled(each.segment.source, each.segment.target, text, memory.languages)
-        if target is not None:
-            found.append(MemoryMatch(FILLED, target, each.number, each.segment))
-    near_ones = (
-        memory.similar(text, threshold=threshold, most=most + len(found)) if threshold < 1 else []
-    )
-    for near in near_ones:
-        percent = min(FILLED - 1, int(100 * near.similarity + 1e-9))
-        found.append(MemoryMatch(percent, near.segment.target, near.number, near.segment))
-    first: dict[tuple[str, str], MemoryMatch] = {}
-    for match in found:
-        first.setdefault((match.segment.source, match.segment.target), match)
+    found: dict[tuple[str, str], MemoryMatch] = {}
+    for match in _best_first(memory, text, context, threshold, 2 * most):
+        found.setdefault((match.segment.source, match.segment.target), match)
+        if len(found) == most:
+            break
     return [
         replace(match, target=as_marked(match.target, text)) if match.match >= FILLED else match
-        for match in [*first.values()][:most]
+        for match in found.values()
     ]
+
+
+def _best_first(
+    memory: TranslationMemory, text: str, context: SegmentContext, threshold: float, most: int
+) -> Iterator[MemoryMatch]:
+    """All matches of a class before those of a lower one; similar segments up to a number."""
+    exact = memory.exact(text)
+    if context != UNKNOWN_CONTEXT:
+        exact.sort(key=lambda each: -_agreement(context, each.segment))  # stable: latest first
+    for each in exact:
+        yield MemoryMatch(EXACT, each.segment.target, each.number, each.segment)
+    if NUMBER.search(text):
+        for each in memory.with_other_numbers(text):
+            target = filled(each.segment.source, each.segment.target, text, memory.languages)
+            if target is not None:
+                yield MemoryMatch(FILLED, target, each.number, each.segment)
+    if threshold < 1:
+        for near in memory.similar(text, threshold=threshold, most=most):
+            percent = min(FILLED - 1, int(100 * near.similarity + 1e-9))
+            yield MemoryMatch(percent, near.segment.target, near.number, near.segment)
 
 
 def _agreement(context: SegmentContext, segment: MemorySegment) -> int:

@@ -164,7 +164,8 @@ class TranslationMemory:
         try:
             yield revision
         finally:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # an error may have ended it
+                self._db.execute("ROLLBACK")
 
     def exact(self, text: str) -> list[StoredSegment]:
         """The segments with a source, the latest one first; the numbers of its marks may differ."""
@@ -175,23 +176,22 @@ class TranslationMemory:
             if normalised(each.segment.source) == wanted
         ]
 
-    def with_other_numbers(self, text: str) -> list[StoredSegment]:
+    def with_other_numbers(self, text: str) -> Iterator[StoredSegment]:
         """The segments whose source differs in its numbers only, or not at all, latest first."""
         wanted = with_variables(renumbered(text, "")[0])
-        return [
+        return (
             each
             for each in self._with("variable", digest(wanted))
             if with_variables(each.segment.source) == wanted
-        ]
+        )
 
-    def _with(self, column: str, value: int) -> list[StoredSegment]:
+    def _with(self, column: str, value: int) -> Iterator[StoredSegment]:
+        query = (
+            f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
+            "ORDER BY time DESC, number DESC"
+        )
         with sqlite_errors(self.path):
-            rows = self._db.execute(
-                f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
-                "ORDER BY time DESC, number DESC",
-                (value,),
-            )
-            return [*map(_stored, rows)]
+            yield from map(_stored, self._db.execute(query, (value,)))
 
     def similar(
         self, text: str, *, threshold: float = 0.75, most: int = 10
@@ -365,10 +365,10 @@ class TranslationMemory:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                self._db.execute("COMMIT")
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
 
 
 def _stored(row: Sequence[int | str]) -> StoredSegment:

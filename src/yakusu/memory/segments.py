@@ -38,11 +38,6 @@ def with_variables(text: str) -> str:
     return str(NUMBER.sub("0", normalised(text)))
 
 
-def numbers(text: str) -> list[str]:
-    """The numbers of a normalised text, for which `with_variables` writes 0."""
-    return [match[0] for match in NUMBER.finditer(text)]
-
-
 def digest(text: str) -> int:
     """An integer of 64 bits by which a text is found."""
     return int.from_bytes(
