@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from yakusu.data.lines.private_use import MARKS, is_closing, number_of, opening
+from yakusu.data.lines.private_use import MARKS, has_marks_of
 
 
 @dataclass(frozen=True)
@@ -150,19 +150,6 @@ def check_translations(
                 f"the translation {translation!r} of {text!r} has other marks, or ends a pair "
                 "before it begins"
             )
-
-
-def has_marks_of(text: str, translation: str) -> bool:
-    """Whether a translation has the marks of a text, and no pair of them ends before it begins."""
-    marks = re.findall(MARKS, translation)
-    if sorted(marks) != sorted(re.findall(MARKS, text)):
-        return False
-    seen: set[str] = set()
-    for mark in marks:
-        if is_closing(mark) and opening(number_of(mark)) not in seen:
-            return False
-        seen.add(mark)
-    return True
 
 
 def plain_text(text: str) -> str:

@@ -99,10 +99,6 @@ class Checker:
             else:
                 lines[case.line] = _kept(line, case)
 
-    def lacks_tokens(self, source: str, target: str) -> bool:
-        """Whether the code-like tokens of a text and its translation differ."""
-        return bool(self._agreement.compare_tokens(source, target))
-
     def _differing(
         self, text: int, plan: TextPlan, found: list[list[Candidate]]
     ) -> Iterator[_Case]:

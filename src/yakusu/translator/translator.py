@@ -24,7 +24,7 @@ from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import canonical, listed_codes, same_language
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
-from yakusu.data.lines.private_use import RESERVED
+from yakusu.data.lines.private_use import RESERVED, has_marks_of
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.numbers.agreement import Agreement
 from yakusu.data.tokenizer import Tokenizer
@@ -120,6 +120,7 @@ class Translator:
         self._writer = Writer(
             decoder, tokenizer, task=self.task, language=target, calibration=calibration
         )
+        self._agreement = self._new_agreement()
         self._checker, self._doubter = self._new_checker(), self._new_doubter()
         self._analysis = MatchAnalysis(self.tally)
         self.memories: Memories | None = None
@@ -233,6 +234,7 @@ class Translator:
         if terms is not None:
             glossary = Glossary.of(terms, text.span_finder())
         other._planner = own.with_settings(search or self.search, text, glossary)
+        other._agreement = other._new_agreement()
         other._checker, other._doubter = other._new_checker(), other._new_doubter()
         other._analysis = MatchAnalysis(other.tally)
         return other
@@ -258,14 +260,16 @@ class Translator:
         """The ids of a text and its translation, with eos; None: they are too long."""
         return self._planner.pair_ids(source, target)
 
+    def _new_agreement(self) -> Agreement:
+        # What a user protects may be an ordinary word in a translation.
+        text = self._planner.text_config.model_copy(update={"protect": ()})
+        return Agreement(self.languages, text.span_finder(RESERVED.pattern))
+
     def _new_checker(self) -> Checker | None:
         text = self._planner.text_config
         if self.task.constrains or not text.check or text.version == 1:
             return None
-        # What a user protects may be an ordinary word in a translation.
-        finder = text.model_copy(update={"protect": ()}).span_finder(RESERVED.pattern)
-        agreement = Agreement(self.languages, finder)
-        return Checker(agreement, self.languages, self._planner, self._writer.text_of)
+        return Checker(self._agreement, self.languages, self._planner, self._writer.text_of)
 
     def _new_doubter(self) -> Doubter | None:
         least = self._planner.text_config.min_quality
@@ -377,8 +381,10 @@ class Translator:
         return known.plan or plan, known
 
     def _is_usable(self, source: str, target: str) -> bool:
-        """Whether a target of a memory has the code-like tokens and the terms of a source."""
-        if self._checker and self._checker.lacks_tokens(source, target):
+        """Whether a target of a memory has the tags, code-like tokens and terms of a source."""
+        if self.search.include or self.search.exclude or not has_marks_of(source, target):
+            return False
+        if self._agreement.compare_tokens(source, target):
             return False
         folded = target.casefold()
         return all(term.target.casefold() in folded for term in self._planner.glossary.find(source))

@@ -41,6 +41,7 @@ OPENING_RANGE = _range(_OPEN, MAX_MARKS)
 CLOSING_RANGE = _range(_CLOSE, MAX_MARKS)
 MARK_RANGE = _range(_OPEN, 4 * MAX_MARKS)
 MARKS = f"[{MARK_RANGE}]"  # regular expression of one mark
+_MARK = regex.compile(MARKS)
 
 
 def opening(number: int) -> str:
@@ -86,6 +87,19 @@ def is_break(mark: str) -> bool:
 def number_of(mark: str) -> int:
     """The number of a mark."""
     return (ord(mark) - _OPEN) % MAX_MARKS
+
+
+def has_marks_of(text: str, translation: str) -> bool:
+    """Whether a translation has the marks of a text, and no pair of them ends before it begins."""
+    marks = _MARK.findall(translation)
+    if sorted(marks) != sorted(_MARK.findall(text)):
+        return False
+    seen: set[str] = set()
+    for mark in marks:
+        if is_closing(mark) and opening(number_of(mark)) not in seen:
+            return False
+        seen.add(mark)
+    return True
 
 
 # ---- places --------------------------------------------------------------------------------------

@@ -17,10 +17,17 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
-from yakusu.data.lines.private_use import MARKS, is_closing, is_mark, is_opening, number_of
+from yakusu.data.lines.private_use import (
+    MARKS,
+    has_marks_of,
+    is_closing,
+    is_mark,
+    is_opening,
+    number_of,
+)
 from yakusu.data.lines.spans import breaks
 from yakusu.data.lines.words import has_letter
-from yakusu.documents.document import has_marks_of, plain_text
+from yakusu.documents.document import plain_text
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")

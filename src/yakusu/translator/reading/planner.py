@@ -41,7 +41,11 @@ _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has
 
 
 class SentenceMemory(Protocol):
-    """What is known of the sentences of a text."""
+    """What is known of a text and of its sentences."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the translation of the whole text is known."""
 
     def translation(self, sentence: str, *, has_tags: bool) -> str | None:
         """The translation of a sentence; None: the model translates it."""
@@ -148,6 +152,8 @@ class Planner:
     ) -> TextPlan:
         """The lines of a text, and a query for each of their segments with text.
 
+        A text whose translation is known as a whole has no queries, and is not counted.
+
         Args:
             item: The text.
             number: Its number in messages.
@@ -167,6 +173,8 @@ class Planner:
             for phrase in (request.prefix, *request.include, *request.exclude):
                 _refuse_surrogates(phrase, of=" of the prefix or a phrase")
             passages = self._read(request, layout)
+            if memory and memory.is_known:
+                return passages, []
             if memory:
                 passages = [with_known(passage, memory.translation) for passage in passages]
             self._count(passages)

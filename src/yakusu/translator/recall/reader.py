@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import PLACE
@@ -102,9 +103,20 @@ class RecalledText:
         self._reader, self._is_usable = reader, is_usable
         self._given, self._context, self._is_plain = request.text, request.context, request.is_plain
         self._sentences = list[_Sentence]()
-        self._text = request.text.strip()
-        self._found = reader.matches(self._text, self._context) if self._text else []
-        self._used = self._usable(self._text, self._found)
+
+    @cached_property
+    def _text(self) -> str:
+        return self._given.strip()
+
+    @cached_property
+    def _found(self) -> Sequence[MemoryMatch]:
+        """The matches of the text, best first."""
+        return self._reader.matches(self._text, self._context) if self._text else []
+
+    @cached_property
+    def _used(self) -> MemoryMatch | None:
+        """The match that is the translation of the text, if any."""
+        return self._usable(self._text, self._found)
 
     def _usable(self, text: str, found: Sequence[MemoryMatch]) -> MemoryMatch | None:
         """The best of the matches that may be used."""
@@ -112,6 +124,11 @@ class RecalledText:
             return None
         exact = (match for match in found if match.match >= FILLED)
         return next((match for match in exact if self._is_usable(text, match.target)), None)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the translation of the whole text is known."""
+        return self._used is not None
 
     @property
     def plan(self) -> TextPlan | None:
@@ -129,10 +146,8 @@ class RecalledText:
             sentence: The sentence without its tags.
             has_tags: Whether tags are left out, so that the model has to place them.
         """
-        if self._used:
-            return None
         if sentence == self._text:
-            found: Sequence[MemoryMatch] = self._found
+            found = self._found
         else:
             found = self._reader.matches(sentence, replace(self._context, before="", after=""))
         used = None if has_tags else self._usable(sentence, found)
@@ -143,7 +158,7 @@ class RecalledText:
 
     def states(self, sentence: str) -> SegmentStates | None:
         """The states that a sentence is predicted from, too; None: there are none."""
-        return None if self._used else self._reader.states(sentence)
+        return self._reader.states(sentence)
 
     def count(self, analysis: MatchAnalysis) -> int:
         """Count the words by class of match; return how many translations memories have."""
