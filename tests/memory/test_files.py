@@ -311,6 +311,7 @@ def test_a_foreign_file_keeps_its_bytes(tmp_path: Path) -> None:
         ("DROP TABLE posting", "no such table"),
         ("UPDATE posting SET lengths = x'00'", "the index of its words is incomplete"),
         ("UPDATE segment SET source = CAST(x'ff' AS TEXT)", "damaged"),
+        ("DELETE FROM segment WHERE number = 1", "has other segments"),
     ],
 )
 def test_a_memory_with_wrong_content_is_refused(
@@ -322,6 +323,7 @@ def test_a_memory_with_wrong_content_is_refused(
         memory._db.execute(statement)
     with pytest.raises(DataError, match=message), TranslationMemory.open(path) as memory:
         memory.similar("text 1", threshold=0.1)
+        memory.related("text 1")
 
 
 # ---- exporting

@@ -11,10 +11,13 @@ import pytest
 
 import yakusu
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.lines.private_use import closing as closing_mark
+from yakusu.data.lines.private_use import opening
 from yakusu.data.segments import MemorySegment, SegmentContext
 from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
+from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError
 from yakusu.memory.memory import TranslationMemory
 from yakusu.pipeline.document_plan import plan
@@ -96,6 +99,27 @@ def test_other_matches_are_offered_only(team: str, source: str) -> None:
     assert best.matches
 
 
+def test_a_match_with_other_tags_is_offered_only(tmp_path: Path) -> None:
+    """Also if it has them in an order that no document can have, and if nothing else is checked."""
+    text, targets = (
+        f"{opening(0)}Open{closing_mark(0)} it",
+        (
+            "Öffnen",
+            f"{closing_mark(0)}Öffnen{opening(0)}",
+        ),
+    )
+    path = memory_of(tmp_path / "tags.db", [(text, target) for target in targets])
+    for check in (False, True):
+        ((best,),) = translator(path, check=check).stream([text])
+        assert best.match is None
+        assert {each.target for each in best.matches} == {*targets}
+
+
+def test_text_that_is_not_valid_is_refused(team: str) -> None:
+    with pytest.raises(DataError, match="sentence 1: character 1 is a lone surrogate"):
+        [*translator(team).stream(["\ud800"])]
+
+
 def test_exact_matches_can_be_offered_only(team: str) -> None:
     ((best,),) = translator(team, exact=False).stream(["Save"])
     assert (best.match, best.matches[0].target) == (None, "Speichern")
@@ -111,7 +135,11 @@ def test_a_match_without_the_term_of_the_glossary_is_offered_only(
 
 
 def test_a_request_with_a_phrase_is_translated_by_the_model(team: str) -> None:
-    ((best,),) = translator(team).stream([Request("Save", exclude=("Sichern",))])
+    own = translator(team)
+    ((best,),) = own.stream([Request("Save", exclude=("Sichern",))])
+    assert best.match is None
+    search = own.search.model_copy(update={"exclude": ("Sichern",)})
+    ((best,),) = own.with_settings(search=search).stream(["Save"])
     assert best.match is None
 
 
@@ -164,6 +192,7 @@ def test_words_are_counted_by_class_of_match(team: str) -> None:
     ]
     [*opened.stream(texts)]
     tally = opened.tally
+    assert tally.segments == 3  # that the model has translated
     found = (tally.words_100, tally.words_repeated, tally.words_95, tally.words_75, tally.words_new)
     assert found == (1 + 1 + 5, 6, 4, 5, 6)
 
@@ -268,6 +297,56 @@ def test_a_memory_that_cannot_be_written_is_learnt_from_too(learner: Path, tmp_p
     writer.execute("ROLLBACK")
     assert writer.execute("SELECT count(*) FROM state").fetchone() == (0,)
     writer.close()
+
+
+def test_stored_states_are_read_from_a_memory_that_is_being_written(
+    learner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = memory_of(tmp_path / "memory.db", LEARNT)
+    expected = translator(path, learner).translate(LINES)
+    monkeypatch.setattr(NativeDecoder, "codes", None)  # nothing is computed
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert translator(path, learner).translate(LINES) == expected
+
+
+def test_a_job_learns_from_segments_that_are_removed_meanwhile(
+    learner: Path, tmp_path: Path
+) -> None:
+    path = memory_of(tmp_path / "memory.db", LEARNT)
+    expected = translator(path, learner).translate(LINES)
+    for is_known in (True, False):
+        path = memory_of(tmp_path / f"{is_known}.db", LEARNT)
+        if is_known:
+            add_states(path, learner)
+        job = translator(path, learner).stream(LINES, window=1)
+        found = [next(job)[0].text]
+        with TranslationMemory.open(Path(path), writable=True) as memory:
+            memory.remove(range(1, 5))
+        assert [*found, *(best[0].text for best in job)] == expected
+
+
+def test_states_of_segments_that_are_added_meanwhile_are_not_computed(
+    learner: Path, tmp_path: Path
+) -> None:
+    path = memory_of(tmp_path / "memory.db", LEARNT)
+    memories = translator(path, learner).memories
+    assert memories
+    with memories.reading() as reader:
+        memory_of(Path(path), [("a", "b")])
+        numbers: list[int] = []
+        reader.related[0].compute(numbers.append)
+    assert numbers == [len(LEARNT)]
+
+
+@pytest.mark.parametrize("tokens", ["x'000000'", "zeroblob(length(tokens) - 1) || x'7f'"])
+def test_damaged_states_are_refused(learner: Path, tmp_path: Path, tokens: str) -> None:
+    path = memory_of(tmp_path / "memory.db", LEARNT)
+    add_states(path, learner)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"UPDATE state SET tokens = CAST({tokens} AS BLOB)")
+    with pytest.raises(DataError, match="is damaged \\(its states"):
+        translator(path, learner).translate(LINES)
 
 
 def test_the_states_of_a_removed_segment_are_removed(learner: Path, tmp_path: Path) -> None:

@@ -82,19 +82,10 @@ def open_for_states(path: Path) -> sqlite3.Connection:
     """Open a memory to which states are written while others read it.
 
     Raises:
-        DataError: It cannot be written now.
+        DataError: It cannot be opened.
     """
-    if not path.is_file():
-        raise DataError(f"{path} is not a file")
     with sqlite_errors(path):
-        db = _connect_to(f"{path.absolute().as_uri()}?mode=rw", patience=_SHORT_PATIENCE)
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("ROLLBACK")
-        except BaseException:
-            db.close()
-            raise
-    return db
+        return _connect_to(f"{path.absolute().as_uri()}?mode=rw", patience=_SHORT_PATIENCE)
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:

@@ -137,6 +137,11 @@ class TranslationMemory:
     # ---- reading -----------------------------------------------------------------------------
 
     @property
+    def connection(self) -> sqlite3.Connection:
+        """The file, as this memory reads it."""
+        return self._db
+
+    @property
     def revision(self) -> int:
         """A number that every change increases."""
         with sqlite_errors(self.path):
@@ -244,6 +249,8 @@ class TranslationMemory:
             listed = ",".join(map(str, numbers.tolist()))
             query = f"SELECT number, {_LIST}, identity FROM segment WHERE number IN ({listed})"
             rows = {row[0]: row[1:] for row in self._db.execute(query)}
+            if len(rows) < len(numbers):
+                raise postings.PostingsError("the index of its words has other segments")
         ranked = sorted(
             (-degree, rows[number][-1], number)
             for degree, number in zip(how.tolist(), numbers.tolist(), strict=True)

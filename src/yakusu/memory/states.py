@@ -5,16 +5,14 @@ file; in memory, if the file cannot be written. Bytes of a segment with T tokens
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from yakusu.errors import DataError
-from yakusu.memory.file import open_for_states, sqlite_errors
-from yakusu.memory.memory import TranslationMemory
-from yakusu.memory.postings import PostingsError
+from yakusu.memory.file import damaged_memory, open_for_states, sqlite_errors
+from yakusu.memory.memory import StoredSegment, TranslationMemory
 from yakusu.search.neighbours import SegmentStates, StateCodebook
 
 _LISTED = 500  # numbers in a statement
@@ -38,20 +36,23 @@ class StateStore:
     Args:
         memory: The memory.
         codebook: That of the model.
-        held: States that are not in the file, by number; gets those that cannot be written.
+        n_tokens: Number of tokens that the model generates.
+        held: States that are not in the file, by `MemorySegment.identity`; gets those that cannot
+            be written.
     """
 
     def __init__(
         self,
         memory: TranslationMemory,
         codebook: StateCodebook,
-        held: dict[int, StoredStates],
+        n_tokens: int,
+        held: dict[bytes, StoredStates],
     ) -> None:
-        self._path, self._model, self._width = memory.path, codebook.key, codebook.n_components // 2
-        self._held = held
-        self._db: sqlite3.Connection | None = None
-        with suppress(DataError):  # it cannot be written
-            self._db = open_for_states(memory.path)
+        self._memory, self._path = memory, memory.path
+        self._model, self._width = codebook.key, codebook.n_components // 2
+        self._n_tokens, self._held = n_tokens, held
+        self._is_writable = True
+        self._db: sqlite3.Connection | None = None  # what writes; `memory` reads its snapshot
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -62,61 +63,85 @@ class StateStore:
         if self._db:
             self._db.close()
 
-    def read(self, numbers: Sequence[int]) -> tuple[SegmentStates, list[int]]:
-        """The states of those segments whose states are known, and the numbers of the others.
+    def read(self, segments: Sequence[StoredSegment]) -> tuple[SegmentStates, list[StoredSegment]]:
+        """The states of those segments whose states are known, and the other segments.
 
         Raises:
             DataError: The file is damaged.
         """
-        found = {number: self._held[number] for number in numbers if number in self._held}
-        if self._db is not None:
-            with sqlite_errors(self._path):
-                for start in range(0, len(numbers), _LISTED):
-                    found.update(self._stored(numbers[start : start + _LISTED]))
-        known = [found[number] for number in numbers if number in found]
-        tokens = np.frombuffer(b"".join(each.tokens for each in known), "<i4")
-        codes = np.frombuffer(b"".join(each.codes for each in known), np.uint8)
-        if len(codes) != len(tokens) * self._width:
-            with sqlite_errors(self._path):
-                raise PostingsError("its states are incomplete")
-        states = SegmentStates(codes.reshape(-1, self._width), tokens.astype(np.int32))
-        return states, [number for number in numbers if number not in found]
+        found, missing = list[StoredStates](), [*segments]
+        for db in (self._memory.connection, self._db):
+            if db and missing:
+                stored = self._stored(db, [each.number for each in missing])
+                found += stored.values()
+                missing = [each for each in missing if each.number not in stored]
+        if self._held:
+            held = {each: self._held.get(each.segment.identity) for each in missing}
+            found += filter(None, held.values())
+            missing = [each for each, states in held.items() if not states]
+        return self._joined(found), missing
 
-    def _stored(self, numbers: Iterable[int]) -> dict[int, StoredStates]:
-        assert self._db is not None
-        listed = ",".join(map(str, numbers))
-        query = f"SELECT number, codes, tokens FROM state WHERE model = ? AND number IN ({listed})"
-        rows = self._db.execute(query, (self._model,))
-        return {number: StoredStates(codes, tokens) for number, codes, tokens in rows}
-
-    def write(self, states: Mapping[int, SegmentStates]) -> None:
-        """Keep the states of segments, by number."""
-        stored = {number: StoredStates.of(each) for number, each in states.items()}
-        try:
-            if self._db is None:
-                raise DataError("the file cannot be written")
-            with sqlite_errors(self._path), self._db:
-                self._db.execute("BEGIN IMMEDIATE")
-                # A segment that another process has removed leaves nothing behind.
-                self._db.executemany(
-                    "INSERT OR IGNORE INTO state SELECT ?, number, ?, ? FROM segment "
-                    "WHERE number = ?",
-                    [(self._model, *each, number) for number, each in stored.items()],
+    def _stored(self, db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, StoredStates]:
+        found = dict[int, StoredStates]()
+        with sqlite_errors(self._path):
+            for start in range(0, len(numbers), _LISTED):
+                listed = ",".join(map(str, numbers[start : start + _LISTED]))
+                query = (
+                    "SELECT number, CAST(codes AS BLOB), CAST(tokens AS BLOB) FROM state "
+                    f"WHERE model = ? AND number IN ({listed})"
                 )
-        except DataError:
-            self._held.update(stored)
+                for number, *states in db.execute(query, (self._model,)):
+                    found[number] = StoredStates(*states)
+        return found
 
-    def missing(self) -> list[int]:
-        """The numbers of the segments whose states are not in the file, in ascending order.
+    def _joined(self, found: Sequence[StoredStates]) -> SegmentStates:
+        """The states of several segments.
+
+        Raises:
+            DataError: They are not those of the model.
+        """
+        sizes = [(len(each.codes), len(each.tokens)) for each in found]
+        if any(4 * n_codes != self._width * n_bytes or n_bytes % 4 for n_codes, n_bytes in sizes):
+            raise damaged_memory(self._path, "its states are incomplete")
+        tokens = np.frombuffer(b"".join(each.tokens for each in found), "<i4").astype(np.int32)
+        codes = np.frombuffer(b"".join(each.codes for each in found), np.uint8)
+        if len(tokens) and not 0 <= tokens.min() <= tokens.max() < self._n_tokens:
+            raise damaged_memory(self._path, "its states are followed by unknown tokens")
+        return SegmentStates(codes.reshape(-1, self._width), tokens)
+
+    def keep(self, states: Mapping[StoredSegment, SegmentStates]) -> None:
+        """Keep the states of segments: in memory, if the file cannot be written."""
+        if self._is_writable:
+            try:
+                self.write(states)
+                return
+            except DataError:
+                self._is_writable = False  # do not wait again
+        self._held.update(
+            {each.segment.identity: StoredStates.of(own) for each, own in states.items()}
+        )
+
+    def write(self, states: Mapping[StoredSegment, SegmentStates]) -> None:
+        """Store the states of segments.
 
         Raises:
             DataError: The file cannot be written.
         """
+        self._db = db = self._db or open_for_states(self._path)
+        with sqlite_errors(self._path), db:
+            db.execute("BEGIN IMMEDIATE")
+            # A segment that another process has removed leaves nothing behind.
+            db.executemany(
+                "INSERT OR IGNORE INTO state SELECT ?, number, ?, ? FROM segment WHERE number = ?",
+                [(self._model, *StoredStates.of(own), each.number) for each, own in states.items()],
+            )
+
+    def missing(self) -> list[int]:
+        """The numbers of the segments whose states are not in the file, in ascending order."""
         query = (
             "SELECT number FROM segment WHERE number NOT IN "
             "(SELECT number FROM state WHERE model = ?) ORDER BY number"
         )
-        if self._db is None:
-            raise DataError(f"{self._path} cannot be written: check its permissions")
         with sqlite_errors(self._path):
-            return [number for (number,) in self._db.execute(query, (self._model,))]
+            rows = self._memory.connection.execute(query, (self._model,))
+            return [number for (number,) in rows]

@@ -25,7 +25,7 @@ class Memories:
 
     Args:
         config: Their files, and what they are used for.
-        languages: StateCodes of the languages of the model; "" if unknown.
+        languages: Codes of the languages of the model; "" if unknown.
         decoder: The model.
         encoded: The ids of a text and its translation.
 
@@ -40,7 +40,7 @@ class Memories:
         self._config, self._encoded = config, encoded
         self._languages = languages if all(languages) else None
         self._learner = _learner(decoder) if config.learning else None
-        self._held: list[dict[int, StoredStates]] = [{} for _ in config.memory]  # what no file has
+        self._held = dict[bytes, StoredStates]()  # what no file has
         with self.reading():
             pass
 
@@ -61,12 +61,14 @@ class Memories:
         with ExitStack() as stack:
             memories, revisions = list[TranslationMemory](), list[int]()
             related = list[RelatedStates]()
-            for path, held in zip(self._config.memory, self._held, strict=True):
+            for path in self._config.memory:
                 memory = stack.enter_context(TranslationMemory.open(Path(path), self._languages))
                 revisions.append(stack.enter_context(memory.snapshot()))
                 memories.append(memory)
-                if self._learner and self._learner.codebook:
-                    store = stack.enter_context(StateStore(memory, self._learner.codebook, held))
+                if self._learner and (codebook := self._learner.codebook):
+                    n_tokens = self._learner.models[0].tgt_vocab_size - 1  # without padding
+                    store = StateStore(memory, codebook, n_tokens, self._held)
+                    stack.enter_context(store)
                     related.append(RelatedStates(memory, store, self._learner, self._encoded))
             yield MemoryReader(self._config, memories, tuple(revisions), related)
 

@@ -17,7 +17,6 @@ from yakusu.search.neighbours import SegmentStates
 
 MOST = 32  # related segments of a memory; see docs/decisions/0057-learning.md
 _BATCH = 64  # segments that are decoded together
-_NOTHING = SegmentStates(np.zeros((0, 0), np.uint8), np.zeros(0, np.int32))
 Encoder = Callable[[str, str], IdPair | None]
 
 
@@ -40,18 +39,21 @@ class RelatedStates:
     ) -> None:
         self._memory, self._store = memory, store
         self._decoder, self._encoded = decoder, encoded
+        assert decoder.codebook
+        codes = np.zeros((0, decoder.codebook.n_components // 2), np.uint8)
+        self._nothing = SegmentStates(codes, np.zeros(0, np.int32))
 
     def of(self, sentence: str) -> SegmentStates:
         """The states of the segments that are related to a sentence."""
-        segments = {each.number: each for each in self._memory.related(sentence, most=MOST)}
-        states, missing = self._store.read([*segments])
-        if missing:
-            self._compute([segments[number] for number in missing])
-            states, _ = self._store.read([*segments])
-        return states
+        states, missing = self._store.read(self._memory.related(sentence, most=MOST))
+        if not missing:
+            return states
+        computed = self._computed(missing)
+        self._store.keep(computed)
+        return SegmentStates.of([states, *computed.values()])
 
     def compute(self, advance: Callable[[int], None]) -> None:
-        """Compute the states of all segments that have none.
+        """Compute and store the states of all segments that have none.
 
         Args:
             advance: Called with the number of segments that have been done.
@@ -61,18 +63,15 @@ class RelatedStates:
         """
         numbers = iter(self._store.missing())
         while some := [*islice(numbers, _BATCH)]:
-            self._compute([self._memory[number] for number in some])
+            self._store.write(self._computed([self._memory[number] for number in some]))
             advance(len(some))
 
-    def _compute(self, segments: Sequence[StoredSegment]) -> None:
-        """Compute the states of segments, and keep them."""
+    def _computed(self, segments: Sequence[StoredSegment]) -> dict[StoredSegment, SegmentStates]:
+        """The states of segments; a segment that is too long has none."""
         pairs = [self._encoded(each.segment.source, each.segment.target) for each in segments]
-        codes = iter(self._decoder.codes([pair for pair in pairs if pair], batch=_BATCH))
-        self._store.write(
-            {
-                each.number: SegmentStates(next(codes), np.array(pair[1], np.int32))
-                if pair
-                else _NOTHING
-                for each, pair in zip(segments, pairs, strict=True)
-            }
-        )
+        known = {each: pair for each, pair in zip(segments, pairs, strict=True) if pair}
+        every = self._decoder.codes([*known.values()], batch=_BATCH)
+        return dict.fromkeys(segments, self._nothing) | {
+            each: SegmentStates(codes, np.array(pair[1], np.int32))
+            for (each, pair), codes in zip(known.items(), every, strict=True)
+        }
