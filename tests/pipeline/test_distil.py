@@ -22,6 +22,7 @@ from tests.pipeline.synthetic import (
 from tests.translators import save, untrained
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json, sha256
+from yakusu.memory.memory import TranslationMemory
 from yakusu.pipeline.receipts.receipt import Receipt
 from yakusu.pipeline.synthetic import corpus as synthetic
 from yakusu.pipeline.synthetic import models as synthetic_models
@@ -191,10 +192,13 @@ def test_closest_uses_the_translation_most_similar_to_the_reference(
 def test_an_ensemble_translates_as_the_command_translate_does(
     distil: Distil, teacher: Path, tmp_path: Path
 ) -> None:
+    """But without the memory that a teacher names."""
     other = save(tmp_path / "other", untrained("bytes", beam=3))
-    made = distil([teacher, other], with_references=False)
-    text = yakusu.TextConfig(one_sentence_per_line=True)
-    best = yakusu.translate(teacher, KEPT, text=text, ensemble=[other])
+    TranslationMemory.open(tmp_path / "team.db", ("de", "en"), writable=True).close()
+    yakusu.card(other, memory=tmp_path / "team.db")
+    made = distil([other, teacher], with_references=False)
+    text = yakusu.TextConfig(one_sentence_per_line=True, own_memory=False)
+    best = yakusu.translate(other, KEPT, text=text, ensemble=[teacher])
     assert [tgt for _, tgt in pairs_of(made.corpus)] == [each[0].text for each in best]
     assert [*made.facts.making.models] == ["teacher 1", "teacher 2"]
 

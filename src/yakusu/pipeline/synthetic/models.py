@@ -52,7 +52,7 @@ class ShardModels:
         self._config = ShardConfig(
             tuple(map(str, folders)),
             options,
-            TextConfig(to=to, one_sentence_per_line=True),
+            TextConfig(to=to, one_sentence_per_line=True, own_memory=False),
             EngineConfig.of(engine),
             errors="strict",
         )
