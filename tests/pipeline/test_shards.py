@@ -11,9 +11,11 @@ import pytest
 import yakusu
 from tests.translators import save, untrained
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.segments import MemorySegment
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked
+from yakusu.memory.memory import TranslationMemory
 from yakusu.pipeline.shards.parts import (
     PartTranslator,
     ShardConfig,
@@ -310,9 +312,33 @@ def test_a_worker_with_another_model_glossary_or_version_is_an_error(
         ) -> Generator[ShardPart, None, None]:
             return super().__call__(jobs, config, settings.model_copy(update=difference))
 
-    message = r"model, the glossary or the version of yakusu was changed, or differs between"
+    message = r"model, the glossary, a memory or the version of yakusu was changed, or differs"
     with pytest.raises(RunError, match=message):
         translated(config_of(model), source, tmp_path / "out", Elsewhere())
+
+
+def test_all_shards_are_translated_with_one_revision_of_a_memory(
+    model: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of the memory is relative to the folder of the command, not to that of a worker."""
+    monkeypatch.chdir(tmp_path)
+    with TranslationMemory.open(Path("team.db"), ("de", "en"), writable=True) as memory:
+        memory.add([MemorySegment("Kaffee, bitte!", "Coffee!")])
+    text = TextConfig(memory="team.db", learning=False)
+
+    def elsewhere(part: ShardPart) -> ShardPart:
+        monkeypatch.chdir("/")
+        with TranslationMemory.open(tmp_path / "team.db", writable=True) as memory:
+            memory.confirm(MemorySegment("Kaffee, bitte!", "Tea!", time="2099"))
+        return part
+
+    translated(config_of(model, text=text), source, tmp_path / "out", Here(change=elsewhere))
+    assert (tmp_path / "out" / "a.txt").read_text().count("\nCoffee!\n") == 2
+    first = json.loads((tmp_path / "out" / RECEIPT).read_text().splitlines()[0])
+    assert first["memories"] == {str(tmp_path / "team.db"): 1}
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="memories"):
+        translated(config_of(model, text=text), source, tmp_path / "out")
 
 
 def test_two_runs_cannot_write_the_same_folder(model: Path, source: Path, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import re
 import shutil
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import closing as closing_mark
 from yakusu.data.lines.private_use import opening
 from yakusu.data.segments import MemorySegment, SegmentContext
+from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
@@ -21,7 +22,7 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError
 from yakusu.memory.memory import TranslationMemory
 from yakusu.pipeline.document_plan import plan
-from yakusu.pipeline.documents import translate_with
+from yakusu.pipeline.documents import in_this_process, translate_with
 from yakusu.pipeline.learning import add_states
 from yakusu.search.config import SamplingConfig
 from yakusu.translator import Translator
@@ -261,6 +262,24 @@ def test_a_job_reads_one_revision(team: str) -> None:
         memory.add([MemorySegment("Save", "Sichern", time="2099")])
     assert next(job)[0].text == "Speichern"
     assert next(translator(team).stream(["Save"]))[0].text == "Sichern"
+
+
+def test_all_documents_are_translated_with_one_revision(team: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / "in" / f"{name}.html").write_text("<p>Save")
+
+    @contextmanager
+    def confirmed(path: Path, options: DocumentOptions) -> Iterator[Document]:
+        with in_this_process(path, options) as document:
+            yield document
+        with TranslationMemory.open(Path(team), writable=True) as memory:
+            memory.confirm(MemorySegment("Save", "Sichern", time="2099"))
+
+    planned = plan(tmp_path / "in", tmp_path / "out", overwrite=False)
+    translate_with(translator(team), planned, read=confirmed)
+    written = [(tmp_path / "out" / f"{name}.html").read_text() for name in "ab"]
+    assert written == ["<p>Speichern"] * 2
 
 
 # ---- learning --------------------------------------------------------------------------------

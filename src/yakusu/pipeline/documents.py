@@ -222,7 +222,8 @@ def translate_with(
 
     options = DocumentOptions(translator.languages, retranslate)
     opened = partial(_opened, read or in_this_process, options)
-    return _translate(planned, translate, opened, progress or Silent(), strict=strict)
+    with translator.memories.held() if translator.memories else nullcontext():
+        return _translate(planned, translate, opened, progress or Silent(), strict=strict)
 
 
 def translate_files(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
@@ -68,16 +69,20 @@ class ShardConfig:
         if isinstance(decoder, NativeDecoder):
             runs = {"engine": "native", "precision": decoder.precision}
         glossary = str(Path(self.text.glossary).absolute()) if self.text.glossary else ""
+        text = {"glossary": glossary, "memory": _absolute(self.text.memory)}
         return replace(
             self,
-            models=tuple(str(Path(model).absolute()) for model in self.models),
-            text=self.text.model_copy(update={"glossary": glossary}),
+            models=_absolute(self.models),
+            text=self.text.model_copy(update=text),
             engine=self.engine.model_copy(update=runs),
         )
 
     def settings(self, translator: Translator) -> ShardSettings:
         """What the bytes of the translations depend on."""
-        decoder = translator.decoder
+        decoder, memories = translator.decoder, dict[str, int]()
+        if translator.memories:
+            paths = _absolute(translator.text_config.memory)
+            memories = dict(zip(paths, translator.memories.revisions, strict=True))
         runs = f"torch {self.engine.device}"
         if isinstance(decoder, NativeDecoder):
             runs = f"native {decoder.precision}"
@@ -85,13 +90,17 @@ class ShardConfig:
             yakusu=__version__,
             models=tuple(model_hash(Path(model)) for model in self.models),
             search=translator.search.model_dump(mode="json"),
-            text=self.text.model_dump(mode="json", exclude={"glossary"}),
+            text=self.text.model_dump(mode="json", exclude={"glossary", "memory"}),
             glossary=sha256(Path(self.text.glossary)) if self.text.glossary else "",
-            memories=translator.memories.revisions if translator.memories else (),
+            memories=memories,
             engine=runs,
             errors=self.errors,
             column=self.column,
         )
+
+
+def _absolute(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(Path(path).absolute()) for path in paths)
 
 
 @dataclass(frozen=True)
@@ -178,6 +187,7 @@ class PartTranslator:
         self, config: ShardConfig, settings: ShardSettings, translator: Translator | None = None
     ) -> None:
         self._config, self._settings, self._translator = config, settings, translator
+        self._opened = ExitStack()  # the memories
 
     def __call__(self, part: ShardPart) -> ShardPart:
         """Return a part with its translations, or with the error."""
@@ -196,10 +206,13 @@ class PartTranslator:
 
     def _open(self) -> Translator:
         translator = self._config.open()
+        if translator.memories:
+            self._opened.enter_context(translator.memories.held())
         if self._config.settings(translator) != self._settings:
             raise ModelError(
-                f"{self._config.models[0]}, the glossary or the version of yakusu was changed, or "
-                "differs between machines: use the same on all machines, and another folder"
+                f"{self._config.models[0]}, the glossary, a memory or the version of yakusu was "
+                "changed, or differs between machines: use the same on all machines, and another "
+                "folder"
             )
         return translator
 

@@ -34,7 +34,7 @@ class ShardSettings(_Line):
         search: Settings of the search.
         text: How text is read.
         glossary: SHA-256 of the glossary; "": none.
-        memories: The revisions of the memories.
+        memories: The revisions of the memories, by path.
         engine: What runs the models, with its precision and device.
         errors: What is done with lines that are not UTF-8.
         column: The column of Parquet files that was requested, if any.
@@ -46,7 +46,7 @@ class ShardSettings(_Line):
     search: dict[str, Any]
     text: dict[str, Any]
     glossary: str
-    memories: tuple[int, ...] = ()
+    memories: dict[str, int] = {}
     engine: str
     errors: str
     column: str | None

@@ -40,7 +40,8 @@ class Memories:
         self._config, self._encoded = config, encoded
         self._languages = languages if all(languages) else None
         self._learner = _learner(decoder) if config.learning else None
-        self._held = dict[bytes, StoredStates]()  # what no file has
+        self._unwritten = dict[bytes, StoredStates]()  # what no file has
+        self._reader: MemoryReader | None = None  # of `held`
         with self.reading():
             pass
 
@@ -58,6 +59,9 @@ class Memories:
     @contextmanager
     def reading(self) -> Iterator[MemoryReader]:
         """Open the memories, and read one revision of each."""
+        if self._reader:
+            yield self._reader
+            return
         with ExitStack() as stack:
             memories, revisions = list[TranslationMemory](), list[int]()
             related = list[RelatedStates]()
@@ -67,10 +71,20 @@ class Memories:
                 memories.append(memory)
                 if self._learner and (codebook := self._learner.codebook):
                     n_tokens = self._learner.models[0].tgt_vocab_size - 1  # without padding
-                    store = StateStore(memory, codebook, n_tokens, self._held)
+                    store = StateStore(memory, codebook, n_tokens, self._unwritten)
                     stack.enter_context(store)
                     related.append(RelatedStates(memory, store, self._learner, self._encoded))
             yield MemoryReader(self._config, memories, tuple(revisions), related)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Read the present revisions in all jobs, which must not run at the same time."""
+        with self.reading() as reader:
+            self._reader = reader
+            try:
+                yield
+            finally:
+                self._reader = None
 
     def compute_states(self, advance: Callable[[int], None]) -> None:
         """Compute the states of all segments that have none.
