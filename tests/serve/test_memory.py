@@ -75,6 +75,27 @@ def test_the_translation_that_was_confirmed_last_is_used(start: StartClient, tea
         assert len(memory) == 2
 
 
+def test_a_memory_that_cannot_be_used_is_the_fault_of_the_service(
+    start: StartClient, team: str
+) -> None:
+    """And the client does not learn where it is."""
+    client = start("de-en", memory=[team])
+    Path(team).unlink()
+    text = {"text": "Sichern", **PAIR}
+    answers = [
+        client.post("/translate", json={"q": "Sichern", **PAIR}),
+        client.post("/v1/translate", json=text),
+        *(
+            client.post("/v1/memory", json=text | {"action": action, "translation": "Save"})
+            for action in ("add", "search")
+        ),
+    ]
+    assert {each.status_code for each in answers} == {503}
+    assert not any(team in each.text for each in answers)
+    streamed = client.post("/v1/stream", json=text).text
+    assert "cannot be used now" in streamed and team not in streamed
+
+
 def test_suggestions_are_stored_in_the_memory(start: StartClient, team: str) -> None:
     client = start("de-en", memory=[team])
     row = {"q": "Sichern", "s": "Save", **PAIR}

@@ -41,6 +41,10 @@ CREATE UNIQUE INDEX by_state ON state (number, model);
 """
 
 
+class MemoryFileError(DataError):
+    """The file of a memory is missing or damaged, or cannot be read or written now."""
+
+
 def open_memory_file(
     path: Path, languages: Sequence[str] | None, *, writable: bool
 ) -> tuple[sqlite3.Connection, tuple[str, str]]:
@@ -52,11 +56,11 @@ def open_memory_file(
         writable: Whether the memory may be changed.
 
     Raises:
-        DataError: The file is not a memory, is damaged, or cannot be read or written.
+        MemoryFileError: The file is not a memory, is damaged, or cannot be read or written.
     """
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "not a regular file"
-        raise DataError(f"{path} is {kind}: give the file of a memory")
+        raise MemoryFileError(f"{path} is {kind}: give the file of a memory")
     with sqlite_errors(path):
         db = _connect(path, writable=writable)
         try:
@@ -82,7 +86,7 @@ def open_for_states(path: Path) -> sqlite3.Connection:
     """Open a memory to which states are written while others read it.
 
     Raises:
-        DataError: It cannot be opened.
+        MemoryFileError: It cannot be opened.
     """
     with sqlite_errors(path):
         return _connect_to(f"{path.absolute().as_uri()}?mode=rw", patience=_SHORT_PATIENCE)
@@ -142,13 +146,13 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:
     """Refuse a file that is not a memory of this format; return the languages of the memory.
 
     Raises:
-        DataError: It is none.
+        MemoryFileError: It is none.
     """
     if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-        raise DataError(f"{path} is an SQLite file, but not a memory: check the path")
+        raise MemoryFileError(f"{path} is an SQLite file, but not a memory: check the path")
     meta = dict(db.execute("SELECT name, value FROM meta"))
     if meta.get("format") != FORMAT:
-        raise DataError(
+        raise MemoryFileError(
             f"{path} has format {meta.get('format')} of memories, and this version of yakusu reads "
             f"{FORMAT}: install the version that wrote it"
         )
@@ -158,30 +162,34 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:
     return source, target
 
 
-def damaged_memory(path: Path, reason: object) -> DataError:
+def damaged_memory(path: Path, reason: object) -> MemoryFileError:
     """Return the error of a file whose content is wrong."""
-    return DataError(f"{path} is not a memory, or is damaged ({reason}): restore a copy of it")
+    return MemoryFileError(
+        f"{path} is not a memory, or is damaged ({reason}): restore a copy of it"
+    )
 
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Raise DataError for what SQLite refuses."""
+    """Raise MemoryFileError for what SQLite refuses."""
     try:
         yield
     except sqlite3.OperationalError as error:
         reason = str(error)
         if "locked" in reason or "busy" in reason:
-            raise DataError(
+            raise MemoryFileError(
                 f"{path} is being written by another process: try again later"
             ) from error
         if "readonly" in reason or "unable to open" in reason:
             fix = "check that it and its folder exist and may be written"
             verb = "written" if "readonly" in reason else "opened"
-            raise DataError(f"{path} cannot be {verb}: {fix}") from error
+            raise MemoryFileError(f"{path} cannot be {verb}: {fix}") from error
         if "full" in reason:
-            raise DataError(f"{path} cannot be written: free some space on its disk") from error
+            raise MemoryFileError(
+                f"{path} cannot be written: free some space on its disk"
+            ) from error
         if "no such" in reason or "decode" in reason:
             raise damaged_memory(path, reason) from error
-        raise DataError(f"{path} cannot be read or written: {reason}") from error
+        raise MemoryFileError(f"{path} cannot be read or written: {reason}") from error
     except (sqlite3.DatabaseError, postings.PostingsError) as error:
         raise damaged_memory(path, error) from error

@@ -26,7 +26,13 @@ from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError, YakusuError
 from yakusu.memory import postings
 from yakusu.memory.choice import SegmentChoice
-from yakusu.memory.file import COLUMNS, open_memory_file, open_temporary, sqlite_errors
+from yakusu.memory.file import (
+    COLUMNS,
+    MemoryFileError,
+    open_memory_file,
+    open_temporary,
+    sqlite_errors,
+)
 from yakusu.memory.segments import digest, normalised, renumbered, with_variables
 from yakusu.memory.words import encoded
 
@@ -101,12 +107,12 @@ class TranslationMemory:
                 if writable
                 else "check the path"
             )
-            raise DataError(f"{path} does not exist: {fix}")
+            raise MemoryFileError(f"{path} does not exist: {fix}")
         db, stated = open_memory_file(path, wanted, writable=writable)
         memory = cls(db, path, stated)
         if wanted and wanted != memory.languages:
             memory.close()
-            raise DataError(
+            raise MemoryFileError(
                 f"{path} is a memory of {'-'.join(memory.languages)}, not of {'-'.join(wanted)}: "
                 "choose another file"
             )

@@ -13,10 +13,11 @@ from starlette.requests import ClientDisconnect
 
 from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, RunError
+from yakusu.memory.file import MemoryFileError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, v1
 from yakusu.serve.api.page import page_router
-from yakusu.serve.errors import RefusedError, error_response, refusal
+from yakusu.serve.errors import RefusedError, error_response, memory_refusal, refusal
 from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
 from yakusu.serve.service import Service, service_of
 from yakusu.serve.work import AbandonedError
@@ -110,6 +111,11 @@ async def _refused(request: Request, error: Exception) -> Response:
     return refusal(error)
 
 
+async def _memory_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MemoryFileError)
+    return await _refused(request, memory_refusal(error))
+
+
 async def _data_error(request: Request, error: Exception) -> Response:
     service_of(request).metrics.count_refusal("400")
     return error_response(400, f"Invalid request: {error}")
@@ -127,6 +133,7 @@ async def _cancelled(request: Request, error: Exception) -> Response:
 
 _HANDLERS = {
     RefusedError: _refused,
+    MemoryFileError: _memory_error,
     DataError: _data_error,
     HTTPException: _http_error,
     AbandonedError: _cancelled,

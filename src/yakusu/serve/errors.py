@@ -5,6 +5,7 @@ import logging
 from starlette.responses import JSONResponse
 
 from yakusu.errors import YakusuError
+from yakusu.memory.file import MemoryFileError
 
 _log = logging.getLogger(__name__)
 _LONGEST = 1000  # characters of a message
@@ -82,3 +83,10 @@ def not_stored(error: OSError) -> RefusedError:
     _log.warning("a file of a request cannot be written: %s", error.strerror or error)
     message = "The server cannot store files now: try again later"
     return RefusedError(503, message, retry_after=_RETRY, reason="disk")
+
+
+def memory_refusal(error: MemoryFileError) -> RefusedError:
+    """A translation memory cannot be read or written; the log says why."""
+    _log.warning("a memory cannot be used: %s", error)
+    message = "The translation memory cannot be used now: try again later"
+    return RefusedError(503, message, retry_after=_RETRY, reason="memory_file")

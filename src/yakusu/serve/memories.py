@@ -1,21 +1,16 @@
 """The memories of the service: what a client confirms is used by all requests that start later."""
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from yakusu.data.segments import MemorySegment
-from yakusu.errors import DataError
 from yakusu.memory.matches import MemoryMatch, find_matches
 from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.access import Key
 from yakusu.serve.errors import RefusedError
 
-_log = logging.getLogger(__name__)
-_RETRY = 10  # seconds after which a client may try again
 LanguagePair = tuple[str, str]
 _ByPair = Mapping[LanguagePair, Sequence[Path]]
 
@@ -90,7 +85,8 @@ class ServedMemories:
             by: The API key of the client; None: it has none.
 
         Raises:
-            RefusedError: The pair has no memory (404), or it cannot be written (503).
+            RefusedError: The pair has no memory (404).
+            MemoryFileError: It cannot be written.
         """
         segment = MemorySegment(
             source.strip(),
@@ -99,7 +95,7 @@ class ServedMemories:
             time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             who=by.name if by else "",
         )
-        with self._writing(pair, by) as memory:
+        with TranslationMemory.open(self._file(pair, by), writable=True) as memory:
             return memory.confirm(segment)
 
     def remove(self, pair: LanguagePair, number: int, *, by: Key | None = None) -> bool:
@@ -107,8 +103,9 @@ class ServedMemories:
 
         Raises:
             RefusedError: As for `add`.
+            MemoryFileError: As for `add`.
         """
-        with self._writing(pair, by) as memory:
+        with TranslationMemory.open(self._file(pair, by), writable=True) as memory:
             return bool(memory.remove([number]))
 
     def search(self, pair: LanguagePair, text: str, *, by: Key | None = None) -> list[MemoryMatch]:
@@ -116,6 +113,7 @@ class ServedMemories:
 
         Raises:
             RefusedError: The pair has no memory (404).
+            MemoryFileError: It cannot be read.
         """
         with TranslationMemory.open(self._file(pair, by)) as memory, memory.snapshot():
             return find_matches(memory, text)
@@ -125,13 +123,3 @@ class ServedMemories:
         if not files:
             raise RefusedError(404, f"There is no memory for {'-'.join(pair)} on this server.")
         return files[0]
-
-    @contextmanager
-    def _writing(self, pair: LanguagePair, by: Key | None) -> Iterator[TranslationMemory]:
-        try:
-            with TranslationMemory.open(self._file(pair, by), writable=True) as memory:
-                yield memory
-        except DataError as error:
-            _log.warning("a translation cannot be stored: %s", error)
-            message = "The memory cannot be written now: try again later"
-            raise RefusedError(503, message, retry_after=_RETRY, reason="disk") from error

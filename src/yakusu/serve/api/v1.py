@@ -16,12 +16,13 @@ from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import YakusuError
+from yakusu.memory.file import MemoryFileError
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
 from yakusu.serve.catalog import Route
 from yakusu.serve.config import Limits
-from yakusu.serve.errors import RefusedError, invalid_request, over_limit
+from yakusu.serve.errors import RefusedError, invalid_request, memory_refusal, over_limit
 from yakusu.serve.http.fields import parse_json
 from yakusu.serve.memories import LanguagePair
 from yakusu.serve.monitoring import Metrics
@@ -203,7 +204,8 @@ async def _events(first: Object, lines: AsyncIterator[str], metrics: Metrics) ->
     try:
         async for line in lines:
             yield line
-    except YakusuError as error:
+    except YakusuError as given:
+        error = memory_refusal(given) if isinstance(given, MemoryFileError) else given
         metrics.count_refusal(error.reason if isinstance(error, RefusedError) else "400")
         yield _event("error", {"error": str(error)})
     else:

@@ -20,6 +20,7 @@ from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
+from yakusu.memory.file import MemoryFileError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import IdPair, Query
 from yakusu.search.hypothesis import limit
@@ -184,6 +185,8 @@ class Planner:
                 for segment in passage.segments
                 if segment.text
             ]
+        except MemoryFileError:
+            raise
         except DataError as error:
             raise DataError(f"sentence {number}: {error}") from error
         if trace or cancelled:
