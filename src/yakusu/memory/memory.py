@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -319,7 +319,8 @@ class TranslationMemory:
                     numbers.append(range(added[0], added[-1] + 1))
         except YakusuError:
             with suppress(DataError):
-                self.remove(chain.from_iterable(numbers))
+                for each in numbers:
+                    self.remove(each)
             raise
         return Added(n_new, n_all - n_new)
 
