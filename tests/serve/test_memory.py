@@ -96,6 +96,30 @@ def test_a_memory_that_cannot_be_used_is_the_fault_of_the_service(
     assert "cannot be used now" in streamed and team not in streamed
 
 
+def test_no_match_is_stated_for_a_translation_through_a_pivot(
+    start: StartClient, tmp_path: Path
+) -> None:
+    """The memory has what the first model has written, which nobody has confirmed."""
+    path = tmp_path / "fr.db"
+    TranslationMemory.open(path, ("en", "fr"), writable=True).close()
+    client = start("de-en", "en-fr", memory=[str(path)])
+    english = translated(client, "Sichern")
+    pair = {"source": "en", "target": "fr"}
+    client.post("/v1/memory", json={"action": "add", "text": english, "translation": "X", **pair})
+    text = {"text": "Sichern", "source": "de", "target": "fr"}
+    (best,) = client.post("/v1/translate", json=text).json()["translations"]
+    assert best["text"] == "X"
+    assert not best.keys() & {"match", "matches"}
+    unit = '<trans-unit id="1"><source>Sichern</source></trans-unit>'
+    xliff = (
+        '<xliff version="1.2"><file original="a" source-language="de" target-language="fr" '
+        f'datatype="plaintext"><body>{unit}</body></file></xliff>'
+    )
+    url = client.post("/translate_file", files={"file": ("a.xlf", xliff)}, data=text).json()
+    written = client.get(url["translatedFileUrl"]).text
+    assert ">X</target>" in written and "exact-match" not in written
+
+
 def test_suggestions_are_stored_in_the_memory(start: StartClient, team: str) -> None:
     client = start("de-en", memory=[team])
     row = {"q": "Sichern", "s": "Save", **PAIR}

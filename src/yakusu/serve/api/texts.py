@@ -1,7 +1,7 @@
 """Translates the texts of a request: plain text or HTML, directly or through a pivot language."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import TypeVar
 
@@ -29,7 +29,8 @@ class BestTexts:
         differences: A sentence for each part that is kept because every translation differs from
             it, as in `Translation`.
         context: Where the text stands.
-        known: What memories know of it; None: nothing.
+        known: What memories know of it; None: nothing, or it is translated through a pivot, of
+            which they know.
     """
 
     texts: Sequence[str]
@@ -115,7 +116,12 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
         return lambda texts: best_texts((), texts, cancelled)
     *others, last = route
     final = last.translator.with_settings(search=n_best(last.translator.search, n))
-    return lambda texts: _translated(final, best_texts(others, texts, cancelled), cancelled)
+
+    def translate(texts: Iterable[str | TextRequest]) -> list[BestTexts]:
+        every = _translated(final, best_texts(others, texts, cancelled), cancelled)
+        return [replace(each, known=None) for each in every] if others else every
+
+    return translate
 
 
 def html_bytes(source: str) -> bytes:

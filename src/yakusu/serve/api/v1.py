@@ -192,6 +192,8 @@ def _objects(
     body: TranslateBody, found: RequestLanguages, text: str, best: list[Translation]
 ) -> Object:
     """The translations of a text, and with `details` the sentences of the best one."""
+    if len(found.route) > 1:  # memories know a translation of the text only
+        best = [replace(each, match=None, matches=()) for each in best]
     values = objects(best)
     if body.details:
         values["sentences"] = sentence_pairs(text, best[0].text, found.codes)
