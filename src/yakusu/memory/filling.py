@@ -26,6 +26,7 @@ _BESIDE = (
     ),
 )
 _SEPARATOR = regex.compile(r"[^0-9]")
+_MOST = 100  # numbers of a text; texts with more are not filled
 
 
 def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> str | None:
@@ -53,7 +54,9 @@ def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> s
     if found is None or len(found) != len(old):
         return None
     written = {_in_target(before, languages, found): before for before in old}
-    if sorted(found) != sorted(_in_target(before, languages, found) for before in old):
+    if len(written) < len(becomes) or sorted(found) != sorted(
+        _in_target(before, languages, found) for before in old
+    ):
         return None
     texts = [_like(written[each], each, becomes[written[each]], languages) for each in found]
     if None in texts:
@@ -63,9 +66,13 @@ def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> s
 
 
 def _numbers(text: str) -> list[str] | None:
-    """The numbers of a text; None: one is not in ASCII digits, or changes what is beside it."""
+    """The numbers of a text; None: it has more than `_MOST`, or one is not in ASCII digits or
+    changes what is beside it.
+    """
     found = []
     for match in NUMBER.finditer(text):
+        if len(found) == _MOST:
+            return None
         before, after = text[: match.start()], text[match.end() :]
         if not match[0].isascii() and _SEPARATOR.sub("", match[0]) == "":
             return None

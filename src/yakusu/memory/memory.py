@@ -175,26 +175,31 @@ class TranslationMemory:
             if normalised(each.segment.source) == wanted
         ]
 
-    def with_other_numbers(self, text: str) -> list[StoredSegment]:
-        """The segments whose source differs in its numbers only, or not at all, latest first."""
+    def with_other_numbers(self, text: str, *, most: int = -1) -> list[StoredSegment]:
+        """The segments whose source differs in its numbers only, or not at all, latest first.
+
+        Args:
+            text: The text.
+            most: Maximum number of segments; -1: no maximum.
+        """
         wanted = with_variables(renumbered(text, "")[0])
         return [
             each
-            for each in self._with("variable", digest(wanted))
+            for each in self._with("variable", digest(wanted), most)
             if with_variables(each.segment.source) == wanted
         ]
 
-    def _with(self, column: str, value: int) -> list[StoredSegment]:
+    def _with(self, column: str, value: int, most: int = -1) -> list[StoredSegment]:
         with sqlite_errors(self.path):
             rows = self._db.execute(
                 f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
-                "ORDER BY time DESC, number DESC",
-                (value,),
+                "ORDER BY time DESC, number DESC LIMIT ?",
+                (value, most),
             )
             return [*map(_stored, rows)]
 
     def similar(
-        self, text: str, *, threshold: float = 0.75, most: int = 10
+        self, text: str, *, threshold: float = 0.75, most: int = 10, other_words: bool = False
     ) -> list[SimilarSegment]:
         """The segments that are most similar to a text, best first, then latest first.
 
@@ -204,15 +209,19 @@ class TranslationMemory:
             text: The text.
             threshold: Lowest similarity.
             most: Maximum number of segments.
+            other_words: Leave out those that differ in their numbers only, or not at all.
         """
         code = encoded(text)
+        variable = digest(with_variables(renumbered(text, "")[0])) if other_words else None
         with sqlite_errors(self.path):
             rows = list[tuple[int, str, str]]()
             numbers = postings.possible_segments(self._db, code, threshold).tolist()
             for start in range(0, len(numbers), _LISTED):
                 listed = ",".join(map(str, numbers[start : start + _LISTED]))
                 rows += self._db.execute(
-                    f"SELECT number, words, time FROM segment WHERE number IN ({listed})"
+                    "SELECT number, words, time FROM segment "
+                    f"WHERE number IN ({listed}) AND variable IS NOT ?",
+                    (variable,),
                 )
             scores = process.extract(
                 code,

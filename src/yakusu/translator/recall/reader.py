@@ -51,11 +51,12 @@ class MemoryReader:
 
         Their percentages are reduced by the penalties of their origins.
         """
+        threshold = self.config.threshold / 100
         found = [
-            replace(match, match=match.match - self._penalty(match.segment.origin))
+            match
             for memory in self.memories
             for match in find_matches(
-                memory, text, context=context, threshold=self.config.threshold / 100
+                memory, text, context=context, threshold=threshold, penalty=self._penalty
             )
         ]
         found.sort(key=lambda match: -match.match)  # stable
