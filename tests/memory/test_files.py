@@ -115,6 +115,7 @@ def test_files_of_other_languages_are_refused(tmp_path: Path) -> None:
     side = '<tuv xml:lang="{}"><seg>a</seg></tuv>'
     for name, text, message in (
         ("a.tmx", tmx.format(side.format("en"), side.format("fr")), "has no language de: add it"),
+        ("a.tmx", tmx.format("<tuv><seg>a</seg></tuv>", ""), "has no text with a language"),
         ("a.po", HEADER.format("fr") + 'msgid "a"\nmsgstr "A"\n', "into fr, not into de: add it"),
         ("a.tsv", "en\tfr\nA long text\tUn texte\n", "columns of en, fr, not of en and de"),
         ("a.jsonl", '{"en": "a", "fr": "b"}\n', "texts in en, fr, not in en and de: add it"),
