@@ -112,7 +112,14 @@ class RecalledText:
         if not (self._reader.config.exact and self._is_plain):
             return None
         exact = (match for match in found if match.match >= FILLED)
-        return next((match for match in exact if self._is_usable(text, match.target)), None)
+        return next(
+            (
+                match
+                for match in exact
+                if self._is_usable(text, match.target) and not _adds_lines(text, match)
+            ),
+            None,
+        )
 
     @property
     def plan(self) -> TextPlan | None:
@@ -179,3 +186,8 @@ class RecalledText:
         if not self._found and len(self._sentences) == 1:
             return tuple(self._sentences[0].found)
         return tuple(self._found)
+
+
+def _adds_lines(text: str, match: MemoryMatch) -> bool:
+    """Whether a match has line breaks, as its source has, but the text does not."""
+    return "\n" not in text and "\n" in match.segment.source and "\n" in match.target
