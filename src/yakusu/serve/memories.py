@@ -9,10 +9,11 @@ from pathlib import Path
 
 from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
+from yakusu.memory.importing import LONGEST
 from yakusu.memory.matches import MemoryMatch, find_matches
 from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.access import Key
-from yakusu.serve.errors import RefusedError
+from yakusu.serve.errors import RefusedError, invalid_request
 
 _log = logging.getLogger(__name__)
 _RETRY = 10  # seconds after which a client may try again
@@ -90,8 +91,11 @@ class ServedMemories:
             by: The API key of the client; None: it has none.
 
         Raises:
-            RefusedError: The pair has no memory (404), or it cannot be written (503).
+            RefusedError: A text is too long (400), the pair has no memory (404), or it cannot be
+                written (503).
         """
+        if max(len(source), len(target)) > LONGEST:
+            raise invalid_request(f"a memory takes texts of at most {LONGEST:,} characters")
         segment = MemorySegment(
             source.strip(),
             target.strip(),
