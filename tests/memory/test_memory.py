@@ -17,7 +17,7 @@ from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory.filling import filled
 from yakusu.memory.matches import find_matches
-from yakusu.memory.memory import Added, TranslationMemory
+from yakusu.memory.memory import Added, TranslationMemory, batches
 from yakusu.memory.words import encoded, similarity
 
 PAIR = ("en", "de")
@@ -58,6 +58,12 @@ def test_what_is_added_twice_is_stored_once(memory: TranslationMemory) -> None:
     revision = memory.revision
     assert memory.add([MemorySegment("Save", "Speichern", time="2027", who="Anna")]) == Added(0, 1)
     assert (len(memory), memory.revision) == (1, revision)
+
+
+def test_a_transaction_has_fewer_segments_if_they_are_long() -> None:
+    long = MemorySegment("x" * 10_000, "x" * 10_000)
+    assert [*map(len, batches([long] * 300))] == [250, 50]
+    assert [*map(len, batches([SAVE] * 20_001))] == [20_000, 1]
 
 
 def test_a_removed_segment_is_found_no_more(memory: TranslationMemory) -> None:

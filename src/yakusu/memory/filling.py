@@ -75,7 +75,7 @@ def _numbers(text: str, language: str) -> list[str] | None:
     """The numbers of a text; None: they are too many, or one is not in ASCII digits or changes what
     is beside it.
     """
-    articles, found = _ARTICLES.get(language.partition("-")[0]), []
+    articles, found = _ARTICLES.get(language.partition("-")[0]), list[str]()
     for match in NUMBER.finditer(text):
         if len(found) == _MOST:
             return None

@@ -31,6 +31,7 @@ from yakusu.memory.segments import digest, normalised, renumbered, with_variable
 from yakusu.memory.words import encoded
 
 BATCH = 20_000  # segments of a transaction
+_CHARACTERS = 5_000_000  # of the texts of a transaction, which may be exceeded by one segment
 _LISTED = 50_000  # numbers in a statement
 _LIST = ", ".join(COLUMNS)
 _values = attrgetter(*COLUMNS)  # many times as fast as dataclasses.astuple
@@ -298,7 +299,8 @@ class TranslationMemory:
     def add(self, segments: Iterable[MemorySegment]) -> Added:
         """Add segments; those that repeat a known one change nothing.
 
-        A transaction has up to 20,000 of them, so that a process that is killed loses no more. If
+        A transaction has up to 20,000 of them (see `batches`), so that a process that is killed
+        loses no more. If
         `segments` raises an error of this package, such as for a malformed file, what was added
         before it is removed.
 
@@ -306,9 +308,8 @@ class TranslationMemory:
             DataError: The memory is read-only, or another process writes for a long time.
         """
         known, added = 0, list[range]()
-        rest = iter(segments)
         try:
-            while batch := list(islice(rest, BATCH)):
+            for batch in batches(segments):
                 added.append(self._add(batch))
                 known += len(batch) - len(added[-1])
         except YakusuError:
@@ -349,16 +350,17 @@ class TranslationMemory:
         return number
 
     def remove(self, numbers: Iterable[int]) -> int:
-        """Remove segments; return how many there were."""
-        gone = list[tuple[int, str]]()
+        """Remove segments in one transaction; return how many there were."""
+        n, rest = 0, iter(sorted({*numbers}))
+        query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
         with self._writing() as db:
-            for number in {*numbers}:
-                query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
-                gone += db.execute(query, (number,))
-            if gone:
+            while batch := list(islice(rest, BATCH)):  # so that memory does not grow with them
+                gone = [row for each in batch for row in db.execute(query, (each,))]
                 self._forget(db, gone)
+                n += len(gone)
+            if n:
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
-        return len(gone)
+        return n
 
     def _forget(self, db: sqlite3.Connection, gone: Sequence[tuple[int, str]]) -> None:
         """Remove what is known of segments that were removed."""
@@ -376,6 +378,19 @@ class TranslationMemory:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+
+
+def batches(segments: Iterable[MemorySegment]) -> Iterator[list[MemorySegment]]:
+    """Divide segments into transactions: of at most `BATCH` segments, and of fewer long ones."""
+    batch, n_characters = list[MemorySegment](), 0
+    for segment in segments:
+        batch.append(segment)
+        n_characters += len(segment.source) + len(segment.target)
+        if len(batch) == BATCH or n_characters >= _CHARACTERS:
+            yield batch
+            batch, n_characters = [], 0
+    if batch:
+        yield batch
 
 
 def _stored(row: Sequence[int | str]) -> StoredSegment:
