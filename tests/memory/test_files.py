@@ -116,6 +116,7 @@ def test_files_of_other_languages_are_refused(tmp_path: Path) -> None:
     side = '<tuv xml:lang="{}"><seg>a</seg></tuv>'
     for name, text, message in (
         ("a.tmx", tmx.format(side.format("en"), side.format("fr")), "has no language de: add it"),
+        ("a.tmx", tmx.format("<tuv><seg>a</seg></tuv>", ""), "has no text with a language"),
         ("a.po", HEADER.format("fr") + 'msgid "a"\nmsgstr "A"\n', "into fr, not into de: add it"),
         ("a.tsv", "en\tfr\nA long text\tUn texte\n", "columns of en, fr, not of en and de"),
         ("a.jsonl", '{"en": "a", "fr": "b"}\n', "texts in en, fr, not in en and de: add it"),
@@ -140,8 +141,7 @@ def test_spellings_of_the_languages_are_the_same(tmp_path: Path) -> None:
 def test_a_malformed_file_changes_nothing(
     batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("memory", "importing"):
-        monkeypatch.setattr(f"yakusu.memory.{module}.BATCH", batch)
+    monkeypatch.setattr("yakusu.memory.memory.BATCH", batch)
     memory, bad = tmp_path / "team.db", written(tmp_path / "b.jsonl", '["x", "X"]\n' * 3 + "{\n")
     good = written(tmp_path / "a.tsv", rows(20))
     with pytest.raises(DataError, match="line 4 is not JSON"):
@@ -166,12 +166,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import yakusu.memory.memory as store
-from yakusu.memory import importing
 from yakusu.memory.importing import ImportOptions, add_files
 from yakusu.progress import Silent
 from contextlib import nullcontext
 
-store.BATCH = importing.BATCH = int(sys.argv[3])
+store.BATCH = int(sys.argv[3])
 
 class Counted:
     n = 0
@@ -219,10 +218,9 @@ import resource, sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import yakusu.memory.memory as store
-from yakusu.memory import importing
 from yakusu.memory.importing import ImportOptions, add_files
 from yakusu.progress import Silent
-store.BATCH = importing.BATCH = 500
+store.BATCH = 500
 for name in sys.argv[2:]:
     add_files(Path(sys.argv[1]), [Path(name)], ("en", "de"), ImportOptions(), Silent())
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

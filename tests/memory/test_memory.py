@@ -16,7 +16,8 @@ from yakusu.data.lines.private_use import closing, opening
 from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory.filling import filled
-from yakusu.memory.memory import Added, TranslationMemory
+from yakusu.memory.matches import find_matches
+from yakusu.memory.memory import Added, TranslationMemory, batches
 from yakusu.memory.words import encoded, similarity
 
 PAIR = ("en", "de")
@@ -68,6 +69,12 @@ def test_what_is_added_twice_is_stored_once(memory: TranslationMemory) -> None:
     assert (len(memory), memory.revision) == (1, revision)
     others = [MemorySegment(text, text) for text in ("Open", "Close")]
     assert memory.add([others[0], SAVE, SAVE, others[1]]) == Added(2, 2)
+
+
+def test_a_transaction_has_fewer_segments_if_they_are_long() -> None:
+    long = MemorySegment("x" * 10_000, "x" * 10_000)
+    assert [*map(len, batches([long] * 300))] == [250, 50]
+    assert [*map(len, batches([SAVE] * 20_001))] == [20_000, 1]
 
 
 def test_a_removed_segment_is_found_no_more(memory: TranslationMemory) -> None:
@@ -270,12 +277,44 @@ def test_a_kill_loses_no_confirmed_segment(tmp_path: Path) -> None:
         (("Three of 4", "3 von 4"), "Three of 5", ("en", "de"), None),
         (("Version 2.0.1", "Version 2.0.1"), "Version 2.1.0", ("en", "de"), None),
         (("3 xyz", "3 abc"), "4 xyz", ("tlh", "de"), None),  # plurals are unknown
+        (("1.5 and 1,5", "1,5 und 1,5"), "2.5 and 3,5", ("en", "de"), None),
+        (("1.500 kg", "1,500 kg"), "2.750 kg", ("de", "en"), "2,750 kg"),
+        (("1.500 kg", "1,500 kg"), "2.75 kg", ("de", "en"), None),
+        (("Due on 9 May", "Entro il 9 maggio"), "Due on 8 May", ("en", "it"), None),
+        (("Page 5", "Az 5 oldal"), "Page 4", ("en", "hu"), None),
+        (("2 to 5", "de 2 a 5"), "3 to 6", ("en", "es"), "de 3 a 6"),
+        (("Chapter 5", "5:e kapitlet"), "Chapter 2", ("en", "sv"), None),
+        (("7 " * 101, "7 " * 101), "8 " * 101, ("en", "de"), None),  # too many
     ],
 )
 def test_a_translation_is_filled_with_other_numbers_only_if_nothing_depends_on_them(
     pair: tuple[str, str], text: str, languages: tuple[str, str], expected: str | None
 ) -> None:
     assert filled(*pair, text, languages) == expected
+
+
+def test_a_translation_is_offered_once(memory: TranslationMemory) -> None:
+    """However many segments differ in their numbers, or in their keys, only."""
+    memory.add(MemorySegment(f"Page {n}", f"Seite {n}") for n in range(2, 300))
+    memory.add(MemorySegment("Save", "Speichern", key=str(n)) for n in range(300))
+    memory.add([MemorySegment("Page", "Seite"), MemorySegment("save", "speichere")])
+    offered = {
+        text: [(each.match, each.target) for each in find_matches(memory, text, threshold=0.5)]
+        for text in ("Page 1000", "Page 299", "Save")
+    }
+    assert offered == {
+        "Page 1000": [(99, "Seite 1000"), (50, "Seite")],
+        "Page 299": [(100, "Seite 299"), (50, "Seite")],
+        "Save": [(100, "Speichern"), (98, "speichere")],
+    }
+
+
+def test_a_penalty_does_not_hide_the_same_translation_of_another_origin(
+    memory: TranslationMemory,
+) -> None:
+    memory.add([SAVE, MemorySegment("Save", "Speichern", origin="mt", time="2027")])
+    found = find_matches(memory, "Save", penalty=lambda origin: 10 * (origin == "mt"))
+    assert [(each.match, each.segment.origin) for each in found] == [(100, "")]
 
 
 def test_related_segments_share_rare_words(memory: TranslationMemory) -> None:

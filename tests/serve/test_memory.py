@@ -131,6 +131,7 @@ def test_suggestions_are_stored_in_the_memory(start: StartClient, team: str) -> 
     ("values", "error"),
     [
         ({"action": "add", "text": "Sichern"}, "add needs texts that are not empty"),
+        ({"action": "add", "text": "a", "translation": "x" * 10_001}, "at most 10,000 characters"),
         ({"action": "search"}, "search needs texts that are not empty"),
         ({"action": "drop"}, "action: Input should be 'add', 'search' or 'delete'"),
         ({"action": "add", "texts": []}, "unknown parameter 'texts': did you mean 'text'?"),

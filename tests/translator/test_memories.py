@@ -183,6 +183,12 @@ def test_a_sentence_gets_no_line_break_from_the_memory(tmp_path: Path) -> None:
     assert "\n" not in best.text
 
 
+def test_a_line_gets_no_line_break_from_two_lines_of_the_memory(tmp_path: Path) -> None:
+    memory = memory_of(tmp_path / "lines.db", [("a cat\na dog", "Katze\nHund")])
+    found = translator(memory).stream(["a cat\na dog", "a cat a dog"])
+    assert [best.match for (best,) in found] == [100, None]
+
+
 def test_words_are_counted_by_class_of_match(team: str) -> None:
     opened = translator(team)
     texts = [

@@ -417,8 +417,10 @@ class UnitLanguages:
         Raises:
             DataError: No unit has both.
         """
-        if self._found or not self._seen:
+        if self._found or not (self._seen or self._left_out):
             return
+        if not self._seen:
+            raise DataError(f"{self._path} has no text with a language: add xml:lang to its units")
         if self.chosen is None:
             raise DataError(
                 f"{self._path} has only one language, {listed_codes(self._seen)}: specify a file "

@@ -20,12 +20,19 @@ from yakusu.memory.segments import NUMBER, normalised
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
 # What a number changes beside itself: parts of words, 12-hour clocks, articles, particles
 _BESIDE = (
-    regex.compile(rf"{_LETTER}['’]?$|{_LETTER}-$|(?<!\p{{L}})[Aa]n?\s$", regex.V1),
+    regex.compile(rf"{_LETTER}['’]?$|{_LETTER}-$", regex.V1),
     regex.compile(
-        rf"^['’-]?{_LETTER}|^\s?[AaPp]\.?[Mm]\b|^(?:을|를|이|가|은|는|과|와|으로|로|이나|나|이라|라)(?!\p{{Hangul}})"
+        rf"^['’:-]?{_LETTER}|^\s?[AaPp]\.?[Mm]\b|^(?:을|를|이|가|은|는|과|와|으로|로|이나|나|이라|라)(?!\p{{Hangul}})"
     ),
 )
+_ARTICLES = {  # that depend on how the number is read, by language
+    "ca": regex.compile(r"(?i)(?<!\p{L})(?:d?el|al|pel)\s$"),
+    "en": regex.compile(r"(?i)(?<!\p{L})an?\s$"),
+    "hu": regex.compile(r"(?i)(?<!\p{L})az?\s$"),
+    "it": regex.compile(r"(?i)(?<!\p{L})(?:il|(?:da|de|ne|su|a)l)\s$"),
+}
 _SEPARATOR = regex.compile(r"[^0-9]")
+_MOST = 100  # numbers of a text; texts with more are not filled
 
 
 def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> str | None:
@@ -40,7 +47,7 @@ def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> s
     Returns:
         The translation; None: it cannot be made safely.
     """
-    old, new = (_numbers(normalised(side)) for side in (source, text))
+    old, new = (_numbers(normalised(side), languages[0]) for side in (source, text))
     if old is None or new is None or len(old) != len(new):
         return None
     becomes: dict[str, str] = {}
@@ -49,11 +56,13 @@ def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> s
             before, after, languages
         ):
             return None
-    found = _numbers(target)
+    found = _numbers(target, languages[1])
     if found is None or len(found) != len(old):
         return None
     written = {_in_target(before, languages, found): before for before in old}
-    if sorted(found) != sorted(_in_target(before, languages, found) for before in old):
+    if len(written) < len(becomes) or sorted(found) != sorted(
+        _in_target(before, languages, found) for before in old
+    ):
         return None
     texts = [_like(written[each], each, becomes[written[each]], languages) for each in found]
     if None in texts:
@@ -62,14 +71,20 @@ def filled(source: str, target: str, text: str, languages: tuple[str, str]) -> s
     return str(NUMBER.sub(lambda _: str(next(rest)), target))
 
 
-def _numbers(text: str) -> list[str] | None:
-    """The numbers of a text; None: one is not in ASCII digits, or changes what is beside it."""
-    found = []
+def _numbers(text: str, language: str) -> list[str] | None:
+    """The numbers of a text; None: they are too many, or one is not in ASCII digits or changes what
+    is beside it.
+    """
+    articles, found = _ARTICLES.get(language.partition("-")[0]), list[str]()
     for match in NUMBER.finditer(text):
+        if len(found) == _MOST:
+            return None
         before, after = text[: match.start()], text[match.end() :]
         if not match[0].isascii() and _SEPARATOR.sub("", match[0]) == "":
             return None
         if _BESIDE[0].search(before[-8:]) or _BESIDE[1].search(after[:8]):
+            return None
+        if articles and articles.search(before[-8:]):
             return None
         found.append(match[0])
     return found
@@ -122,6 +137,7 @@ def _like(before: str, written: str, after: str, languages: tuple[str, str]) -> 
     signs = _SEPARATOR.findall(written)
     if shape[0] == shape[1] and len(signs) == len(shape[0]):
         parts = _SEPARATOR.split(after)
-        return "".join(part + sign for part, sign in zip(parts, [*signs, ""], strict=True))
+        new = "".join(part + sign for part, sign in zip(parts, [*signs, ""], strict=True))
+        return new if written == before or new == _in_target(after, languages, ()) else None
     grouped = localised(after, languages)
     return grouped if grouped != after else None

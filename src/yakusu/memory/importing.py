@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from yakusu.data.languages import closeness, listed_codes, require_language
 from yakusu.data.segments import MemorySegment, read_segments, segment_of
 from yakusu.errors import DataError
 from yakusu.memory.file import COLUMNS
-from yakusu.memory.memory import BATCH, Added, TranslationMemory
+from yakusu.memory.memory import Added, TranslationMemory, batches
 from yakusu.progress import Progress
 
 _log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def add_files(
 
     Raises:
         DataError: A file is malformed or has other languages, or the memory cannot be written.
-            Nothing is added; a memory of less than `BATCH` segments is not created.
+            Nothing is added; a memory of one batch is not created.
     """
     codes = memory_languages(path, languages)
     left_out = Counter[str]()
@@ -165,8 +165,8 @@ def merge_memories(path: Path, others: Sequence[Path]) -> Imported:
 
 
 def _add(path: Path, languages: tuple[str, str], segments: Iterator[MemorySegment]) -> Added:
-    """Add segments to a memory, which is created when the first `BATCH` of them have been read."""
-    first = [*islice(segments, BATCH)]
+    """Add segments to a memory, which is created when the first batch has been read."""
+    first = next(batches(segments), [])
     with TranslationMemory.open(path, languages, writable=True) as memory:
         return memory.add(chain(first, segments))
 

@@ -37,6 +37,7 @@ from yakusu.memory.segments import digest, normalised, renumbered, with_variable
 from yakusu.memory.words import encoded
 
 BATCH = 20_000  # segments of a transaction
+_CHARACTERS = 5_000_000  # of the texts of a transaction, which may be exceeded by one segment
 _LISTED = 50_000  # numbers in a statement
 _LIST = ", ".join(COLUMNS)
 _values = attrgetter(*COLUMNS)  # many times as fast as dataclasses.astuple
@@ -187,25 +188,31 @@ class TranslationMemory:
             if normalised(each.segment.source) == wanted
         ]
 
-    def with_other_numbers(self, text: str) -> Iterator[StoredSegment]:
-        """The segments whose source differs in its numbers only, or not at all, latest first."""
-        wanted = with_variables(renumbered(text, "")[0])
-        return (
-            each
-            for each in self._with("variable", digest(wanted))
-            if with_variables(each.segment.source) == wanted
-        )
+    def with_other_numbers(self, text: str, *, most: int = -1) -> list[StoredSegment]:
+        """The segments whose source differs in its numbers only, or not at all, latest first.
 
-    def _with(self, column: str, value: int) -> Iterator[StoredSegment]:
-        query = (
-            f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
-            "ORDER BY time DESC, number DESC"
-        )
+        Args:
+            text: The text.
+            most: Maximum number of segments; -1: no maximum.
+        """
+        wanted = with_variables(renumbered(text, "")[0])
+        return [
+            each
+            for each in self._with("variable", digest(wanted), most)
+            if with_variables(each.segment.source) == wanted
+        ]
+
+    def _with(self, column: str, value: int, most: int = -1) -> list[StoredSegment]:
         with sqlite_errors(self.path):
-            yield from map(_stored, self._db.execute(query, (value,)))
+            rows = self._db.execute(
+                f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
+                "ORDER BY time DESC, number DESC LIMIT ?",
+                (value, most),
+            )
+            return [*map(_stored, rows)]
 
     def similar(
-        self, text: str, *, threshold: float = 0.75, most: int = 10
+        self, text: str, *, threshold: float = 0.75, most: int = 10, other_words: bool = False
     ) -> list[SimilarSegment]:
         """The segments that are most similar to a text, best first, then latest first.
 
@@ -215,15 +222,19 @@ class TranslationMemory:
             text: The text.
             threshold: Lowest similarity.
             most: Maximum number of segments.
+            other_words: Leave out those that differ in their numbers only, or not at all.
         """
         code = encoded(text)
+        variable = digest(with_variables(renumbered(text, "")[0])) if other_words else None
         with sqlite_errors(self.path):
             rows = list[tuple[int, str, str]]()
             numbers = postings.possible_segments(self._db, code, threshold).tolist()
             for start in range(0, len(numbers), _LISTED):
                 listed = ",".join(map(str, numbers[start : start + _LISTED]))
                 rows += self._db.execute(
-                    f"SELECT number, words, time FROM segment WHERE number IN ({listed})"
+                    "SELECT number, words, time FROM segment "
+                    f"WHERE number IN ({listed}) AND variable IS NOT ?",
+                    (variable,),
                 )
             scores = process.extract(
                 code,
@@ -302,7 +313,8 @@ class TranslationMemory:
     def add(self, segments: Iterable[MemorySegment]) -> Added:
         """Add segments; those that repeat a known one change nothing.
 
-        A transaction has up to 20,000 of them, so that a process that is killed loses no more. If
+        A transaction has up to 20,000 of them (see `batches`), so that a process that is killed
+        loses no more. If
         `segments` raises an error of this package, such as for a malformed file, what was added
         before it is removed.
 
@@ -310,9 +322,8 @@ class TranslationMemory:
             DataError: The memory is read-only, or another process writes for a long time.
         """
         n_new, n_all, numbers = 0, 0, list[range]()
-        rest = iter(segments)
         try:
-            while batch := list(islice(rest, BATCH)):
+            for batch in batches(segments):
                 added = self._add(batch)
                 n_new, n_all = n_new + len(added), n_all + len(batch)
                 if added:  # a known segment may take a number, too, which nobody has then
@@ -356,16 +367,17 @@ class TranslationMemory:
         return number
 
     def remove(self, numbers: Iterable[int]) -> int:
-        """Remove segments; return how many there were."""
-        gone = list[tuple[int, str]]()
+        """Remove segments in one transaction; return how many there were."""
+        n, rest = 0, iter(sorted({*numbers}))
+        query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
         with self._writing() as db:
-            for number in {*numbers}:
-                query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
-                gone += db.execute(query, (number,))
-            if gone:
+            while batch := list(islice(rest, BATCH)):  # so that memory does not grow with them
+                gone = [row for each in batch for row in db.execute(query, (each,))]
                 self._forget(db, gone)
+                n += len(gone)
+            if n:
                 db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
-        return len(gone)
+        return n
 
     def _forget(self, db: sqlite3.Connection, gone: Sequence[tuple[int, str]]) -> None:
         """Remove what is known of segments that were removed."""
@@ -383,6 +395,19 @@ class TranslationMemory:
             finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+
+
+def batches(segments: Iterable[MemorySegment]) -> Iterator[list[MemorySegment]]:
+    """Divide segments into transactions: of at most `BATCH` segments, and of fewer long ones."""
+    batch, n_characters = list[MemorySegment](), 0
+    for segment in segments:
+        batch.append(segment)
+        n_characters += len(segment.source) + len(segment.target)
+        if len(batch) == BATCH or n_characters >= _CHARACTERS:
+            yield batch
+            batch, n_characters = [], 0
+    if batch:
+        yield batch
 
 
 def _stored(row: Sequence[int | str]) -> StoredSegment:

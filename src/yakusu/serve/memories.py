@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from yakusu.data.segments import MemorySegment
+from yakusu.memory.importing import LONGEST
 from yakusu.memory.matches import MemoryMatch, find_matches
 from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.access import Key
-from yakusu.serve.errors import RefusedError
+from yakusu.serve.errors import RefusedError, invalid_request
 
 LanguagePair = tuple[str, str]
 _ByPair = Mapping[LanguagePair, Sequence[Path]]
@@ -85,9 +86,11 @@ class ServedMemories:
             by: The API key of the client; None: it has none.
 
         Raises:
-            RefusedError: The pair has no memory (404).
+            RefusedError: A text is too long (400), or the pair has no memory (404).
             MemoryFileError: It cannot be written.
         """
+        if max(len(source), len(target)) > LONGEST:
+            raise invalid_request(f"a memory takes texts of at most {LONGEST:,} characters")
         segment = MemorySegment(
             source.strip(),
             target.strip(),

@@ -52,11 +52,12 @@ class MemoryReader:
 
         Their percentages are reduced by the penalties of their origins.
         """
+        threshold = self.config.threshold / 100
         found = [
-            replace(match, match=match.match - self._penalty(match.segment.origin))
+            match
             for memory in self.memories
             for match in find_matches(
-                memory, text, context=context, threshold=self.config.threshold / 100
+                memory, text, context=context, threshold=threshold, penalty=self._penalty
             )
         ]
         found.sort(key=lambda match: -match.match)  # stable
@@ -123,7 +124,14 @@ class RecalledText:
         if not (self._reader.config.exact and self._is_plain):
             return None
         exact = (match for match in found if match.match >= FILLED)
-        return next((match for match in exact if self._is_usable(text, match.target)), None)
+        return next(
+            (
+                match
+                for match in exact
+                if self._is_usable(text, match.target) and not _adds_lines(text, match)
+            ),
+            None,
+        )
 
     @property
     def is_known(self) -> bool:
@@ -193,3 +201,8 @@ class RecalledText:
         if not self._found and len(self._sentences) == 1:
             return tuple(self._sentences[0].found)
         return tuple(self._found)
+
+
+def _adds_lines(text: str, match: MemoryMatch) -> bool:
+    """Whether a match has line breaks, as its source has, but the text does not."""
+    return "\n" not in text and "\n" in match.segment.source and "\n" in match.target
