@@ -169,7 +169,10 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:
 
 def damaged_memory(path: Path, reason: object) -> DataError:
     """Return the error of a file whose content is wrong."""
-    return DataError(f"{path} is not a memory, or is damaged ({reason}): restore a copy of it")
+    return DataError(
+        f"{path} is not a memory, or is damaged ({reason}): add files of other formats to a memory "
+        "with 'yakusu memory add', or restore a copy of it"
+    )
 
 
 @contextmanager

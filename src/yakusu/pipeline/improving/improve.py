@@ -189,10 +189,10 @@ class _Improvement:
         if not n:
             names = " and ".join(map(str, self.pairs.memories))
             raise DataError(f"there are no pairs in {names}: add some with 'yakusu memory add'")
-        verb = "are" if n > 1 else "is"
+        pairs = "1 pair is" if n == 1 else f"{n} pairs are"
         return (
-            f"{n} pair{'s' * (n > 1)} {verb} too little to train on, which takes at least "
-            f"{FEWEST}: translate with --memory, which uses what is there already"
+            f"{pairs} too few to train on, which takes at least {FEWEST}: translate with --memory, "
+            "which already uses them"
         )
 
     # ---- training ----------------------------------------------------------------------------
