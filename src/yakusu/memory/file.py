@@ -1,9 +1,9 @@
 """The file of a memory: its tables, how it is opened, created and checked, and its errors.
 
 Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`), `state` (see
-`states.py`). The file is
-in WAL mode where the disk allows it, so that readers and a writer do not wait for each other. Two
-more files, FILE-wal and FILE-shm, exist while it is used; the last process removes them.
+`states.py`). The file is in WAL mode where the disk allows it, so that readers and a writer do not
+wait for each other. Two more files, FILE-wal and FILE-shm, exist while it is in use; the last
+process removes them.
 """
 
 import sqlite3

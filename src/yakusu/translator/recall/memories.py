@@ -25,7 +25,7 @@ class Memories:
 
     Args:
         config: Their files, and what they are used for.
-        languages: StateCodes of the languages of the model; "" if unknown.
+        languages: Codes of the languages of the model; "" if unknown.
         decoder: The model.
         encoded: The ids of a text and its translation.
 
