@@ -59,10 +59,12 @@ _SWITCHES = {
 }
 _NOT_USED = {
     "no_exact": flag(
-        "--no-exact", Shown("Only offer exact matches; the model translates all texts.", panel=_PANEL)
+        "--no-exact",
+        Shown("Only offer exact matches; the model translates all texts.", panel=_PANEL),
     ),
     "no_learning": flag(
-        "--no-learning", Shown("Use matches only; do not learn from related segments.", panel=_PANEL)
+        "--no-learning",
+        Shown("Use matches only; do not learn from related segments.", panel=_PANEL),
     ),
     "no_memory": flag(
         "--no-memory", Shown("Do not use the memory that the model names.", panel=_PANEL)
