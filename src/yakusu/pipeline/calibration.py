@@ -118,10 +118,12 @@ def calibrate(model: str | Path, dev: Corpus) -> Calibration:
     pairs = [pair for pair in found if pair]
     calibration = fit_calibration(translator, [pairs[row] for row in calibration_rows(len(pairs))])
     if calibration is None:
-        raise DataError(
-            f"{dev.files[0]} has {len(pairs)} pairs that are not too long: calibrate with at least "
-            f"{N_LEAST}, which the model does not all translate equally well"
+        fault = (
+            f"has {len(pairs)} pairs that are not too long: calibrate with at least {N_LEAST}"
+            if len(pairs) < N_LEAST
+            else f"is translated equally well throughout by {model}: calibrate with harder text"
         )
+        raise DataError(f"{dev.files[0]} {fault}")
     write = partial(write_calibration, calibration=calibration)
     add_to_folder(Path(model), QUALITY, write)
     return calibration
