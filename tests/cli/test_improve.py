@@ -16,15 +16,15 @@ MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
 Run = Callable[..., Any]
 
 
-def test_four_pairs_are_too_little(tmp_path: Path, run_yakusu: Run) -> None:
+def test_four_pairs_are_too_few(tmp_path: Path, run_yakusu: Run) -> None:
     team = tmp_path / "team.db"
     with TranslationMemory.open(team, ("en", "de"), writable=True) as memory:
         memory.add(MemorySegment(f"boat {name}", f"Kahn {name}") for name in "abcd")
     said = run_yakusu("improve", MODEL, "--memory", team, "--run", tmp_path / "run")
     assert (said.code, said.out) == (
         0,
-        "4 pairs are too little to train on, which takes at least 200: translate with --memory, "
-        "which uses what is there already\n",
+        "4 pairs are too few to train on, which takes at least 200: translate with --memory, "
+        "which already uses them\n",
     )
     assert not (tmp_path / "run").exists()
 
@@ -55,7 +55,7 @@ def test_the_comparison_is_a_table(
         "older test set       1,200  100.00   99.82  -0.18 [-1.18, +0.82]",
         "nrefs:1",
         "the new model is better",
-        "m is the new model now; the old one is old",
+        "m is the new model now; the old one is in old",
     ]
     assert given["files"] == ("m", ["a.db", "b.db"])
     assert (given["run"], given["mix"], given["replace"]) == ("r", 0.2, True)

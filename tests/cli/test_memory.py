@@ -208,7 +208,10 @@ def test_segments_are_removed_only_if_the_user_agrees(team: Path, run_yakusu: Ru
         (["remove", "team.db", "--who", "\udcff", "--yes"], "--who is not UTF-8"),
         (["export", "team.db", "no-folder/a.tmx"], "no-folder/a.tmx"),
         (["export", "team.db", "a.tmx.gz"], "a.tmx.gz would not be compressed"),
-        (["export", "team.db", "a.xlf"], "the format is missing: add --to tmx"),
+        (["export", "team.db", "a.xlf"], "a.xlf has no suffix of a format: add --to tmx"),
+        (["export", "team.db"], "the format is missing: add --to tmx"),
+        (["add", "team.db", "a.html"], "a.html is a document in one language: give a translation"),
+        (["add", "team.db", "a.xlsx"], "a.xlsx is a spreadsheet or another ZIP archive"),
         (
             ["add", "no-folder/a.db", "a.tsv", "--source", "en", "--target", "de"],
             "cannot be opened",
@@ -221,6 +224,7 @@ def test_a_mistake_gets_one_sentence_and_changes_nothing(
     monkeypatch.chdir(team.parent)
     (team.parent / "a.tsv").write_text("a\tb\n" * 100, encoding="utf-8")
     (team.parent / "damaged.db").write_bytes(_without_page_3(team))
+    (team.parent / "a.xlsx").write_bytes(b"PK\3\4" + bytes(40))
     before = {path: path.read_bytes() for path in team.parent.iterdir()}
     assert message in run_yakusu("memory", *arguments).error
     assert {path: path.read_bytes() for path in team.parent.iterdir()} == before

@@ -121,6 +121,15 @@ def test_a_dev_set_that_is_too_small_changes_nothing(model: Path, tmp_path: Path
     assert not (model / QUALITY).exists()
 
 
+def test_equally_good_translations_calibrate_nothing(
+    model: Path, dev: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration, "sentence_scorer", lambda _: lambda *_: 100.0)
+    with pytest.raises(DataError, match="is translated equally well throughout by"):
+        calibrate(model, dev)
+    assert not (model / QUALITY).exists()
+
+
 def test_a_parser_is_refused(dev: Corpus) -> None:
     with pytest.raises(ModelError, match="is a parser"):
         calibrate(FIXTURES / "parser", dev)

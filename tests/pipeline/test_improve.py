@@ -210,8 +210,8 @@ def copy_with(model: Path, folder: Path, receipt: object) -> None:
 @pytest.mark.parametrize(
     ("n", "conclusion"),
     [
-        (1, "1 pair is too little to train on, which takes at least 200"),
-        (4, "4 pairs are too little to train on, which takes at least 200"),
+        (1, "1 pair is too few to train on, which takes at least 200"),
+        (4, "4 pairs are too few to train on, which takes at least 200"),
     ],
 )
 def test_few_pairs_are_not_trained_on(n: int, conclusion: str, model: Path, tmp_path: Path) -> None:

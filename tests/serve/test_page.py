@@ -308,7 +308,7 @@ def test_a_correction_of_an_earlier_visit_can_be_undone(visit: Open) -> None:
     translate(page, "two clouds")
     page.locator("#translation .word").first.dblclick()
     editor = page.locator(".editor")
-    expect(editor).to_contain_text("The service stores it and uses it from now on.")
+    expect(editor).to_contain_text("The service stores your translation and uses it from now on.")
     editor.get_by_role("button", name="Undo").click()
     expect(page.locator("#translation .line")).to_have_text(before)
     expect(page.locator("#correction")).to_have_text("The correction was removed.")

@@ -6,6 +6,7 @@ from tests.translator.written import lines_of, printed
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.terms import Glossary, Term
+from yakusu.translator.reading.known import with_known
 from yakusu.translator.reading.passage import PassageReader
 from yakusu.translator.writing.details import Details
 from yakusu.translator.writing.output import Output
@@ -129,6 +130,19 @@ def test_a_sentence_that_is_kept_is_linked_to_itself() -> None:
     kept = Output("Two is there.", 0.0, 0.0, 1, copied=True)
     details = details_of_text(lines_of(passages, iter([first, kept]), "de"))
     assert details and details.pharaoh == "0-0 1-1 2-2 3-3 4-4 5-5"
+
+
+def test_a_sentence_from_a_memory_is_not_linked() -> None:
+    first = "Nummer eins ist bereits hier."
+
+    def known(sentence: str, *, has_tags: bool) -> str | None:
+        return None if has_tags or "Two" in sentence else first
+
+    (read,) = READER.read("One is here. Two is there.")
+    made = Output(first, 0.0, 0.0, 0)
+    second = output("Zwei ist dort.", ((0, 0), (1, 1), (2, 2)))
+    details = details_of_text(lines_of([with_known(read, known)], iter([made, second]), "de"))
+    assert details and details.pharaoh == "3-5 4-6 5-7"
 
 
 def test_without_attention_there_are_no_links() -> None:

@@ -18,7 +18,7 @@ _TargetCode = Annotated[
 
 _Memory = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Translation memory to use where none is given."),
+    typer.Option(metavar="FILE", help="Translation memory to use if none is given."),
 ]
 
 
@@ -33,7 +33,7 @@ def card_verb(
     target: _TargetCode = None,
     memory: _Memory = None,
 ) -> None:
-    """Give a model the codes of its languages or a memory, and renew the hashes of its folder.
+    """Store language codes or a memory in a model folder, and renew its hashes.
 
     Codes are understood in any spelling: jpn, ja_JP and ja are Japanese. The weights stay as they
     are.
@@ -47,4 +47,6 @@ def card_verb(
     config = yakusu.card(model, source=source or "", target=target or "", memory=memory)
     codes = config.source_language, config.target_language
     print(f"languages: {' to '.join(code or 'unknown' for code in codes)}")
+    if memory:
+        print(f"memory: {memory}")
     print(f"model: {model}")

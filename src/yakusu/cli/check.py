@@ -46,14 +46,14 @@ _Model = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="List the least probable pairs of this model folder, the worst first, instead; and "
-        "calibrate its estimated quality on --dev-src and --dev-tgt, if they are given.",
+        help="Instead, list the pairs that this model finds least probable, the worst first; with "
+        "--dev-src and --dev-tgt, calibrate its estimated quality.",
         rich_help_panel="Model",
     ),
 ]
 _Worst = Annotated[
     int,
-    typer.Option("-n", "--worst", min=1, help="Pairs to list.", rich_help_panel="Model"),
+    typer.Option("-n", "--worst", min=1, help="Number of pairs to list.", rich_help_panel="Model"),
 ]
 
 

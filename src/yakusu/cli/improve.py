@@ -16,12 +16,12 @@ _Memory = Annotated[
     list[str],
     typer.Option("--memory", metavar="FILE", help="Translation memory to learn from. Repeatable."),
 ]
-_Run = Annotated[str, typer.Option("--run", help="Run folder, which receives the new model.")]
+_Run = Annotated[str, typer.Option("--run", help="Run folder for the new model.")]
 _Mix = Annotated[
     float | None,
     typer.Option(
         "--mix",
-        help="Share of the training pairs from the corpus of MODEL (default: 0.5, if the corpus is "
+        help="Share of training pairs from the corpus of MODEL (default: 0.5, if the corpus is "
         "available).",
     ),
 ]
@@ -37,8 +37,8 @@ _Replace = Annotated[
     bool,
     typer.Option(
         "--replace",
-        help="Put the new model in the place of MODEL, which is kept beside it, unless the new one "
-        "is significantly worse.",
+        help="Replace MODEL with the new model unless it is significantly worse, and keep the old "
+        "one beside it.",
     ),
 ]
 
@@ -93,6 +93,6 @@ def _print_improved(made: "Improved", model: str) -> None:
         print(made.compared[0].signature)
     print(made.conclusion)
     if made.kept:
-        print(f"{model} is the new model now; the old one is {made.kept}")
+        print(f"{model} is the new model now; the old one is in {made.kept}")
     elif made.model:
         print(f"model: {made.model}\nnext: {command()} translate {made.model} --memory FILE")

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 memory_verbs = typer.Typer(
     name="memory",
-    help="Add to a translation memory, search it, and export it.",
+    help="Create, search, export and merge translation memories.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 _MARK = re.compile(MARKS)
 _SHOWN = 20  # origins, authors and files of `info`
-_Path = Annotated[Path, typer.Argument(metavar="MEMORY", help="The file of a memory.")]
+_Path = Annotated[Path, typer.Argument(metavar="MEMORY", help="Translation memory.")]
 _Files = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -40,13 +41,13 @@ _Files = Annotated[
     ),
 ]
 _Source = Annotated[
-    str | None, typer.Option(metavar="CODE", help="Source language of a memory to create.")
+    str | None, typer.Option(metavar="CODE", help="Source language, to create the memory.")
 ]
 _Target = Annotated[
-    str | None, typer.Option(metavar="CODE", help="Target language of a memory to create.")
+    str | None, typer.Option(metavar="CODE", help="Target language, to create the memory.")
 ]
 _Who = Annotated[
-    str, typer.Option(metavar="NAME", help="Who confirmed the segments, if the file does not say.")
+    str, typer.Option(metavar="NAME", help="Who confirmed the segments, if a file does not say.")
 ]
 _Origin = Annotated[
     str | None,
@@ -82,7 +83,7 @@ _From = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="The document that was translated; of PO and XLIFF, also its translation.",
+        help="The document that was translated; for PO and XLIFF, or its machine translation.",
     ),
 ]
 _Translated = Annotated[
@@ -90,7 +91,7 @@ _Translated = Annotated[
     typer.Option(
         "--translated",
         metavar="FILE",
-        help="The translation before it was corrected: only what was changed is added.",
+        help="The translation before correction: only changed texts are added.",
     ),
 ]
 _Learner = Annotated[
@@ -117,15 +118,17 @@ _CHOICE: dict[str, Any] = {
             metavar="N",
             min=1,
             max=2**63 - 1,
-            help="A segment, as `search` numbers it. Repeatable.",
+            help="A segment, by the id that `search --json` prints. Repeatable.",
         ),
     ],
-    "file": _option("--file", "NAME", "Segments of a document."),
-    "key": _option("--key", "NAME", "Segments with a key."),
-    "origin": _option("--origin", "NAME", "Segments from an origin, as `info` lists it."),
-    "who": _option("--who", "NAME", "Segments that a person confirmed."),
+    "file": _option("--file", "NAME", "Segments of this document."),
+    "key": _option("--key", "NAME", "Segments with this key."),
+    "origin": _option("--origin", "NAME", "Segments from this origin, as `info` lists it."),
+    "who": _option("--who", "NAME", "Segments that this person confirmed."),
     "pattern": _option(
-        "--pattern", "TEXT", "Segments whose source or target is TEXT; * stands for any text."
+        "--pattern",
+        "TEXT",
+        "Segments whose whole source or target is TEXT, in this case; * stands for any text.",
     ),
 }
 
@@ -186,6 +189,7 @@ def memory_add_verb(
             memory, add_corrected(memory, corrected, from_, translated, languages, options)
         )
     elif files or not memory.exists():
+        _refuse_documents(files or [])
         _print_added(memory, add_files(memory, files or [], languages, options, ConsoleProgress()))
     elif model is None:
         raise RecipeError("there is nothing to add: name a file, such as team.tmx")
@@ -194,6 +198,23 @@ def memory_add_verb(
 
         n = add_states(memory, model, progress=ConsoleProgress())
         print(f"{model}: states of {counted(n, 'segment')} added")
+
+
+def _refuse_documents(files: Sequence[Path]) -> None:
+    """Refuse documents, which have one language.
+
+    Raises:
+        DataError: There is one.
+    """
+    from yakusu.documents.registry import SUFFIXES
+
+    for path in files:
+        kind, _, _ = SUFFIXES.get(path.suffix.lower(), "").partition(".")
+        if kind in ("office", "html", "markdown", "subtitles"):
+            raise DataError(
+                f"{path} is a document in one language: give a translation memory or a table, or "
+                "name a corrected translation with --corrected and its original with --from"
+            )
 
 
 def _print_added(path: Path, found: "Imported") -> None:
@@ -209,14 +230,14 @@ def memory_search_verb(
     memory: _Path,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A text in the source language.")],
     threshold: Annotated[
-        int, typer.Option(min=1, max=100, metavar="PERCENT", help="Lowest similarity.")
+        int, typer.Option(min=1, max=100, metavar="PERCENT", help="Lowest match rate.")
     ] = 75,
     n: Annotated[int, typer.Option("-n", min=1, help="Maximum number of matches.")] = 10,
     as_json: _Json = False,
 ) -> None:
-    """Print what a memory offers for a text: match in percent, translation, source and origin.
+    """Print the matches of a text: match rate, translation, source and origin.
 
-    100 is the text itself, 99 a text with other numbers, which are filled in.
+    100% is the text itself; 99% has other numbers, which are filled in.
 
     Example: `yakusu memory search team.db "Save the file"`
     """
@@ -282,9 +303,9 @@ def memory_export_verb(
     *,
     choice: "SegmentChoice",
 ) -> None:
-    """Write the segments of a memory, all or some of them, as TMX, TSV or JSON lines.
+    """Write all or some segments of a memory as TMX, TSV or JSON lines.
 
-    `memory add` reads all that is written.
+    `memory add` reads these files with all fields.
 
     Example: `yakusu memory export team.db team.tmx`
     """
@@ -319,7 +340,8 @@ def _format_of(out: Path | None) -> "MemoryFormat":
         raise RecipeError(f"{out} would not be compressed: choose another name")
     form = format_by_name(out) if out else None
     if form not in ("tmx", "tsv", "jsonl"):
-        raise RecipeError("the format is missing: add --to tmx, --to tsv or --to jsonl")
+        missing = f"{out} has no suffix of a format" if out else "the format is missing"
+        raise RecipeError(f"{missing}: add --to tmx, --to tsv or --to jsonl")
     return form
 
 
@@ -341,7 +363,7 @@ def memory_merge_verb(
 
 @memory_verbs.command("info")
 def memory_info_verb(memory: _Path, as_json: _Json = False) -> None:
-    """Print the languages, sizes and revision of a memory, and who wrote what.
+    """Print languages, size and revision of a memory, and its segments by person and origin.
 
     Example: `yakusu memory info team.db`
     """
@@ -370,7 +392,7 @@ def _print_facts(path: Path, facts: dict[str, Any]) -> None:
         f"{path}: {'-'.join(facts['languages'])}, {counted(facts['segments'], 'segment')}, "
         f"{decimal(facts['bytes'])}, revision {facts['revision']:,}"
     )
-    for name, title in (("who", "confirmed by"), ("origin", "from"), ("file", "document")):
+    for name, title in (("who", "confirmed by"), ("origin", "origin"), ("file", "document")):
         counts = facts[name]
         if not counts.keys() - {""}:
             continue
@@ -389,7 +411,7 @@ def memory_remove_verb(
     *,
     choice: "SegmentChoice",
 ) -> None:
-    """Remove the segments for which all given options are true; print their number before.
+    """Remove the segments that match all given options; print their number first, and ask.
 
     Example: `yakusu memory remove team.db --origin old.tmx --pattern '*Windows 95*'`
     """

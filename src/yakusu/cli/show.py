@@ -83,7 +83,7 @@ def print_speed(n_lines: int, n_tokens: int, seconds: float) -> None:
 def report(tally: "Tally") -> None:
     """Print the counts of what was kept, copied or truncated."""
     parts = [
-        (tally.matched, "text", "translated by a memory"),
+        (tally.matched, "text", "translated from a memory"),
         (tally.spans, "protected span", "kept"),
         (
             tally.unseen,

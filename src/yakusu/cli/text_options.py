@@ -33,11 +33,11 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
 
 _PANEL = "Text processing"
 _MEMORY = {
-    "memory": Shown("Translation memory.", "FILE"),
-    "threshold": Shown("Lowest match in percent that is offered.", "PERCENT", _PANEL),
+    "memory": Shown("Translation memory. Repeatable.", "FILE"),
+    "threshold": Shown("Lowest match rate that is offered.", "PERCENT", _PANEL),
 }
 _PENALTIES = Shown(
-    "Percent by which matches of an origin count less; * stands for any text. Repeatable.",
+    "Penalty for matches of an origin; * stands for any text. Repeatable.",
     "ORIGIN=PERCENT",
     _PANEL,
 )
@@ -59,10 +59,12 @@ _SWITCHES = {
 }
 _NOT_USED = {
     "no_exact": flag(
-        "--no-exact", Shown("Offer exact matches, and translate all texts.", panel=_PANEL)
+        "--no-exact",
+        Shown("Only offer exact matches; the model translates all texts.", panel=_PANEL),
     ),
     "no_learning": flag(
-        "--no-learning", Shown("Use only the matches of the memory.", panel=_PANEL)
+        "--no-learning",
+        Shown("Use matches only; do not learn from related segments.", panel=_PANEL),
     ),
     "no_memory": flag(
         "--no-memory", Shown("Do not use the memory that the model names.", panel=_PANEL)

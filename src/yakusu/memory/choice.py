@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SegmentChoice:
-    """The segments for which all that is given is true; nothing given: all segments.
+    """The segments that fulfil all given conditions; without conditions, all segments.
 
     Attributes:
         numbers: Their numbers in the memory.

@@ -1,9 +1,9 @@
 """The file of a memory: its tables, how it is opened, created and checked, and its errors.
 
 Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`), `state` (see
-`states.py`). The file is
-in WAL mode where the disk allows it, so that readers and a writer do not wait for each other. Two
-more files, FILE-wal and FILE-shm, exist while it is used; the last process removes them.
+`states.py`). The file is in WAL mode where the disk allows it, so that readers and a writer do not
+wait for each other. Two more files, FILE-wal and FILE-shm, exist while it is in use; the last
+process removes them.
 """
 
 import sqlite3
@@ -165,7 +165,8 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:
 def damaged_memory(path: Path, reason: object) -> MemoryFileError:
     """Return the error of a file whose content is wrong."""
     return MemoryFileError(
-        f"{path} is not a memory, or is damaged ({reason}): restore a copy of it"
+        f"{path} is not a memory, or is damaged ({reason}): add files of other formats to a memory "
+        "with 'yakusu memory add', or restore a copy of it"
     )
 
 

@@ -3,7 +3,7 @@
     team.tmx, ui.po, terms.tsv          files with both sides
     guide.en guide.de                   text files whose lines correspond, named after languages
 
-What is left out is counted, and said. An error in one of the files changes nothing.
+What is left out is counted and reported. An error in one of the files changes nothing.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""What a memory offers for a text, in the classes in which translators count matches.
+"""The matches of a text, in the classes of a match analysis.
 
 100         the text has been translated as it is
 99          with other numbers, which are filled in

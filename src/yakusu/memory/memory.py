@@ -4,7 +4,7 @@
         memory.add([MemorySegment("Save", "Speichern")])
         memory.exact("Save")[0].segment.target
 
-Segments are numbered in the order in which they were added; numbers are not used again. Readers use
+Segments are numbered in the order in which they were added; numbers are never reused. Readers use
 snapshots, so that a job sees one revision. One process writes at a time; others wait.
 """
 
@@ -138,7 +138,7 @@ class TranslationMemory:
         self.close()
 
     def close(self) -> None:
-        """Close the file; the last process that does so leaves one file."""
+        """Close the file; the last process to do so leaves a single file."""
         self._db.close()
 
     # ---- reading -----------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class TranslationMemory:
         return [*found.values()]
 
     def related(self, text: str, *, most: int = 16) -> list[StoredSegment]:
-        """The segments that share the most telling words with a text, the most related first.
+        """The segments that share the most informative words with a text, the most related first.
 
         They depend on the contents of the memory, not on the order in which they were added. A pair
         that several documents contain is listed once.

@@ -127,7 +127,7 @@ def possible_segments(db: sqlite3.Connection, text: str, threshold: float) -> Lo
 def related_segments(
     db: sqlite3.Connection, text: str, n_segments: int, most: int
 ) -> tuple[Longs, Doubles]:
-    """The segments that share the most telling words with an encoded text, and how related.
+    """The segments that share the most informative words with an encoded text, and how related.
 
         sum of idf(w) over the words of both / the larger sum over the words of one
 

@@ -30,11 +30,15 @@ _DIGITS = 6  # of the numbers that are stored
 
 
 def fit_calibration(translator: Translator, pairs: Sequence[IdPair]) -> Calibration | None:
-    """Translate the sources of pairs, and fit the quality to chrF; None: there are too few.
+    """Translate the sources of pairs, and fit the quality to chrF.
 
     Args:
         translator: The model, with the settings of its searches.
         pairs: Sources and references, with eos, as in training.
+
+    Returns:
+        The calibration; None: there are too few pairs, or all translations have the same chrF, so
+        that nothing distinguishes the bad ones.
     """
     if len(pairs) < N_LEAST:
         return None
@@ -49,9 +53,10 @@ def fit_calibration(translator: Translator, pairs: Sequence[IdPair]) -> Calibrat
         for h, (source, _), text, reference in zip(found, pairs, texts, references, strict=True)
         if h.path
     ]
-    if len(rows) < N_LEAST:
+    scores = np.array([own for _, own in rows])
+    if len(rows) < N_LEAST or scores.min() == scores.max():
         return None
-    return _fitted([evidence for evidence, _ in rows], np.array([own for _, own in rows]))
+    return _fitted([evidence for evidence, _ in rows], scores)
 
 
 def _fitted(evidence: Sequence[Evidence], scores: NDArray[np.float64]) -> Calibration:
@@ -105,18 +110,20 @@ def calibrate(model: str | Path, dev: Corpus) -> Calibration:
 
     Raises:
         ModelError: The model is a parser, or its folder cannot be read.
-        DataError: The dev set cannot be read, is in other languages, or has fewer than `N_LEAST`
-            pairs that are not too long.
+        DataError: The dev set cannot be read, is in other languages, has fewer than `N_LEAST` pairs
+            that are not too long, or all its translations have the same chrF.
     """
     translator = translator_for(model, dev)
     found = (translator.pair_ids(*pair) for pair in read_pairs(dev) if all(map(str.strip, pair)))
     pairs = [pair for pair in found if pair]
     calibration = fit_calibration(translator, [pairs[row] for row in calibration_rows(len(pairs))])
     if calibration is None:
-        raise DataError(
-            f"{dev.files[0]} has {len(pairs)} pairs that are not too long: calibrate with at least "
-            f"{N_LEAST}"
+        fault = (
+            f"has {len(pairs)} pairs that are not too long: calibrate with at least {N_LEAST}"
+            if len(pairs) < N_LEAST
+            else f"is translated equally well throughout by {model}: calibrate with harder text"
         )
+        raise DataError(f"{dev.files[0]} {fault}")
     write = partial(write_calibration, calibration=calibration)
     add_to_folder(Path(model), QUALITY, write)
     return calibration

@@ -63,7 +63,7 @@ def format_of(path: str | Path) -> CorpusFormat:
     """Return the format of a file, by its name or its first bytes; TSV by default.
 
     Raises:
-        DataError: The file cannot be opened, or is a pipe.
+        DataError: The file cannot be opened, or is a pipe or a ZIP archive.
     """
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise DataError(f"{path} is a pipe, but a corpus is read several times: save it as a file")
@@ -71,6 +71,8 @@ def format_of(path: str | Path) -> CorpusFormat:
         return named
     with open_binary(Path(path)) as file:
         head = file.read(HEAD).replace(b"\0", b"")
+    if head.startswith(b"PK\3\4"):
+        raise DataError(f"{path} is a spreadsheet or another ZIP archive: save a table as .csv")
     if is_xliff(head):
         return "xliff"
     if re.match(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<(\?xml|!DOCTYPE tmx|tmx)\b", head):

@@ -77,7 +77,8 @@ def improve(
 
     Args:
         model: Model folder, a Transformer.
-        memory: The file of a memory, or several; of a source that several have, the first counts.
+        memory: The file of a memory, or several; the first that has a source determines its
+            translation.
         run: Run folder, which receives the new model.
         mix: Share of the training pairs that are taken from the corpus of `model` (default: 0.5, or
             0 if the corpus is no longer available).
@@ -85,8 +86,8 @@ def improve(
             available).
         test_tgt: Their translations, line by line.
         overrides: Keys of the recipe "adapt" to override, such as "training.max_steps=500".
-        replace: Put the new model in the place of `model`, unless it is significantly worse on one
-            of the two sets; the old one is kept beside it.
+        replace: Replace `model` unless the new model is significantly worse on one of the two sets;
+            the old one is kept beside it.
         progress: Progress reporter.
 
     Raises:
@@ -189,10 +190,10 @@ class _Improvement:
         if not n:
             names = " and ".join(map(str, self.pairs.memories))
             raise DataError(f"there are no pairs in {names}: add some with 'yakusu memory add'")
-        verb = "are" if n > 1 else "is"
+        pairs = "1 pair is" if n == 1 else f"{n} pairs are"
         return (
-            f"{n} pair{'s' * (n > 1)} {verb} too little to train on, which takes at least "
-            f"{FEWEST}: translate with --memory, which uses what is there already"
+            f"{pairs} too few to train on, which takes at least {FEWEST}: translate with --memory, "
+            "which already uses them"
         )
 
     # ---- training ----------------------------------------------------------------------------
@@ -259,7 +260,7 @@ class _Improvement:
     # ---- replacement -------------------------------------------------------------------------
 
     def _replace(self, new: Path, record: ComparisonRecord) -> Path | None:
-        """Put the new model in the place of the old one, and return where this is now."""
+        """Replace the old model with the new one, and return where the old one is now."""
         if any(each.verdict < 0 for each in record.results):
             self.progress.say(f"{self.model} is not replaced, because the new model is worse")
             return None

@@ -26,7 +26,8 @@ def calibration_of(
         data: The data folder of its run.
 
     Returns:
-        The calibration; None: the dev set is too small, or the native engine cannot run the model.
+        The calibration; None: `fit_calibration` makes none, or the native engine cannot run the
+        model.
     """
     if unsupported(model.config, recipe.search) or why_unavailable():
         return None

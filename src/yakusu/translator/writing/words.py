@@ -154,16 +154,19 @@ class _LineWords:
                     yield (0 if is_name else 2), link
 
     def of_model(self) -> Iterator[_Ranked]:
-        """The links of what the model has written, or of the segment in its place."""
+        """The links of what the model has written, or of the segment in its place.
+
+        Nothing is known of the words of a translation from a memory.
+        """
         for number, (segment, output) in enumerate(
             zip(self._passage.segments, self._outputs, strict=True)
         ):
-            if output is None:
+            if output is None or segment.known is not None:
                 continue
             origins, results = _characters(segment.text), _characters(output.text)
             links = output.details.links if output.details else None
             if output.copied or links is None:
-                links = tuple((i, i) for i in range(len(results)))
+                links = tuple((i, i) for i in range(min(len(origins), len(results))))
             for i, j in links:
                 # A word may become several, as in foo<a href="x">; its first letter counts.
                 place, character = min(origins[i], key=lambda own: not own[1].isalnum())
