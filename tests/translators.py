@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 import torch
 
+from tests.phrases import phrases
 from yakusu.data.coverage import Coverage
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.tokenizer import Tokenizer
@@ -20,7 +21,6 @@ from yakusu.engine.workers import Threads
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder
@@ -59,7 +59,7 @@ def untrained(
     kind: str, beam: int = 2, sampling: bool = False, engine: Engine = "torch", threads: int = 1
 ) -> Translator:
     """An untrained translator whose vocabulary has slots and bytes, or neither."""
-    pairs = phrasebook("de", n_pairs=1000).train[:200]
+    pairs = phrases("de").train[:200]
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
     config = (
         TokenizerConfig(vocab_size=400, character_coverage=0.99)

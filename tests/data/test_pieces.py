@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import sentencepiece as spm
 
+from tests.phrases import phrases
 from yakusu.data.coverage import Coverage
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig, learn
 from yakusu.errors import ModelError
-from yakusu.pipeline.demo.phrasebook import phrasebook
 
-PAIRS = phrasebook("de", n_pairs=1000).train[:200]
+PAIRS = phrases("de").train[:200]
 
 
 def model_of(side: int, *, bytes_too: bool = False) -> spm.SentencePieceProcessor:

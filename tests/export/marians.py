@@ -12,8 +12,8 @@ import sentencepiece as spm
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from tests.phrases import phrases
 from yakusu.data.vocabulary import TokenizerConfig, learn
-from yakusu.pipeline.demo.phrasebook import phrasebook
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -21,7 +21,7 @@ Tensors = dict[str, NDArray[Any]]
 @cache
 def sentences(side: int) -> list[str]:
     """English (0) or German (1) sentences."""
-    return [pair[side] for pair in phrasebook("de", n_pairs=1000).train]
+    return [pair[side] for pair in phrases("de").train]
 
 
 @cache

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.phrases import phrases
 from yakusu.data.corpus import Corpus
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.tokenizer import Tokenizer
@@ -15,7 +16,6 @@ from yakusu.folder import read_json, verify_folder
 from yakusu.model.architectures import build
 from yakusu.pipeline import calibration
 from yakusu.pipeline.calibration import calibrate, calibration_rows, rank_correlation
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.pipeline.training.average import average
 from yakusu.pipeline.training.calibration import calibration_of
 from yakusu.recipe import load_recipe
@@ -72,7 +72,7 @@ def test_at_most_a_tenth_of_the_dev_set_is_doubtful() -> None:
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """120 pairs of the language pair of the model."""
     folder = tmp_path_factory.mktemp("dev")
-    pairs = phrasebook("de", n_pairs=1000).train[:120]
+    pairs = phrases("de").train[:120]
     for side, code in enumerate(("en", "de")):
         text = "".join(pair[side] + "\n" for pair in pairs)
         (folder / f"dev.{code}").write_text(text, encoding="utf-8")

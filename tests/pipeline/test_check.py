@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import yakusu
+from tests.phrases import phrases
 from yakusu.data.corpus import Corpus
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check.check import check
 from yakusu.pipeline.check.report import CheckReport, Finding, shorten
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.recipe import load_recipe
 
 WORDS = {
@@ -342,7 +342,7 @@ def test_unknown_languages_cause_a_warning_that_says_how_to_state_them(tmp_path:
 
 
 def test_languages_that_nothing_states_are_detected(tmp_path: Path) -> None:
-    pairs = list(phrasebook("ja", n_pairs=1000).train[:200])
+    pairs = list(phrases("ja").train[:200])
     pairs[50] = (pairs[50][1], pairs[50][1] + "。")
     for side, name in enumerate(("source.txt", "target.txt")):
         text = "".join(f"{pair[side]}\n" for pair in pairs)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import yakusu
+from tests.phrases import phrases
 from tests.pipeline.synthetic import write
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.recipe import Recipe, load_recipe
 
@@ -39,7 +39,7 @@ CROATIAN = [
 
 def corpus(folder: Path, target: str, n: int = 300) -> Recipe:
     """A recipe for sentences of a phrasebook in files whose names state no languages."""
-    pairs = phrasebook(target, n_pairs=1000).train[:n]
+    pairs = phrases(target).train[:n]
     return recipe_of(folder, [src for src, _ in pairs], [tgt for _, tgt in pairs])
 
 
@@ -67,7 +67,7 @@ def test_a_language_that_is_given_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("sentences", "named"), [(DANISH, "da or no"), (CROATIAN, "hr, bs or sr")])
 def test_close_languages_are_asked_for(tmp_path: Path, sentences: list[str], named: str) -> None:
-    english = [src for src, _ in phrasebook("de", n_pairs=1000).train[:100]]
+    english = [src for src, _ in phrases("de").train[:100]]
     recipe, said = with_detected_languages(recipe_of(tmp_path, english, sentences * 25))
     assert recipe.languages == ("en", "")
     assert said.endswith(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import yakusu
+from tests.phrases import phrases
 from tests.translators import save, small_tokenizer
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.mixing import mixed
@@ -15,7 +16,6 @@ from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.metrics import Score
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.parent import with_parent_sizes
 from yakusu.pipeline.training.validation import mean_score
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Corpora from English to German and French, and a recipe of both."""
     folder = tmp_path_factory.mktemp("directions")
     for code, n in SIZES.items():
-        book = phrasebook(code, n_pairs=1000)
+        book = phrases(code)
         for name, pairs in (("train", book.train[:n]), ("dev", book.dev[: n // 20])):
             for side, suffix in enumerate(("en", code)):
                 lines = (pair[side] + "\n" for pair in pairs)

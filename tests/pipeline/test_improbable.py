@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.phrases import phrases
 from yakusu.data.corpus import Corpus
 from yakusu.pipeline.check import improbable
 from yakusu.pipeline.check.improbable import (
@@ -15,7 +16,6 @@ from yakusu.pipeline.check.improbable import (
     UNSURE,
     improbable_pairs,
 )
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.translator import Translator
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
@@ -23,7 +23,7 @@ MODEL = Path(__file__).parents[1] / "fixtures" / "format-1" / "transformer"
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
-    pairs = list(dict.fromkeys(phrasebook("de", n_pairs=1000).train))[:60]
+    pairs = list(dict.fromkeys(phrases("de").train))[:60]
     src, tgt = ([pair[side] for pair in pairs] for side in (0, 1))
     tgt[9] = src[9]
     tgt[19] = ""

@@ -13,13 +13,13 @@ import pytest
 import torch
 
 from tests.cases import some
+from tests.phrases import phrases
 from yakusu.data.batches import pad
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.search.automaton import Automaton
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
@@ -228,7 +228,7 @@ def test_a_beam_wide_enough_finds_every_output_with_the_phrases_and_no_other(
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
     """German sentences."""
-    return [german for _, german in phrasebook("de", n_pairs=1000).train]
+    return [german for _, german in phrases("de").train]
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import examples
+from tests.phrases import phrases
 from tests.translators import ENGINES, Engine, untrained
 from yakusu.data.lines.private_use import closing, empty, opening
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.translator.request import Request
 from yakusu.translator.writing.details import details_of
 from yakusu.translator.writing.links import Translated
 
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
-WORDS = [word for german, _ in phrasebook("de", n_pairs=1000).train[:40] for word in german.split()]
+WORDS = [word for german, _ in phrases("de").train[:40] for word in german.split()]
 LETTERS = [word for word in WORDS if word.isalpha()]
 SPANS = ["{name}", "%s", "%1$d", "https://example.org/a_(b)", "&nbsp;", "<br>", "$x", "`a b`"]
 UNSEEN = ["猫です", "привет", "👨‍👩‍👧", "❤️", "🇩🇪", "n̈", "नमस्ते"]

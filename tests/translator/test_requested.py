@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from tests.phrases import phrases
 from tests.translators import untrained
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
-from yakusu.pipeline.demo.phrasebook import phrasebook
 from yakusu.translator.reading.kept import KeptText, check_kept
 from yakusu.translator.reading.passage import PassageReader
 from yakusu.translator.request import Request
@@ -156,7 +156,7 @@ def test_a_kept_line_without_what_is_asked_for_is_refused(request_: Request, tol
 
 def test_phrases_are_whole_words_next_to_letters_that_are_spelled_in_bytes() -> None:
     """This model likes to continue them with ł, which has no piece."""
-    sources = [source for source, _ in phrasebook("de", n_pairs=1000).train[3:9]]
+    sources = [source for source, _ in phrases("de").train[3:9]]
     words = "Am", "Arabisch", "Sri"
     requests = [Request(source, include=(word,)) for word in words for source in sources]
     native, torch = (untrained("bytes", engine=e).translate(requests) for e in ("native", "torch"))

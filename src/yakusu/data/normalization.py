@@ -36,9 +36,9 @@ def rules(*, lower_case: bool) -> tuple[tuple[str, str], ...]:
     for character in map(chr, range(1, _END)):
         if unicodedata.category(character) in ("Cs", "Cn", "Co"):
             continue
-        composed = unicodedata.normalize("NFC", character)
-        for source in _spellings(character):
-            found[source] = composed
+        if not unicodedata.is_normalized("NFD", character):
+            composed = unicodedata.normalize("NFC", character)
+            found |= dict.fromkeys(_spellings(character), composed)
         if character.isspace():
             found[character] = " "
         elif character in INVISIBLE or unicodedata.category(character) == "Cc":
