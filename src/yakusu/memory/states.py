@@ -62,8 +62,8 @@ class StateStore:
         if self._db:
             self._db.close()
 
-    def read(self, numbers: Sequence[int]) -> tuple[SegmentStates, list[int]]:
-        """The states of those segments whose states are known, and the numbers of the others.
+    def read(self, numbers: Sequence[int]) -> dict[int, StoredStates]:
+        """The states of those segments whose states are known.
 
         Raises:
             DataError: The file is damaged.
@@ -73,14 +73,7 @@ class StateStore:
             with sqlite_errors(self._path):
                 for start in range(0, len(numbers), _LISTED):
                     found.update(self._stored(numbers[start : start + _LISTED]))
-        known = [found[number] for number in numbers if number in found]
-        tokens = np.frombuffer(b"".join(each.tokens for each in known), "<i4")
-        codes = np.frombuffer(b"".join(each.codes for each in known), np.uint8)
-        if len(codes) != len(tokens) * self._width:
-            with sqlite_errors(self._path):
-                raise PostingsError("its states are incomplete")
-        states = SegmentStates(codes.reshape(-1, self._width), tokens.astype(np.int32))
-        return states, [number for number in numbers if number not in found]
+        return found
 
     def _stored(self, numbers: Iterable[int]) -> dict[int, StoredStates]:
         assert self._db is not None
@@ -89,9 +82,21 @@ class StateStore:
         rows = self._db.execute(query, (self._model,))
         return {number: StoredStates(codes, tokens) for number, codes, tokens in rows}
 
-    def write(self, states: Mapping[int, SegmentStates]) -> None:
+    def states(self, stored: Sequence[StoredStates]) -> SegmentStates:
+        """The states of several segments.
+
+        Raises:
+            DataError: They are damaged.
+        """
+        tokens = np.frombuffer(b"".join(each.tokens for each in stored), "<i4")
+        codes = np.frombuffer(b"".join(each.codes for each in stored), np.uint8)
+        if len(codes) != len(tokens) * self._width:
+            with sqlite_errors(self._path):
+                raise PostingsError("its states are incomplete")
+        return SegmentStates(codes.reshape(-1, self._width), tokens.astype(np.int32))
+
+    def write(self, stored: Mapping[int, StoredStates]) -> None:
         """Keep the states of segments, by number."""
-        stored = {number: StoredStates.of(each) for number, each in states.items()}
         try:
             if self._db is None:
                 raise DataError("the file cannot be written")

@@ -11,11 +11,12 @@ import numpy as np
 
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.memory.memory import StoredSegment, TranslationMemory
-from yakusu.memory.states import StateStore
+from yakusu.memory.states import StateStore, StoredStates
 from yakusu.search.decoder import IdPair
 from yakusu.search.neighbours import SegmentStates
 
 MOST = 32  # related segments of a memory; see docs/decisions/0057-learning.md
+_CANDIDATES = 2 * MOST  # that are looked up, because several may be the same pair
 _BATCH = 64  # segments that are decoded together
 _NOTHING = SegmentStates(np.zeros((0, 0), np.uint8), np.zeros(0, np.int32))
 Encoder = Callable[[str, str], IdPair | None]
@@ -43,12 +44,13 @@ class RelatedStates:
 
     def of(self, sentence: str) -> SegmentStates:
         """The states of the segments that are related to a sentence."""
-        segments = {each.number: each for each in self._memory.related(sentence, most=MOST)}
-        states, missing = self._store.read([*segments])
-        if missing:
-            self._compute([segments[number] for number in missing])
-            states, _ = self._store.read([*segments])
-        return states
+        related = self._memory.related(sentence, most=_CANDIDATES)
+        stored = self._store.read([*related])
+        if missing := [number for number in related if number not in stored]:
+            stored |= self._computed([self._memory[number] for number in missing])
+        ranked = sorted((-degree, stored[number]) for number, degree in related.items())
+        distinct = dict.fromkeys(states for _, states in ranked)  # a pair may occur several times
+        return self._store.states([*islice(distinct, MOST)])
 
     def compute(self, advance: Callable[[int], None]) -> None:
         """Compute the states of all segments that have none.
@@ -61,18 +63,18 @@ class RelatedStates:
         """
         numbers = iter(self._store.missing())
         while some := [*islice(numbers, _BATCH)]:
-            self._compute([self._memory[number] for number in some])
+            self._computed([self._memory[number] for number in some])
             advance(len(some))
 
-    def _compute(self, segments: Sequence[StoredSegment]) -> None:
+    def _computed(self, segments: Sequence[StoredSegment]) -> dict[int, StoredStates]:
         """Compute the states of segments, and keep them."""
         pairs = [self._encoded(each.segment.source, each.segment.target) for each in segments]
         codes = iter(self._decoder.codes([pair for pair in pairs if pair], batch=_BATCH))
-        self._store.write(
-            {
-                each.number: SegmentStates(next(codes), np.array(pair[1], np.int32))
-                if pair
-                else _NOTHING
-                for each, pair in zip(segments, pairs, strict=True)
-            }
-        )
+        stored = {
+            each.number: StoredStates.of(
+                SegmentStates(next(codes), np.array(pair[1], np.int32)) if pair else _NOTHING
+            )
+            for each, pair in zip(segments, pairs, strict=True)
+        }
+        self._store.write(stored)
+        return stored
