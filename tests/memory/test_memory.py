@@ -289,7 +289,5 @@ def test_related_segments_do_not_depend_on_the_order_or_on_what_was_removed(
             memory.add(order[20:])
             memory.remove(each.number for each in memory if each.segment.target == "x")
             related = memory.related("open the door of room 3", most=16)
-            found.append(
-                {(memory[number].segment, degree) for number, degree in related.items()}
-            )
+            found.append({(memory[number].segment, degree) for number, degree in related.items()})
     assert found[0] == found[1]
