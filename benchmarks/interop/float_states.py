@@ -138,7 +138,8 @@ def related_to(
     decoder = translator.decoder
     assert isinstance(decoder, NativeDecoder)
     for sentence in sentences:
-        segments = [each.segment for each in memory.related(sentence, most=MOST)]
+        ranked = sorted(memory.related(sentence, most=MOST).items(), key=lambda each: -each[1])
+        segments = [memory[number].segment for number, _ in ranked[:MOST]]
         pairs = [translator.pair_ids(each.source, each.target) for each in segments]
         known = [pair for pair in pairs if pair]
         codes = decoder.codes(known, batch=_BATCH)

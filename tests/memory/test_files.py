@@ -321,7 +321,7 @@ def test_a_memory_with_wrong_content_is_refused(
         memory._db.execute(statement)
     with pytest.raises(DataError, match=message), TranslationMemory.open(path) as memory:
         memory.similar("text 1", threshold=0.1)
-        memory.related("text 1")
+        memory.indexed(memory.related("text 1", most=2))
 
 
 # ---- exporting

@@ -255,30 +255,18 @@ class TranslationMemory:
             found.setdefault(pair, SimilarSegment(number, segment, score))
         return [*found.values()]
 
-    def related(self, text: str, *, most: int = 16) -> list[StoredSegment]:
-        """The segments that share the most informative words with a text, the most related first.
+    def related(self, text: str, *, most: int) -> dict[int, float]:
+        """The segments that share the most informative words with a text: how related, by number.
 
-        They depend on the contents of the memory, not on the order in which they were added. A pair
-        that several documents contain is listed once.
+        They depend on the contents of the memory, not on the order in which they were added.
+
+        Args:
+            text: The text.
+            most: How many segments are wanted. Those that are as related as the last one are
+                returned, too.
         """
         with sqlite_errors(self.path):
-            numbers, how = postings.related_segments(self._db, encoded(text), len(self), 2 * most)
-            listed = ",".join(map(str, numbers.tolist()))
-            query = f"SELECT number, {_LIST}, identity FROM segment WHERE number IN ({listed})"
-            rows = {row[0]: row[1:] for row in self._db.execute(query)}
-            if len(rows) < len(numbers):
-                raise postings.PostingsError("the index of its words has other segments")
-        ranked = sorted(
-            (-degree, rows[number][-1], number)
-            for degree, number in zip(how.tolist(), numbers.tolist(), strict=True)
-        )
-        found: dict[tuple[str, str], StoredSegment] = {}
-        for *_, number in ranked:
-            segment = MemorySegment(*rows[number][:-1])
-            found.setdefault((segment.source, segment.target), StoredSegment(number, segment))
-            if len(found) == most:
-                break
-        return [*found.values()]
+            return postings.related_segments(self._db, encoded(text), len(self), most)
 
     def chosen(self, choice: SegmentChoice) -> Iterator[StoredSegment]:
         """The segments that a choice describes, in the order in which they were added."""
@@ -307,6 +295,18 @@ class TranslationMemory:
         if row is None:
             raise KeyError(number)
         return _stored(row)
+
+    def indexed(self, numbers: Iterable[int]) -> list[StoredSegment]:
+        """The segments that the index of words names.
+
+        Raises:
+            DataError: The file is damaged: it lacks one of them.
+        """
+        with sqlite_errors(self.path):
+            try:
+                return [self[number] for number in numbers]
+            except KeyError:
+                raise postings.PostingsError("the index of its words has other segments") from None
 
     # ---- writing -----------------------------------------------------------------------------
 

@@ -126,8 +126,8 @@ def possible_segments(db: sqlite3.Connection, text: str, threshold: float) -> Lo
 
 def related_segments(
     db: sqlite3.Connection, text: str, n_segments: int, most: int
-) -> tuple[Longs, Doubles]:
-    """The segments that share the most informative words with an encoded text, and how related.
+) -> dict[int, float]:
+    """The segments that share the most informative words with a text: how related, by number.
 
         sum of idf(w) over the words of both / the larger sum over the words of one
 
@@ -152,16 +152,20 @@ def related_segments(
     words = [word for word, before in zip(known, n_read, strict=False) if before < _MOST_READ]
     posted = [_read(db, word) for word in words]
     if not posted:
-        return np.zeros(0, np.int64), np.zeros(0)
+        return {}
     every = np.concatenate([each.segments for each in posted])
-    lengths = np.concatenate([each.lengths for each in posted])
     gains = np.repeat([idf[word] for word in words], [len(each.segments) for each in posted])
-    numbers, places, inverse = np.unique(every, return_index=True, return_inverse=True)
-    shared = np.bincount(inverse, gains)
-    others = lengths[places] - np.bincount(inverse)  # words that are not shared
+    order = np.argsort(every, kind="stable")
+    every, gains = every[order], gains[order]
+    first = np.flatnonzero(np.diff(every, prepend=every[:1] - 1))  # of each segment
+    shared = np.add.reduceat(gains, first)
+    others = np.concatenate([each.lengths for each in posted])[order[first]] - np.diff(
+        first, append=len(every)
+    )  # words that are not shared
     found: Doubles = shared / np.maximum(total, shared + others * (total / len(wanted)))
     least = np.partition(found, -most)[-most] if len(found) > most else 0.0
-    return numbers[found >= least].astype(np.int64), found[found >= least]
+    chosen = found >= least
+    return dict(zip(every[first][chosen].tolist(), found[chosen].tolist(), strict=True))
 
 
 def forget(db: sqlite3.Connection, removed: Sequence[tuple[int, str]]) -> None:

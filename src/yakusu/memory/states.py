@@ -63,23 +63,23 @@ class StateStore:
         if self._db:
             self._db.close()
 
-    def read(self, segments: Sequence[StoredSegment]) -> tuple[SegmentStates, list[StoredSegment]]:
-        """The states of those segments whose states are known, and the other segments.
+    def read(self, numbers: Sequence[int]) -> dict[int, StoredStates]:
+        """The states of the segments whose states are in the file, by number.
 
         Raises:
             DataError: The file is damaged.
         """
-        found, missing = list[StoredStates](), [*segments]
+        found, missing = dict[int, StoredStates](), numbers
         for db in (self._memory.connection, self._db):
             if db and missing:
-                stored = self._stored(db, [each.number for each in missing])
-                found += stored.values()
-                missing = [each for each in missing if each.number not in stored]
-        if self._held:
-            held = {each: self._held.get(each.segment.identity) for each in missing}
-            found += filter(None, held.values())
-            missing = [each for each, states in held.items() if not states]
-        return self._joined(found), missing
+                found |= self._stored(db, missing)
+                missing = [each for each in numbers if each not in found]
+        return found
+
+    def held(self, segments: Sequence[StoredSegment]) -> dict[int, StoredStates]:
+        """The states of the segments whose states are in memory, by number."""
+        found = {each.number: self._held.get(each.segment.identity) for each in segments}
+        return {number: states for number, states in found.items() if states}
 
     def _stored(self, db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, StoredStates]:
         found = dict[int, StoredStates]()
@@ -94,7 +94,7 @@ class StateStore:
                     found[number] = StoredStates(*states)
         return found
 
-    def _joined(self, found: Sequence[StoredStates]) -> SegmentStates:
+    def joined(self, found: Sequence[StoredStates]) -> SegmentStates:
         """The states of several segments.
 
         Raises:
@@ -109,7 +109,7 @@ class StateStore:
             raise damaged_memory(self._path, "its states are followed by unknown tokens")
         return SegmentStates(codes.reshape(-1, self._width), tokens)
 
-    def keep(self, states: Mapping[StoredSegment, SegmentStates]) -> None:
+    def keep(self, states: Mapping[StoredSegment, StoredStates]) -> None:
         """Keep the states of segments: in memory, if the file cannot be written."""
         if self._is_writable:
             try:
@@ -117,11 +117,9 @@ class StateStore:
                 return
             except DataError:
                 self._is_writable = False  # do not wait again
-        self._held.update(
-            {each.segment.identity: StoredStates.of(own) for each, own in states.items()}
-        )
+        self._held.update({each.segment.identity: own for each, own in states.items()})
 
-    def write(self, states: Mapping[StoredSegment, SegmentStates]) -> None:
+    def write(self, states: Mapping[StoredSegment, StoredStates]) -> None:
         """Store the states of segments.
 
         Raises:
@@ -133,7 +131,7 @@ class StateStore:
             # A segment that another process has removed leaves nothing behind.
             db.executemany(
                 "INSERT OR IGNORE INTO state SELECT ?, number, ?, ? FROM segment WHERE number = ?",
-                [(self._model, *StoredStates.of(own), each.number) for each, own in states.items()],
+                [(self._model, *own, each.number) for each, own in states.items()],
             )
 
     def missing(self) -> list[int]:
