@@ -37,7 +37,7 @@ _LONGEST = 255  # words of a segment, as its length is stored
 _FULL = 256  # postings in a row to which no single segment is added
 _FEW = 2_000  # postings that are read without looking for a cheaper way
 _LISTED = 10_000  # words in a statement
-_MOST_READ = 10_000  # postings after which no further word is read for related segments
+_MOST_READ = 4_000  # postings after which no further word is read for related segments
 _DEEPEST = 4  # words that a segment must share with a longer prefix
 
 

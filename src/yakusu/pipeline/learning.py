@@ -27,8 +27,8 @@ from yakusu.translator.folder.folder import add_to_folder
 
 N_PAIRS = 3000  # from which a codebook is fitted
 _COMPONENTS, _MULTIPLE = 64, 16  # M, and what it is a multiple of
-_TEMPERATURE, _REACH = 10 / 64, 60 / 64  # of a component
-_WEIGHT = 0.8
+_TEMPERATURE, _REACH = 10 / 64, 70 / 64  # of a component
+_WEIGHT = 0.99
 _BATCH = 64  # pairs that are decoded together
 
 

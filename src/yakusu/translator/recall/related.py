@@ -15,8 +15,8 @@ from yakusu.memory.states import StateStore, StoredStates
 from yakusu.search.decoder import IdPair
 from yakusu.search.neighbours import SegmentStates
 
-MOST = 32  # related segments of a memory; see docs/decisions/0057-learning.md
-_CANDIDATES = 2 * MOST  # that are looked up, because several may be the same pair
+MOST = 64  # related segments of a memory; see docs/decisions/0057-learning.md
+_CANDIDATES = MOST + 16  # that are looked up, because several may be the same pair
 _BATCH = 64  # segments that are decoded together
 Encoder = Callable[[str, str], IdPair | None]
 
