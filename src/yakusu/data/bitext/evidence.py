@@ -1,0 +1,299 @@
+"""How well two sentences fit together as translations, learnt from the two texts themselves.
+
+    S(s, t) = L(s, t) + W(s, t)
+
+    L(s, t) = log N(r; 0, sigma) / N(r; 0, sigma_0)      r = log |t| - log |s| - mu
+    W(s, t) = (w(t | s) + w(s | t)) / 2
+    w(t | s) = sum over y in t of log(LAMBDA + (1 - LAMBDA) p(y | s) / u(y))
+    p(y | s) = sum over x in s of ((1 - SAME) p(y | x) + SAME [x = y]) / |s|
+
+All are log-likelihood ratios against unrelated sentences: S > 0 means that the sentences are likely
+translations. L compares lengths in characters, as Gale and Church (1993) do; sigma is the spread of
+translations and sigma_0 that of unrelated lines. W compares words, as Moore (2002) does: p(y | x) is
+IBM model 1 and u the frequency of a word. A pair is never scored with probabilities that were
+learnt from it: there are two sets of them, each learnt from one half of the blocks of lines.
+
+Legend: B lines of the source, C lines of the target, V words, Y distinct words of C lines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from yakusu.data.lines.words import UNSPACED
+
+LAMBDA = 0.3
+SAME = 0.05  # probability that a word, such as a name or a number, is its own translation
+_MOST_WORDS = 60  # of a line
+_MOST_LINKS = 3_000_000  # pairs of words from which probabilities are learnt
+_ITERATIONS = 3
+_LEAST = 2e-3  # smaller probabilities are left out
+_BLOCK = 10  # lines of a block
+_WORD = regex.compile(
+    rf"\p{{Nd}}++|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}])++"
+    r"|[?!？！:：;；()（）]"
+)
+_WIDE = str.maketrans("？！：；（）", "?!:;()")
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+class Words:
+    """Numbers of the words of both texts; 0 stands for a line without words."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {"": 0}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def of(self, line: str) -> list[int]:
+        """The distinct words of a line, by their numbers."""
+        found = dict.fromkeys(_WORD.findall(line.casefold().translate(_WIDE))[:_MOST_WORDS])
+        numbers = self._numbers
+        return [numbers.setdefault(word, len(numbers)) for word in found] or [0]
+
+
+class Text:
+    """The lines of a text as numbers of words.
+
+    Args:
+        lines: The lines.
+        words: Numbers of words, the same of both texts.
+
+    Attributes:
+        ids: Words of all lines, one line after the other.
+        starts: Where each line begins in `ids`, and the end.  # (n + 1,)
+        log_length: Logarithm of the number of characters of each line.  # (n,)
+    """
+
+    def __init__(self, lines: Sequence[str], words: Words) -> None:
+        found = [words.of(line) for line in lines]
+        counts = np.fromiter(map(len, found), np.int64, len(found))
+        self.starts: Ints = np.concatenate([[0], np.cumsum(counts)])
+        self.ids = np.fromiter((each for ids in found for each in ids), np.int64, self.starts[-1])
+        self.log_length = np.log1p(np.fromiter(map(len, lines), np.float64, len(lines)))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def is_empty(self) -> NDArray[np.bool_]:
+        """Whether each line has no words."""
+        return self.ids[self.starts[:-1]] == 0
+
+    @property
+    def counts(self) -> Ints:
+        """Number of words of each line."""
+        return np.diff(self.starts)
+
+    def frequency(self, n_words: int) -> NDArray[np.float64]:
+        """Relative frequency of each word."""
+        return np.bincount(self.ids, minlength=n_words) / max(1, len(self.ids))
+
+
+class _Rows(NamedTuple):
+    """The words of some lines."""
+
+    at: Ints  # positions in Text.ids
+    starts: Ints  # where each line begins in `at`
+
+
+def _rows(text: Text, lines: Ints) -> _Rows:
+    """Find the words of lines."""
+    counts = text.starts[lines + 1] - text.starts[lines]
+    starts = np.cumsum(counts) - counts
+    return _Rows(np.repeat(text.starts[lines] - starts, counts) + np.arange(counts.sum()), starts)
+
+
+@dataclass
+class Lexicon:
+    """p(y | x) of IBM model 1, as a sparse matrix with a row for each x.
+
+    Attributes:
+        starts: Where each row begins, and the end.  # (V + 1,)
+        columns: The word y of each entry.
+        values: Its probability.
+    """
+
+    starts: Ints
+    columns: Ints
+    values: Floats
+
+    def among(self, xs: Ints, place: Ints, n_places: int) -> Floats:
+        """The probabilities of some words y.
+
+        Args:
+            xs: Words of the source.
+            place: Column of each word y in the result; -1: none.  # (V,)
+            n_places: Number of columns.
+
+        Returns:
+            p(y | x).  # (xs, n_places)
+        """
+        counts = self.starts[xs + 1] - self.starts[xs]
+        before = np.cumsum(counts) - counts
+        at = np.repeat(self.starts[xs] - before, counts) + np.arange(counts.sum())
+        columns, rows = place[self.columns[at]], np.repeat(np.arange(len(xs)), counts)
+        found = columns >= 0
+        dense = np.zeros((len(xs), n_places), np.float32)
+        dense[rows[found], columns[found]] = (1 - SAME) * self.values[at[found]]
+        own = place[xs]
+        dense[np.flatnonzero(own >= 0), own[own >= 0]] += SAME
+        return dense
+
+
+@dataclass
+class _Links:
+    """All pairs of words of pairs of lines."""
+
+    xs: Ints
+    ys: Ints
+    by_x: Ints  # number of the occurrence of x in its pair of lines
+    by_y: Ints
+    fold: Ints
+
+    @classmethod
+    def of(cls, src: Text, tgt: Text, i: Ints, j: Ints) -> "_Links":
+        """Pair the words of lines i of the source with those of lines j of the target."""
+        n_src, n_tgt = src.counts[i], tgt.counts[j]
+        sizes = n_src * n_tgt
+        if sizes.sum() > _MOST_LINKS:  # evenly spaced blocks
+            step = -(-sizes.sum() // _MOST_LINKS)
+            kept = (np.arange(len(i)) // (2 * _BLOCK)) % step == 0
+            i, j, n_src, n_tgt, sizes = i[kept], j[kept], n_src[kept], n_tgt[kept], sizes[kept]
+        pair = np.repeat(np.arange(len(i)), sizes)
+        within = np.arange(sizes.sum()) - (np.cumsum(sizes) - sizes)[pair]
+        x, y = np.divmod(within, n_tgt[pair])
+        return cls(
+            src.ids[src.starts[i][pair] + x],
+            tgt.ids[tgt.starts[j][pair] + y],
+            (np.cumsum(n_src) - n_src)[pair] + x,
+            (np.cumsum(n_tgt) - n_tgt)[pair] + y,
+            folds(i)[pair],
+        )
+
+
+def folds(lines: Ints) -> Ints:
+    """The half, 0 or 1, of the blocks that each line belongs to."""
+    return (lines // _BLOCK) % 2
+
+
+def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Lexicon, Lexicon]]:
+    """Learn which words translate each other from pairs of lines.
+
+    Args:
+        src: The source.
+        tgt: The target.
+        i: Lines of the source.
+        j: Their translations.
+        n_words: Number of words of both texts.
+
+    Returns:
+        For the lines of each fold: p(y | x) and p(x | y), learnt from the other fold.
+    """
+    links = _Links.of(src, tgt, i, j)
+    n_x, n_y = (np.bincount(each.ids, minlength=n_words) for each in (src, tgt))
+    frequent = (n_x[links.xs] > 1) & (n_y[links.ys] > 1)
+    pairs, entry = np.unique(links.xs * n_words + links.ys, return_inverse=True)
+    xs, ys = np.divmod(pairs, n_words)
+    found = []
+    for fold in (0, 1):
+        used = frequent & (links.fold != fold)
+        forth = _model1(entry[used], xs, links.by_y[used], n_words)
+        back = _model1(entry[used], ys, links.by_x[used], n_words)
+        found.append((_lexicon(xs, ys, forth, n_words), _lexicon(ys, xs, back, n_words)))
+    return found
+
+
+def _model1(entry: Ints, given: Ints, generated: Ints, n_words: int) -> NDArray[np.float64]:
+    """Expectation maximisation of IBM model 1.
+
+    Args:
+        entry: The pair of words of each link.
+        given: The word on which the probability of each pair is conditioned.
+        generated: The occurrence of the other word of each link.
+        n_words: Number of words.
+
+    Returns:
+        The probability of each pair of words; one is added to the counts of each given word, which
+        makes those of rare words small.
+    """
+    p = np.ones(len(given))
+    for _ in range(_ITERATIONS if len(entry) else 0):
+        shares = p[entry]
+        shares /= np.bincount(generated, shares)[generated]
+        expected = np.bincount(entry, shares, len(given))
+        p = expected / (np.bincount(given, expected, n_words)[given] + 1)
+    return p if len(entry) else np.zeros(len(given))
+
+
+def _lexicon(given: Ints, other: Ints, p: NDArray[np.float64], n_words: int) -> Lexicon:
+    kept = np.flatnonzero(p > _LEAST)
+    kept = kept[np.argsort(given[kept], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(given[kept], minlength=n_words))])
+    return Lexicon(starts, other[kept], p[kept].astype(np.float32))
+
+
+class Evidence:
+    """Scores pairs of lines of two texts.
+
+    Args:
+        src: Lines of the source.
+        tgt: Lines of the target.
+    """
+
+    def __init__(self, src: Sequence[str], tgt: Sequence[str]) -> None:
+        words = Words()
+        self.src, self.tgt = Text(src, words), Text(tgt, words)
+        self.n_words = len(words)
+        self._frequencies = [
+            np.maximum(text.frequency(self.n_words), 1e-9).astype(np.float32)
+            for text in (self.src, self.tgt)
+        ]
+        self._lexicons: list[tuple[Lexicon, Lexicon]] = []
+
+    def learn(self, i: Ints, j: Ints) -> None:
+        """Learn the probabilities of words from lines i of the source and j of the target."""
+        self._lexicons = learn(self.src, self.tgt, i, j, self.n_words)
+
+    @cached_property
+    def unrelated(self) -> float:
+        """The spread of the difference of log-lengths of unrelated lines."""
+        return float(np.sqrt(np.var(self.src.log_length) + np.var(self.tgt.log_length))) or 1.0
+
+    def words(self, rows: Ints, columns: Ints) -> Floats:
+        """W of all pairs of some lines of the source with some lines of the target.  # (B, C)"""
+        scores = np.zeros((len(rows), len(columns)), np.float32)
+        for fold, (forth, back) in enumerate(self._lexicons):
+            own = np.flatnonzero(folds(rows) == fold)
+            if len(own):
+                scores[own] = _directed(
+                    forth, self.src, rows[own], self.tgt, columns, self._frequencies[1]
+                )
+                scores[own] += _directed(
+                    back, self.tgt, columns, self.src, rows[own], self._frequencies[0]
+                ).T
+        return scores / 2
+
+
+def _directed(
+    lexicon: Lexicon, given: Text, g: Ints, other: Text, o: Ints, frequency: Floats
+) -> Floats:
+    """w(t | s) of lines g of one text and lines o of the other.  # (g, o)"""
+    of_given, of_other = _rows(given, g), _rows(other, o)
+    ys, at_y = np.unique(other.ids[of_other.at], return_inverse=True)
+    xs, at_x = np.unique(given.ids[of_given.at], return_inverse=True)
+    place = np.full(len(frequency), -1)
+    place[ys] = np.arange(len(ys))
+    p = lexicon.among(xs, place, len(ys)) / frequency[ys]  # (X, Y)
+    p = np.add.reduceat(p[at_x], of_given.starts, axis=0)  # (B, Y)
+    ratio = np.log(LAMBDA + (1 - LAMBDA) / given.counts[g][:, None].astype(np.float32) * p)
+    found = np.add.reduceat(np.ascontiguousarray(ratio.T)[at_y], of_other.starts, axis=0)
+    return np.ascontiguousarray(found.T)  # (B, C)
