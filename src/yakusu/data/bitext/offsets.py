@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from yakusu.data.bitext.evidence import Evidence, Floats, Ints
 
-MOST = 30  # the largest offset
+MOST, _MOST_QUICK = 30, 8  # the largest offset
 UNRELATED = 10**9  # in place of an offset
 _CHANGE = 12.0
 _CHUNK = 64  # lines that are scored together
@@ -42,17 +42,18 @@ class Segment:
 
 
 def segments(
-    evidence: Evidence, windows: Sequence[int] = (), *, rounds: int = 2
+    evidence: Evidence, windows: Sequence[int] = (), *, quick: bool = False
 ) -> list[Segment]:
     """Divide two texts into segments of lines with the same offset.
 
     Args:
         evidence: Scores the lines of two texts, which have as many.
         windows: Where consecutive lines begin, if these are windows of longer texts.
-        rounds: How often words are learnt.
+        quick: Learn words once, and examine small offsets only.
     """
     n = len(evidence.src)
-    offsets = np.arange(-MOST, MOST + 1)
+    most = _MOST_QUICK if quick else MOST
+    offsets = np.arange(-most, most + 1)
     starts = np.array([0, *windows, n])
     filled = [~text.is_empty for text in (evidence.src, evidence.tgt)]
     at = np.clip(np.arange(n)[:, None] + offsets, 0, n - 1)
@@ -61,7 +62,7 @@ def segments(
     change = np.full(n, _CHANGE)
     change[starts[1:-1]] /= 2
     path = best_path(_with_unrelated(lengths), change)
-    for _ in range(rounds):
+    for _ in range(1 if quick else 2):
         known = np.flatnonzero(path < len(offsets))
         i, j = known, known + offsets[path[known]]
         kept = (j >= 0) & (j < n)
@@ -69,7 +70,7 @@ def segments(
         if len(i) < _LEAST_LINES:
             i = j = np.flatnonzero(filled[0] & filled[1])
         evidence.learn(i, j)
-        scores = _standardised(lengths + _words(evidence, n), valid)
+        scores = _standardised(lengths + _words(evidence, n, most), valid)
         path = best_path(_with_unrelated(scores), change)
     return list(runs(path, np.append(offsets, UNRELATED)))
 
@@ -84,7 +85,7 @@ def _inside(offsets: Ints, starts: Ints, n: int) -> NDArray[np.bool_]:
 def _lengths(evidence: Evidence, at: Ints, valid: NDArray[np.bool_]) -> Floats:
     """L of each line and offset; 0 if it is not valid.  # (n, K)"""
     residual = evidence.tgt.log_length[at] - evidence.src.log_length[:, None]
-    residual -= np.median(residual[:, MOST])
+    residual -= np.median(residual[:, at.shape[1] // 2])
     unrelated = evidence.unrelated
     sigma = np.clip(_spread(np.where(valid, residual, np.nan)), 0.1, 0.9 * unrelated)
     ratio = residual**2 / 2 * (1 / unrelated**2 - 1 / sigma**2) + np.log(unrelated / sigma)
@@ -98,7 +99,7 @@ def _standardised(scores: Floats, valid: NDArray[np.bool_]) -> Floats:
     above = np.where(valid, scores - above.sum(axis=1, keepdims=True) / n, 0)
     deviation = np.sqrt((above**2).sum(axis=1, keepdims=True) / n) + 0.1
     found = np.clip(above / deviation - _RELATED, _LOWEST, _HIGHEST)
-    return np.where(valid & (n > MOST // 2), found, 0).astype(np.float32)
+    return np.where(valid & (n > scores.shape[1] // 4), found, 0).astype(np.float32)
 
 
 def _spread(residual: NDArray[np.float64]) -> float:
@@ -112,15 +113,15 @@ def _spread(residual: NDArray[np.float64]) -> float:
     return 1.25 * float(np.median(least)) if least else 1.0
 
 
-def _words(evidence: Evidence, n: int) -> Floats:
+def _words(evidence: Evidence, n: int, most: int) -> Floats:
     """W of each line and offset; lines outside of the texts have any value.  # (n, K)"""
-    scores = np.zeros((n, 2 * MOST + 1), np.float32)
+    scores = np.zeros((n, 2 * most + 1), np.float32)
     for start in range(0, n, _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, n))
-        first = max(0, start - MOST)
-        columns = np.arange(first, min(n, rows[-1] + MOST + 1))
+        first = max(0, start - most)
+        columns = np.arange(first, min(n, rows[-1] + most + 1))
         block = evidence.words(rows, columns)
-        at = rows[:, None] + np.arange(-MOST, MOST + 1) - first
+        at = rows[:, None] + np.arange(-most, most + 1) - first
         scores[rows] = np.take_along_axis(block, np.clip(at, 0, len(columns) - 1), axis=1)
     return scores
 
