@@ -19,7 +19,6 @@ Legend: B lines of the source, C lines of the target, V words, Y distinct words 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import regex
@@ -33,7 +32,7 @@ _MOST_WORDS = 60  # of a line
 _MOST_LINKS = 3_000_000  # pairs of words from which probabilities are learnt
 _ITERATIONS = 3
 _LEAST = 2e-3  # smaller probabilities are left out
-_BLOCK = 10  # lines of a block
+BLOCK = 64  # lines of a block
 _WORD = regex.compile(
     rf"\p{{Nd}}++|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}])++"
     r"|[?!？！:：;；()（）]"
@@ -98,20 +97,6 @@ class Text:
         return np.bincount(self.ids, minlength=n_words) / max(1, len(self.ids))
 
 
-class _Rows(NamedTuple):
-    """The words of some lines."""
-
-    at: Ints  # positions in Text.ids
-    starts: Ints  # where each line begins in `at`
-
-
-def _rows(text: Text, lines: Ints) -> _Rows:
-    """Find the words of lines."""
-    counts = text.starts[lines + 1] - text.starts[lines]
-    starts = np.cumsum(counts) - counts
-    return _Rows(np.repeat(text.starts[lines] - starts, counts) + np.arange(counts.sum()), starts)
-
-
 @dataclass
 class Lexicon:
     """p(y | x) of IBM model 1, as a sparse matrix with a row for each x.
@@ -166,7 +151,7 @@ class _Links:
         sizes = n_src * n_tgt
         if sizes.sum() > _MOST_LINKS:  # evenly spaced blocks
             step = -(-sizes.sum() // _MOST_LINKS)
-            kept = (np.arange(len(i)) // (2 * _BLOCK)) % step == 0
+            kept = (np.arange(len(i)) // (2 * BLOCK)) % step == 0
             i, j, n_src, n_tgt, sizes = i[kept], j[kept], n_src[kept], n_tgt[kept], sizes[kept]
         pair = np.repeat(np.arange(len(i)), sizes)
         within = np.arange(sizes.sum()) - (np.cumsum(sizes) - sizes)[pair]
@@ -182,7 +167,7 @@ class _Links:
 
 def folds(lines: Ints) -> Ints:
     """The half, 0 or 1, of the blocks that each line belongs to."""
-    return (lines // _BLOCK) % 2
+    return (lines // BLOCK) % 2
 
 
 def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Lexicon, Lexicon]]:
@@ -268,32 +253,77 @@ class Evidence:
         """The spread of the difference of log-lengths of unrelated lines."""
         return float(np.sqrt(np.var(self.src.log_length) + np.var(self.tgt.log_length))) or 1.0
 
-    def words(self, rows: Ints, columns: Ints) -> Floats:
-        """W of all pairs of some lines of the source with some lines of the target.  # (B, C)"""
-        scores = np.zeros((len(rows), len(columns)), np.float32)
-        for fold, (forth, back) in enumerate(self._lexicons):
-            own = np.flatnonzero(folds(rows) == fold)
-            if len(own):
-                scores[own] = _directed(
-                    forth, self.src, rows[own], self.tgt, columns, self._frequencies[1]
-                )
-                scores[own] += _directed(
-                    back, self.tgt, columns, self.src, rows[own], self._frequencies[0]
-                ).T
-        return scores / 2
+    def beads(self, rows: range, columns: range, longest: int = 1) -> Floats:
+        """W of beads of up to `longest` consecutive lines a side.
+
+        Args:
+            rows: The first lines of the source, of one fold.
+            columns: The first lines of the target.
+            longest: Number of lines of one side.
+
+        Returns:
+            W of p + 1 lines of the source and q + 1 of the target.  # (longest, longest, B, C)
+        """
+        forth, back = self._lexicons[folds(np.array(rows.start)).item()]
+        u_src, u_tgt = self._frequencies
+        n, m, more = len(rows), len(columns), longest - 1
+        all_rows, all_columns = (
+            range(each.start, each.stop + more) for each in (rows, columns)
+        )
+        w = _directed(forth, self.src, rows, self.tgt, all_columns, u_tgt, longest)
+        v = _directed(back, self.tgt, columns, self.src, all_rows, u_src, longest)
+        found = np.zeros((longest, longest, n, m), np.float32)
+        for p in range(longest):
+            for q in range(longest):
+                found[p, q] = sum(w[p, :, k : k + m] for k in range(q + 1))
+                found[p, q] += sum(v[q, :, k : k + n] for k in range(p + 1)).T
+        return found / 2
 
 
 def _directed(
-    lexicon: Lexicon, given: Text, g: Ints, other: Text, o: Ints, frequency: Floats
+    lexicon: Lexicon,
+    given: Text,
+    starts: range,
+    other: Text,
+    lines: range,
+    frequency: Floats,
+    longest: int,
 ) -> Floats:
-    """w(t | s) of lines g of one text and lines o of the other.  # (g, o)"""
-    of_given, of_other = _rows(given, g), _rows(other, o)
-    ys, at_y = np.unique(other.ids[of_other.at], return_inverse=True)
-    xs, at_x = np.unique(given.ids[of_given.at], return_inverse=True)
+    """w(t | s) of one to `longest` lines of a text and single lines of another.
+
+    Lines after the end of a text have a score of 0.
+
+    Args:
+        lexicon: p(y | x).
+        given: The text of s.
+        starts: Its first lines, or only lines.
+        other: The text of t.
+        lines: Its lines.
+        frequency: u.
+        longest: Number of lines of s.
+
+    Returns:
+        The scores.  # (longest, B, C)
+    """
+    stop = min(len(given), starts.stop + longest - 1)
+    last = min(len(other), lines.stop)
+    of_given, of_other = given.starts[starts.start : stop + 1], other.starts[lines.start : last + 1]
+    xs, at_x = np.unique(given.ids[of_given[0] : of_given[-1]], return_inverse=True)
+    ys, at_y = np.unique(other.ids[of_other[0] : of_other[-1]], return_inverse=True)
     place = np.full(len(frequency), -1)
     place[ys] = np.arange(len(ys))
     p = lexicon.among(xs, place, len(ys)) / frequency[ys]  # (X, Y)
-    p = np.add.reduceat(p[at_x], of_given.starts, axis=0)  # (B, Y)
-    ratio = np.log(LAMBDA + (1 - LAMBDA) / given.counts[g][:, None].astype(np.float32) * p)
-    found = np.add.reduceat(np.ascontiguousarray(ratio.T)[at_y], of_other.starts, axis=0)
-    return np.ascontiguousarray(found.T)  # (B, C)
+    sums = np.zeros((len(starts) + longest - 1, len(ys)), np.float32)
+    sums[: stop - starts.start] = np.add.reduceat(p[at_x], of_given[:-1] - of_given[0], axis=0)
+    counts = np.zeros((len(sums), 1), np.float32)
+    counts[: stop - starts.start, 0] = np.diff(of_given)
+    found = np.zeros((longest, len(starts), len(lines)), np.float32)
+    total, n_words = np.zeros((len(starts), len(ys)), np.float32), np.float32(0)
+    for k in range(longest):
+        total = total + sums[k : k + len(starts)]  # (B, Y)
+        n_words = n_words + counts[k : k + len(starts)]
+        ratio = np.log(LAMBDA + (1 - LAMBDA) * total / n_words)
+        by_word = np.ascontiguousarray(ratio.T)[at_y]
+        summed = np.add.reduceat(by_word, of_other[:-1] - of_other[0], axis=0)
+        found[k, :, : last - lines.start] = summed.T  # (B, C)
+    return found

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import Evidence, Floats, Ints
+from yakusu.data.bitext.evidence import BLOCK, Evidence, Floats, Ints
 
 MOST, _MOST_QUICK = 30, 8  # the largest offset
 UNRELATED = 10**9  # in place of an offset
 _CHANGE = 12.0
-_CHUNK = 64  # lines that are scored together
 _LENGTHS = 3.0  # largest weight of the lengths of a line
 _RELATED = 0.75  # standard deviations above unrelated lines
 _LOWEST, _HIGHEST = -2.0, 6.0  # of a line
@@ -116,13 +115,14 @@ def _spread(residual: NDArray[np.float64]) -> float:
 def _words(evidence: Evidence, n: int, most: int) -> Floats:
     """W of each line and offset; lines outside of the texts have any value.  # (n, K)"""
     scores = np.zeros((n, 2 * most + 1), np.float32)
-    for start in range(0, n, _CHUNK):
-        rows = np.arange(start, min(start + _CHUNK, n))
-        first = max(0, start - most)
-        columns = np.arange(first, min(n, rows[-1] + most + 1))
-        block = evidence.words(rows, columns)
-        at = rows[:, None] + np.arange(-most, most + 1) - first
-        scores[rows] = np.take_along_axis(block, np.clip(at, 0, len(columns) - 1), axis=1)
+    for start in range(0, n, BLOCK):
+        rows = range(start, min(start + BLOCK, n))
+        columns = range(max(0, start - most), min(n, rows.stop + most))
+        block = evidence.beads(rows, columns)[0, 0]
+        at = np.array(rows)[:, None] + np.arange(-most, most + 1) - columns.start
+        scores[start : rows.stop] = np.take_along_axis(
+            block, np.clip(at, 0, len(columns) - 1), axis=1
+        )
     return scores
 
 
