@@ -58,7 +58,7 @@ class Bead:
     Attributes:
         src: The first sentence of the source, and the one after the last.
         tgt: Those of the target.
-        score: Log-likelihood ratio against unrelated sentences, without the prior.
+        score: Log-likelihood ratio against unrelated sentences, for each word of the longer side.
     """
 
     src: tuple[int, int]
@@ -109,7 +109,16 @@ def align(
         )
         scorer = _Words(evidence)
         found = [bead for band in bands for bead in _section(scorer, band)]
-    return found
+    return list(_by_word(evidence, found))
+
+
+def _by_word(evidence: Evidence, beads: Sequence[Bead]) -> Iterator[Bead]:
+    """Divide the score of each bead by its number of words."""
+    ends = evidence.src.starts, evidence.tgt.starts
+    for bead in beads:
+        sides = zip(ends, (bead.src, bead.tgt), strict=True)
+        n_words = max(int(own[stop] - own[start]) for own, (start, stop) in sides)
+        yield replace(bead, score=bead.score / n_words)
 
 
 # ---- the band ------------------------------------------------------------------------------------
