@@ -46,7 +46,7 @@ _WIDE, _NARROW = 100, 40  # columns on either side of the first band, and of the
 _DRIFT = 0.05  # further columns of the first band, for each sentence
 _MOST_DRIFT = 1000
 _ROUNDS = 2
-_BASE = 1.0  # of the lengths of translations, relative to those of unrelated sentences
+_BASE = 2.0  # of the lengths of translations, relative to those of unrelated sentences
 _LOWEST = -8.0  # weight of the lengths of a bead, if words count
 _NEVER = -1e30
 

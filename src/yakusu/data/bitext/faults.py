@@ -86,7 +86,7 @@ def _exchanged(evidence: Evidence) -> list[Segment]:
         one, other = (
             np.add.reduceat(ratio[text.ids], text.starts[:-1]) / text.counts for text in texts
         )
-        score = np.clip(one - other, -_SIDES, _SIDES) - 0.5
+        score = np.clip(one - other, -_SIDES, _SIDES) + 0.5  # exchanged only if evident
         both = np.stack([score, -score], axis=1).astype(np.float32)
         path = best_path(both, np.full(n, _CHANGE_SIDES))
         known = np.ones(n, np.bool_)

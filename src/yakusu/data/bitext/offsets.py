@@ -22,6 +22,7 @@ _CHANGE = 12.0
 _LENGTHS = 3.0  # largest weight of the lengths of a line
 _RELATED = 0.75  # standard deviations above unrelated lines
 _LOWEST, _HIGHEST = -2.0, 6.0  # of a line
+_PREFERRED = 1e-3
 _LEAST_LINES = 50  # from which words are learnt
 
 
@@ -127,8 +128,10 @@ def _words(evidence: Evidence, n: int, most: int) -> Floats:
 
 
 def _with_unrelated(scores: Floats) -> Floats:
-    """Add the state "unrelated".  # (n, K + 1)"""
-    return np.concatenate([scores, np.zeros((len(scores), 1), np.float32)], axis=1)
+    """Add the state "unrelated", and prefer offset 0 to others as good.  # (n, K + 1)"""
+    states = np.concatenate([scores, np.zeros((len(scores), 1), np.float32)], axis=1)
+    states[:, scores.shape[1] // 2] += _PREFERRED
+    return states
 
 
 def best_path(scores: Floats, change: NDArray[np.float64]) -> Ints:
