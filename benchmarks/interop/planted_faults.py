@@ -1,9 +1,9 @@
 """Faults that are planted in parallel corpora, and where `check` finds them.
 
-Each corpus has 2,000 to 30,000 consecutive pairs of real corpora, and faults at least 200 lines from
-either end; a fault is found if `check` reports a line at most 50 lines from it. Corpora without
-faults, whole and as samples of 2,000 pairs, show the false alarms. The same is done with the small
-sample that `train` and `prepare` examine.
+Each corpus has 2,000 to 30,000 consecutive pairs of real corpora, and faults at least 200 lines
+from either end; a fault is found if `check` reports a line at most 50 lines from it. Corpora
+without faults, whole and as samples of 2,000 pairs, show the false alarms. The same is done with
+the small sample that `train` and `prepare` examine.
 """
 
 import argparse
@@ -202,7 +202,9 @@ def summary(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def main(args: argparse.Namespace) -> None:
     """Plant faults, look for them, and record what is found."""
     rng = random.Random(args.seed)
-    known = [each for each in corpora(args.data, args.only) if not args.only or each[0] in args.only]
+    known = [
+        each for each in corpora(args.data, args.only) if not args.only or each[0] in args.only
+    ]
     pairs = {name: list(read_pairs(corpus)) for name, corpus in known}
     by_kind: dict[str, list[dict[str, Any]]] = {}
     with TemporaryDirectory() as temporary:

@@ -1,6 +1,7 @@
 """Faults of parallel texts, and beads of sentences, in invented languages."""
 
 import random
+from itertools import pairwise
 from statistics import median
 
 import pytest
@@ -83,11 +84,9 @@ def test_every_kind_of_bead_is_found() -> None:
     beads = align(src, tgt)
     ends = [0, *(bead.src[1] for bead in beads)]
     assert [bead.src for bead in beads if bead.sizes[0]] == [
-        (start, stop) for start, stop in zip(ends, ends[1:], strict=False) if start < stop
+        (start, stop) for start, stop in pairwise(ends) if start < stop
     ]
-    others = {
-        bead.sizes: (bead.src[0], bead.tgt[0]) for bead in beads if bead.sizes != (1, 1)
-    }
+    others = {bead.sizes: (bead.src[0], bead.tgt[0]) for bead in beads if bead.sizes != (1, 1)}
     assert others == {(2, 1): (50, 50), (1, 2): (100, 99), (0, 1): (149, 149), (1, 0): (218, 219)}
     assert median(bead.score for bead in beads if all(bead.sizes)) > 0.3
 

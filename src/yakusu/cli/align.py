@@ -43,8 +43,8 @@ def align_verb(
 ) -> None:
     """Write the sentences of two texts that translate each other as pairs.
 
-    The texts may lack sentences, and divide others differently, but have the same order. Lengths and
-    words show what belongs together; no dictionary or model is needed.
+    The texts may lack sentences, and divide others differently, but have the same order. Lengths
+    and words show what belongs together; no dictionary or model is needed.
 
     Example: `yakusu align book.en.docx book.de.docx --out pairs.tsv`
 

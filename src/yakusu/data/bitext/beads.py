@@ -1,7 +1,7 @@
 """Which sentences of two texts translate each other, in the same order.
 
-A bead is p sentences of the source and q of the target that translate each other, with p and q up to
-3, or a single sentence without a translation. The best alignment
+A bead is p sentences of the source and q of the target that translate each other, with p and q up
+to 3, or a single sentence without a translation. The best alignment
 
     argmax over all beads of sum of S(bead) + PRIORS[p, q]
 

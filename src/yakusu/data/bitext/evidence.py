@@ -7,11 +7,12 @@
     w(t | s) = sum over y in t of log(LAMBDA + (1 - LAMBDA) p(y | s) / u(y))
     p(y | s) = sum over x in s of ((1 - SAME) p(y | x) + SAME [x = y]) / |s|
 
-All are log-likelihood ratios against unrelated sentences: S > 0 means that the sentences are likely
-translations. L compares lengths in characters, as Gale and Church (1993) do; sigma is the spread of
-translations and sigma_0 that of unrelated lines. W compares words, as Moore (2002) does: p(y | x) is
-IBM model 1 and u the frequency of a word. A pair is never scored with probabilities that were
-learnt from it: there are two sets of them, each learnt from one half of the blocks of lines.
+All are log-likelihood ratios against unrelated sentences: S > 0 means that the sentences are
+likely translations. L compares lengths in characters, as Gale and Church (1993) do; sigma is the
+spread of translations and sigma_0 that of unrelated lines. W compares words, as Moore (2002) does:
+p(y | x) is IBM model 1 and u the frequency of a word. A pair is never scored with probabilities
+that were learnt from it: there are two sets of them, each learnt from one half of the blocks of
+lines.
 
 Legend: B lines of the source, C lines of the target, V words, Y distinct words of C lines.
 """
@@ -267,9 +268,7 @@ class Evidence:
         forth, back = self._lexicons[folds(np.array(rows.start)).item()]
         u_src, u_tgt = self._frequencies
         n, m, more = len(rows), len(columns), longest - 1
-        all_rows, all_columns = (
-            range(each.start, each.stop + more) for each in (rows, columns)
-        )
+        all_rows, all_columns = (range(each.start, each.stop + more) for each in (rows, columns))
         w = _directed(forth, self.src, rows, self.tgt, all_columns, u_tgt, longest)
         v = _directed(back, self.tgt, columns, self.src, all_rows, u_src, longest)
         found = np.zeros((longest, longest, n, m), np.float32)

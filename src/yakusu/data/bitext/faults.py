@@ -1,4 +1,4 @@
-"""Faults of a parallel text: lines that are missing, added, moved, exchanged, repeated or shuffled."""
+"""Faults of parallel texts: lines that are missing, added, moved, exchanged, repeated, shuffled."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import Evidence, Floats, Ints
+from yakusu.data.bitext.evidence import Evidence
 from yakusu.data.bitext.offsets import MOST, UNRELATED, Segment, best_path, runs, segments
 
 FaultKind = Literal["shifted", "unrelated", "exchanged", "repeated"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from yakusu.data.bitext.beads import Bead, align as align_sentences
+from yakusu.data.bitext.beads import Bead
+from yakusu.data.bitext.beads import align as align_sentences
 from yakusu.data.corpus import Corpus
 from yakusu.data.files.text import language_of, read_lines
 from yakusu.data.languages import require_language
@@ -126,9 +127,7 @@ def align(
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(one.texts, other.texts, _anchors(one, other))
     pairs = [
-        bead
-        for bead in beads
-        if all(bead.sizes) and (min_score is None or bead.score >= min_score)
+        bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
     ]
     if not pairs:
         raise DataError(
@@ -165,9 +164,7 @@ def _read(path: Path, language: str) -> _Sentences:
     language = language or language_of(path.stem if has_suffix else path)
     paragraphs = map(plain_text, read_document(path).texts) if is_document else read_lines(path)
     lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
-    divided = [
-        [each.strip() for each in split(line, language)] for line in lines
-    ]
+    divided = [[each.strip() for each in split(line, language)] for line in lines]
     filled = [each for each in divided if any(each)]
     if not filled:
         raise DataError(f"{path} has no sentences: check the file")
@@ -194,9 +191,7 @@ def _unpaired(
     texts: Sequence[_Sentences], beads: Sequence[Bead]
 ) -> Iterator[tuple[_Sentences, int]]:
     """Yield the sentences that are in no bead."""
-    for text, sides in zip(
-        texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True
-    ):
+    for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
         paired = {i for side in sides for i in range(*side)}
         yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
 
@@ -212,4 +207,6 @@ def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
     try:
         write_text(path, "".join(f"{line}\n" for line in lines))
     except OSError as error:
-        raise RunError(f"{path} cannot be written ({error.strerror}): choose another --out") from error
+        raise RunError(
+            f"{path} cannot be written ({error.strerror}): choose another --out"
+        ) from error

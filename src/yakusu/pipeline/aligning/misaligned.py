@@ -82,13 +82,6 @@ def unequal_places(corpus: Corpus, error: UnequalTextsError) -> DataError:
     return DataError(f"{error}, or try {_repair(corpus)}")
 
 
-def unequal_places(corpus: Corpus, error: UnequalTextsError) -> DataError:
-    """Return the error of two files of different lengths with the lines that may be missing."""
-    found = [each for each in find_faults(corpus) if each.kind != "repeated"]
-    places = _listed(found) if found else f"{_repair(corpus)} pairs their sentences"
-    return DataError(f"{str(error).partition(': ')[0]}: {places}")
-
-
 def _listed(faults: Sequence[Fault]) -> str:
     more = f"; and {len(faults) - _LISTED:,} more places" if len(faults) > _LISTED else ""
     return "; ".join(map(str, faults[:_LISTED])) + more

@@ -91,9 +91,7 @@ def check(
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
-        return reading.report(
-            overlaps.results(), faults, first=first, has_lines=total is not None
-        )
+        return reading.report(overlaps.results(), faults, first=first, has_lines=total is not None)
 
 
 class _Overlaps:

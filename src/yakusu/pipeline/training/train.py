@@ -88,9 +88,7 @@ def train(
         `yakusu.train(src="train.en", tgt="train.de", run="runs/en-de")`
     """
     found, why = recipe_of(recipe, overrides, files)
-    return _train(
-        found, progress or Silent(), why=why, exact=exact, misaligned=allow_misaligned
-    )
+    return _train(found, progress or Silent(), why=why, exact=exact, misaligned=allow_misaligned)
 
 
 def _train(
