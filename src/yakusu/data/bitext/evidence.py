@@ -30,7 +30,7 @@ from yakusu.data.lines.words import UNSPACED
 LAMBDA = 0.3
 SAME = 0.05  # probability that a word, such as a name or a number, is its own translation
 _MOST_WORDS = 60  # of a line
-_MOST_LINKS = 3_000_000  # pairs of words from which probabilities are learnt
+_MOST_LINKS = 2_000_000  # pairs of words from which probabilities are learnt
 _ITERATIONS = 3
 _LEAST = 2e-3  # smaller probabilities are left out
 BLOCK = 64  # lines of a block
@@ -86,7 +86,7 @@ class Text:
     @property
     def is_empty(self) -> NDArray[np.bool_]:
         """Whether each line has no words."""
-        return self.ids[self.starts[:-1]] == 0
+        return np.asarray(self.ids[self.starts[:-1]] == 0)
 
     @property
     def counts(self) -> Ints:
@@ -141,9 +141,9 @@ class _Links:
 
     xs: Ints
     ys: Ints
-    by_x: Ints  # number of the occurrence of x in its pair of lines
-    by_y: Ints
-    fold: Ints
+    by_x: NDArray[np.int32]  # number of the occurrence of x in its pair of lines
+    by_y: NDArray[np.int32]
+    fold: NDArray[np.int8]
 
     @classmethod
     def of(cls, src: Text, tgt: Text, i: Ints, j: Ints) -> "_Links":
@@ -154,16 +154,15 @@ class _Links:
             step = -(-sizes.sum() // _MOST_LINKS)
             kept = (np.arange(len(i)) // (2 * BLOCK)) % step == 0
             i, j, n_src, n_tgt, sizes = i[kept], j[kept], n_src[kept], n_tgt[kept], sizes[kept]
-        pair = np.repeat(np.arange(len(i)), sizes)
-        within = np.arange(sizes.sum()) - (np.cumsum(sizes) - sizes)[pair]
-        x, y = np.divmod(within, n_tgt[pair])
-        return cls(
-            src.ids[src.starts[i][pair] + x],
-            tgt.ids[tgt.starts[j][pair] + y],
-            (np.cumsum(n_src) - n_src)[pair] + x,
-            (np.cumsum(n_tgt) - n_tgt)[pair] + y,
-            folds(i)[pair],
-        )
+        pair = np.repeat(np.arange(len(i), dtype=np.int32), sizes)
+        within = np.arange(sizes.sum(), dtype=np.int32)
+        within -= (np.cumsum(sizes) - sizes).astype(np.int32)[pair]
+        x, y = np.divmod(within, n_tgt.astype(np.int32)[pair])
+        del within
+        firsts = (src.starts[i], tgt.starts[j], np.cumsum(n_src) - n_src, np.cumsum(n_tgt) - n_tgt)
+        at_src, at_tgt, by_x, by_y = (each.astype(np.int32)[pair] for each in firsts)
+        own = folds(i).astype(np.int8)[pair]
+        return cls(src.ids[at_src + x], tgt.ids[at_tgt + y], by_x + x, by_y + y, own)
 
 
 def folds(lines: Ints) -> Ints:
@@ -198,7 +197,9 @@ def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Le
     return found
 
 
-def _model1(entry: Ints, given: Ints, generated: Ints, n_words: int) -> NDArray[np.float64]:
+def _model1(
+    entry: Ints, given: Ints, generated: NDArray[np.int32], n_words: int
+) -> NDArray[np.float64]:
     """Expectation maximisation of IBM model 1.
 
     Args:
@@ -274,9 +275,12 @@ class Evidence:
         found = np.zeros((longest, longest, n, m), np.float32)
         for p in range(longest):
             for q in range(longest):
-                found[p, q] = sum(w[p, :, k : k + m] for k in range(q + 1))
-                found[p, q] += sum(v[q, :, k : k + n] for k in range(p + 1)).T
-        return found / 2
+                for k in range(q + 1):
+                    found[p, q] += w[p, :, k : k + m]
+                for k in range(p + 1):
+                    found[p, q] += v[q, :, k : k + n].T
+        found /= 2
+        return found
 
 
 def _directed(
@@ -317,7 +321,7 @@ def _directed(
     counts = np.zeros((len(sums), 1), np.float32)
     counts[: stop - starts.start, 0] = np.diff(of_given)
     found = np.zeros((longest, len(starts), len(lines)), np.float32)
-    total, n_words = np.zeros((len(starts), len(ys)), np.float32), np.float32(0)
+    total, n_words = np.zeros_like(sums[: len(starts)]), np.zeros_like(counts[: len(starts)])
     for k in range(longest):
         total = total + sums[k : k + len(starts)]  # (B, Y)
         n_words = n_words + counts[k : k + len(starts)]
