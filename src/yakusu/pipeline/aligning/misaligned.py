@@ -143,17 +143,17 @@ def _numbered(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
     """The pairs of a corpus with the numbers of their lines; "" after the end of a shorter file."""
     if not (corpus.src and corpus.tgt):
         return numbered_pairs(corpus)
-    sides = (
+    src, tgt = (
         read_lines(path, errors=InvalidLines(corpus.errors), long=LongLines())
         for path in (corpus.src, corpus.tgt)
     )
-    return enumerate(zip_longest(*sides, fillvalue=""), start=1)
+    return enumerate(zip_longest(src, tgt, fillvalue=""), start=1)
 
 
 def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Lines]:
     """The faults of a sample; those that begin between two blocks are searched there."""
     sides = [src for src, _ in sample.pairs], [tgt for _, tgt in sample.pairs]
-    found = []
+    found = list[Lines]()
     for each in misaligned(*sides, sample.starts[1:], quick=quick):
         start, stop = sample.line(each.start), sample.line(each.stop - 1) + 1
         between = [i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < _BLOCK]
