@@ -16,6 +16,7 @@ FaultKind = Literal["shifted", "unrelated", "exchanged", "repeated"]
 LEAST_LINES = 200  # fewer say too little
 _SIDES = 4.0  # largest weight of the languages of a line
 _CHANGE_SIDES = 30.0
+_FEW = 25  # unrelated lines that are not reported
 _FIRST = 200  # lines that show which language is which
 _REPEATED = 100  # lines that may be repeated together
 _LAGS = 3  # distances of repetitions that are examined
@@ -120,7 +121,8 @@ def _shifted(found: Iterable[Segment]) -> Iterator[Lines]:
     before = 0
     for each in found:
         if each.offset == UNRELATED:
-            yield Lines("unrelated", each.start, each.stop)
+            if each.stop - each.start >= _FEW:
+                yield Lines("unrelated", each.start, each.stop)
             continue
         if each.offset != before or each.offset:
             yield Lines("shifted", each.start, each.stop, each.offset)

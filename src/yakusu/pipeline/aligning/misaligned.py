@@ -79,7 +79,7 @@ def unequal_places(corpus: Corpus, error: UnequalTextsError) -> DataError:
     found = [each for each in find_faults(corpus) if each.kind != "repeated"]
     if found:
         return DataError(f"{str(error).partition(': ')[0]}: {_listed(found)}")
-    return DataError(f"{error}, or try {_repair(corpus)}")
+    return DataError(f"{error}, as {_repair(corpus)} does")
 
 
 def _listed(faults: Sequence[Fault]) -> str:
