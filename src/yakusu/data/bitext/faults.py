@@ -16,7 +16,7 @@ FaultKind = Literal["shifted", "unrelated", "exchanged", "repeated"]
 LEAST_LINES = 200  # fewer say too little
 _SIDES = 4.0  # largest weight of the languages of a line
 _CHANGE_SIDES = 30.0
-_FEW = 25  # unrelated lines that are not reported
+_FEW_UNRELATED, _FEW_SHIFTED = 25, 12  # fewer lines are not reported
 _FIRST = 200  # lines that show which language is which
 _REPEATED = 100  # lines that may be repeated together
 _LAGS = 3  # distances of repetitions that are examined
@@ -120,9 +120,11 @@ def _joined(found: Sequence[Segment]) -> Iterator[Segment]:
 def _shifted(found: Iterable[Segment]) -> Iterator[Lines]:
     before = 0
     for each in found:
-        if each.offset == UNRELATED:
-            if each.stop - each.start >= _FEW:
-                yield Lines("unrelated", each.start, each.stop)
+        is_unrelated = each.offset == UNRELATED
+        if each.stop - each.start < (_FEW_UNRELATED if is_unrelated else _FEW_SHIFTED):
+            continue
+        if is_unrelated:
+            yield Lines("unrelated", each.start, each.stop)
             continue
         if each.offset != before or each.offset:
             yield Lines("shifted", each.start, each.stop, each.offset)
