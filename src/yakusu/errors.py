@@ -17,7 +17,13 @@ class DataError(YakusuError):
     """A corpus or text file is missing or invalid."""
 
 
-def unequal(one: str, n_one: int, other: str, n_other: int, *, counted: bool = True) -> DataError:
+class UnequalTextsError(DataError):
+    """Two texts have different numbers of lines."""
+
+
+def unequal(
+    one: str, n_one: int, other: str, n_other: int, *, counted: bool = True
+) -> UnequalTextsError:
     """Return the error of two texts with different numbers of lines.
 
     Args:
@@ -31,7 +37,7 @@ def unequal(one: str, n_one: int, other: str, n_other: int, *, counted: bool = T
     numbers = " and ".join(
         f"{'' if counted or n < least else 'at least '}{n:,}" for n in (n_one, n_other)
     )
-    return DataError(
+    return UnequalTextsError(
         f"{one} and {other} differ in length ({numbers} lines): align them line by line"
     )
 

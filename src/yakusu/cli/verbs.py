@@ -12,6 +12,7 @@ from yakusu.errors import DataError
 
 _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "check": "check",
+    "align": "align",
     **dict.fromkeys(("prepare", "train", "average", "demo"), "train"),
     "improve": "improve",
     **dict.fromkeys(("distil", "backtranslate"), "distil"),

@@ -92,6 +92,7 @@ def prepare(
     overrides: Sequence[str] = (),
     *,
     again: bool = False,
+    allow_misaligned: bool = False,
     progress: Progress | None = None,
     workers: int | None = None,
     **files: Unpack[RecipeFiles],
@@ -107,13 +108,15 @@ def prepare(
         overrides: Keys to override, unless `recipe` is loaded.
         again: Rebuild the data folder, which may be corrupt, and prove that its bytes are those
             that the run was prepared with; if they would differ, change nothing.
+        allow_misaligned: Prepare a new run even if lines of a sample of its training corpora do not
+            translate each other (see `check`).
         progress: Progress reporter.
         workers: Number of processes that encode (default: one per core); no effect on the result.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
             loaded.
 
     Raises:
-        DataError: The corpus is missing, malformed or too small.
+        DataError: The corpus is missing, malformed, misaligned or too small.
         RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The run folder holds a different run, or a corpus has changed since that run, or
             a rebuilt data folder would differ.
@@ -123,7 +126,7 @@ def prepare(
     recipe, languages = with_detected_languages(with_parent_sizes(found))
     for sentence in filter(None, (why, languages)):
         progress.say(sentence)
-    with locked_run(recipe) as run:
+    with locked_run(recipe, misaligned=allow_misaligned) as run:
         folder = run / "data"
 
         def write(temporary: Path) -> None:
