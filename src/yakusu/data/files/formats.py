@@ -80,6 +80,15 @@ def format_of(path: str | Path) -> CorpusFormat:
     return "po" if re.search(rb"^msgid\s+\"", head, re.MULTILINE) else "tsv"
 
 
+def has_encoding(path: str | Path) -> bool:
+    """Whether a file is in a format that does not say how its text is encoded.
+
+    Raises:
+        DataError: The file cannot be opened, or is a pipe.
+    """
+    return format_of(path) in ("csv", "tsv", "jsonl")
+
+
 def read_file(file: PairFile) -> Iterator[Pair]:
     """Read the pairs of a file in order.
 

@@ -67,7 +67,7 @@ class ShardConfig:
         runs = {"engine": "torch", "precision": "float32"}  # no warning about another precision
         if isinstance(decoder, NativeDecoder):
             runs = {"engine": "native", "precision": decoder.precision}
-        glossary = str(Path(self.text.glossary).absolute()) if self.text.glossary else ""
+        glossary = tuple(str(Path(each).absolute()) for each in self.text.glossary)
         return replace(
             self,
             models=tuple(str(Path(model).absolute()) for model in self.models),
@@ -86,7 +86,7 @@ class ShardConfig:
             models=tuple(model_hash(Path(model)) for model in self.models),
             search=translator.search.model_dump(mode="json"),
             text=self.text.model_dump(mode="json", exclude={"glossary"}),
-            glossary=sha256(Path(self.text.glossary)) if self.text.glossary else "",
+            glossary=" ".join(sha256(Path(each)) for each in self.text.glossary),
             memories=translator.memories.revisions if translator.memories else (),
             engine=runs,
             errors=self.errors,
