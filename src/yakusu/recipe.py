@@ -337,7 +337,7 @@ def _several(
     Raises:
         RecipeError: There are not as many sources as targets.
     """
-    if tgt and len(src) != len(tgt) or len(src) > 1 and not tgt:
+    if len(src) != len(tgt):
         raise RecipeError(
             f"there are {len(src)} files of --src and {len(tgt)} of --tgt: give as many of both, "
             "in the same order"
@@ -450,9 +450,7 @@ def _with_corpora(recipe: Recipe, change: Callable[[Corpus], Corpus]) -> Recipe:
         for each in data.others
     )
     update = {"train": change(data.train), "dev": change(data.dev), "extra": change(data.extra)}
-    return recipe.model_copy(
-        update={"data": data.model_copy(update=update | {"others": others})}
-    )
+    return recipe.model_copy(update={"data": data.model_copy(update=update | {"others": others})})
 
 
 def _selected(direction: Direction) -> dict[str, Corpus]:

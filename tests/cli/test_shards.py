@@ -179,8 +179,8 @@ def test_a_shard_that_fails_is_the_error_after_the_others(
     said = run_yakusu("translate", model, *files, *options)
     assert said.code == 2
     sentence = (
-        f"{files[0]}, line 1, byte 1: 0xff is not UTF-8: convert the file (for example with iconv "
-        "-f LATIN1 -t UTF-8), correct the line, or add --errors skip"
+        f"{files[0]}, line 1, byte 1: 0xff is not UTF-8: save the file as UTF-8, "
+        "correct the line, or add --errors skip"
     )
     assert said.error == f"2 shards not translated: {sentence}"
     assert caplog.messages[0] == sentence

@@ -452,7 +452,7 @@ def test_lines_that_are_not_utf8_are_left_out_with_their_pairs(
     (own / "a.de").write_bytes(b"".join(lines))
     options_ = [*train_options(own), "--run", str(tmp_path / "skip")]
     assert run_yakusu("prepare", *options_).error.endswith(
-        "(for example with iconv -f LATIN1 -t UTF-8), correct the line, or add --errors skip"
+        "is not UTF-8: save the file as UTF-8, correct the line, or add --errors skip"
     )
     assert not (tmp_path / "skip" / "data").exists()
     said = run_yakusu("prepare", *options_, "--errors", "skip")

@@ -35,8 +35,8 @@ _Files = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="FILE...",
-        help="TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx, or text files named after their languages "
-        "(guide.en guide.de), compressed or not.",
+        help="TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx, or text files named after "
+        "their languages (guide.en guide.de), compressed or not.",
     ),
 ]
 _Source = Annotated[

@@ -33,7 +33,7 @@ Column = Annotated[int, Field(ge=1)] | str
 
 
 class Corpus(Config):
-    """The files of a corpus: two text files, one file with both sides, or trees; or several corpora.
+    """The files of a corpus: two text files, one file with both sides or trees; or several corpora.
 
     Any file may be compressed. `pairs` is TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx;
     `src_column` and `tgt_column` are its columns, as numbers from 1 or names in its first line, or

@@ -1,6 +1,6 @@
 """The encodings of text files: UTF-8 unless a file cannot be; then detected, stated, converted.
 
-    bytes -> invalid as UTF-8? -> candidates (charset-normalizer) -> those that decode the whole file
+    bytes -> not UTF-8? -> candidates (charset-normalizer) -> those that decode the whole file
           -> the one whose letters belong to one language -> its name, or a question to the user
 
 Several names for the same letters are one candidate. If candidates decode to different letters and
@@ -27,20 +27,20 @@ _FEW = 4  # bytes; a file with no more invalid ones is UTF-8 with errors
 _SHOWN = 50  # characters of a line in a message
 _LISTED = 5  # candidates in a question
 _MARGIN = 0.04  # of the share of letters that belong to a language
-_CHAOS, _COHERENCE = 0.1, 0.25  # worse than those of the best candidate: not a candidate
-_UNKNOWN = 0.2  # chaos of a candidate that charset-normalizer does not list
+_CHAOS, _COHERENCE = 0.1, 0.2  # worse than those of the best candidate: not a candidate
 _SAME = 0.002  # share of letters in which two versions of one encoding differ
 _CONTROL_WEIGHT = 20  # of a control character, which no text has
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 _INVALID = "yakusu-invalid"  # name of an error handler of codecs
 _WIDE = re.compile("utf_(16|32)(_[bl]e)?")  # encodings that do not extend ASCII, but are of files
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-# Of several names for the same letters, the one that is most probable for the rest of a file.
+# The encodings in use; of several names for the same letters, the most probable one.
 _PREFERRED = (
     *("cp1252", "cp949", "cp932", "euc_jp", "gb18030", "big5hkscs", "mac_roman", "cp1250", "cp850"),
     "iso8859_2",
     *("cp1251", "koi8_u", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
 )
+_LATIN = ("cp1252", "mac_roman", "cp1250", "cp850")
 # Letters that are not in ASCII, by language. Candidates differ in them.
 _ALPHABETS = tuple(
     re.compile(f"[{letters}]")
@@ -54,6 +54,9 @@ _ALPHABETS = tuple(
         *("\uac00-\ud7a3", "\u3041-\u30fe\u4e00-\u9fff", "\u4e00-\u9fff"),
     )
 )
+_JAPANESE = ("cp932", "shift_j", "euc_j")
+_CHINESE_OR_KOREAN = ("cp949", "johab", "gb18030", "big5hkscs")  # have kana, unlike their texts
+_KANA = re.compile("[\u3041-\u30fe]")
 _WRITTEN = re.compile("[\xa0¡¿«»‘’‚“”„‹›–—…·•°§£€™©®×ªº\u3000-\u3011\uff01-\uff5e]")  # anywhere
 
 
@@ -64,14 +67,14 @@ class _Candidate:
     Attributes:
         name: Its name, of several the preferred one.
         letters: Those of the sample that are not ASCII.
-        chaos: charset-normalizer's measure of disorder.
+        chaos: charset-normalizer's measure of disorder; None: it does not list this encoding.
         coherence: Its measure of the probability of the letters in a language.
         familiar: The share of characters beyond ASCII that belong to one language.
     """
 
     name: str
     letters: Counter[str]
-    chaos: float
+    chaos: float | None
     coherence: float
     familiar: float
 
@@ -81,9 +84,12 @@ class _Candidate:
 
     def rivals(self, best: "_Candidate") -> bool:
         """Whether this encoding may be right instead of the most probable one."""
+        if self.chaos is None:  # left out for a few Latin letters, not as unreadable
+            return self.name in _LATIN and self.is_close(best)
         return (
-            self.is_close(best)
-            and self.chaos <= best.chaos + _CHAOS
+            self.name in _PREFERRED
+            and self.is_close(best)
+            and self.chaos <= (best.chaos or 0) + _CHAOS
             and self.coherence >= best.coherence - _COHERENCE
         )
 
@@ -301,11 +307,13 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
                 break
     for name in _PREFERRED:  # charset-normalizer leaves some out
         if name not in seen and _decodes(path, name):
-            found.append(_candidate(name, sample, _UNKNOWN, 0.0))
+            found.append(_candidate(name, sample, None, 0.0))
     if not found:
         return []
-    found.sort(key=lambda each: (-round(each.familiar, 2), -each.coherence, each.chaos))
-    best = found[0]
+    found.sort(key=lambda each: -each.familiar)
+    close = [each for each in found if each.is_close(found[0])]
+    best = min(close, key=lambda each: (-round(each.coherence, 1), -each.familiar))
+    found.sort(key=lambda each: each is not best)
     if not any(each.rivals(best) and each.differs(best) for each in found):
         return [best.name]
     distinct = list[_Candidate]()
@@ -315,10 +323,15 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
     return [each.name for each in distinct]
 
 
-def _candidate(name: str, sample: bytes, chaos: float, coherence: float) -> _Candidate:
+def _candidate(name: str, sample: bytes, chaos: float | None, coherence: float) -> _Candidate:
     text = sample.decode(name)
+    if name in _CHINESE_OR_KOREAN:
+        text = _KANA.sub("\ufffd", _without_rare(text, name))
     letters = Counter(each for each in text if each > "\x7f" and each.isalpha())
-    return _Candidate(name, letters, chaos, coherence, _familiarity(text))
+    familiar = _familiarity(text)
+    if name.startswith(_JAPANESE) and 10 * len(_KANA.findall(text)) < letters.total():
+        familiar /= 2
+    return _Candidate(name, letters, chaos, coherence, familiar)
 
 
 def _decodes(path: str, encoding: str) -> bool:
@@ -334,6 +347,15 @@ def _decodes(path: str, encoding: str) -> bool:
     return True
 
 
+def _without_rare(text: str, encoding: str) -> str:
+    """A text with U+FFFD in place of what later extensions added to KS X 1001 and GB 2312."""
+    if encoding not in ("cp949", "gb18030"):
+        return text
+    beyond = (each for each in set(text) if each > "\x7f")
+    rare = {ord(each): "\ufffd" for each in beyond if min(each.encode(encoding)) < 0xA1}
+    return text.translate(rare)
+
+
 def _familiarity(text: str) -> float:
     """The share of characters beyond ASCII that one language uses, or punctuation, in such places.
 
@@ -346,13 +368,14 @@ def _familiarity(text: str) -> float:
             continue
         total += _CONTROL_WEIGHT * n if each < "\xa0" else n
         latin_before = "a" <= before.lower() <= "z"
-        is_wrong = (
-            each.isupper() and before.islower()
-            if each.isalpha() and each < "\u0250"
-            else each.isalpha() and (latin_before or "a" <= after.lower() <= "z")
-            if each.isalpha()
-            else latin_before and after.isalpha() and each not in "’·–—\xa0"
-        )
+        if not each.isalpha():
+            is_wrong = latin_before and after.isalpha() and each not in "’·–—\xa0"
+        elif each < "\u0250":
+            is_wrong = each.isupper() and before.islower()
+        else:
+            is_wrong = latin_before or "a" <= after.lower() <= "z"
+            is_wrong |= each.isupper() and before.islower()
+            is_wrong |= each == "ς" and after.isalpha()
         counts[each.lower()[:1]] += 0 if is_wrong else n
     written = sum(n for each, n in counts.items() if _WRITTEN.fullmatch(each))
     known = max(

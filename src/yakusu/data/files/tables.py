@@ -237,8 +237,8 @@ def _separator(file: PairFile) -> tuple[str, list[list[str]]]:
     if len(found) > 1:
         raise DataError(
             f"{file.path}: the cells may be separated by "
-            f"{' or '.join(_SEPARATORS.get(each, each) for each in found)}: add a header row, such as "
-            "source,target with the separator of the file, or save the file as TSV"
+            f"{' or '.join(_SEPARATORS.get(each, each) for each in found)}: add a header row, such "
+            "as source,target with the separator of the file, or save the file as TSV"
         )
     return next(iter(found.items()), (",", _first_rows(file, ",")[0]))
 

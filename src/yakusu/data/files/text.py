@@ -249,9 +249,9 @@ def _not_utf8(
             f"{name}, line {number} is not {errors.encoding}: correct the line, state another "
             "encoding with --encoding, or add --errors skip"
         )
-    fix = AS_UTF8 + (", correct the line, or add --errors skip" if errors else " or correct the line")
+    more = ", correct the line, or add --errors skip" if errors else " or correct the line"
     byte = f"byte {before + error.start + 1}: 0x{error.object[error.start]:02x}"
-    return DataError(f"{name}, line {number}, {byte} is not UTF-8: {fix}")
+    return DataError(f"{name}, line {number}, {byte} is not UTF-8: {AS_UTF8}{more}")
 
 
 def _shown_name(encoding: str) -> str:

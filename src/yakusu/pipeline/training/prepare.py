@@ -162,9 +162,7 @@ def prepare(
 def _of_directions(recipe: Recipe, values: Sequence[int]) -> list[list[int]]:
     """Divide values, one for each part of the training pairs, into those of the directions."""
     rest = iter(values)
-    return [
-        list(islice(rest, len(each.data.train.weights))) for each in recipe.directions
-    ]
+    return [list(islice(rest, len(each.data.train.weights))) for each in recipe.directions]
 
 
 def _rebuild(run: Path, recipe: Recipe, write: Callable[[Path], None], progress: Progress) -> None:
@@ -428,9 +426,7 @@ def augmentation_of(recipe: Recipe, pairs: Pairs, tokenizer: Tokenizer) -> Augme
         tokenizer,
         recipe.augmentation,
         seed=recipe.seed,
-        languages=[
-            each.languages for each in recipe.directions for _ in each.data.train.weights
-        ],
+        languages=[each.languages for each in recipe.directions for _ in each.data.train.weights],
         symbols=recipe.tokenizer.symbols,
         max_tokens=recipe.filters.max_tokens,
     )

@@ -1,4 +1,4 @@
-"""Zip archives that contain a document, such as docx: read within limits, written with new contents.
+"""Zip archives that contain a document (docx, xlsx): read within limits, written with new parts.
 
 Everything is checked before a member is used: the number of members, their sizes as declared and
 as decompressed, the ratio of compression, their names and their checksums.

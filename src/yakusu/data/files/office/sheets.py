@@ -28,6 +28,7 @@ MAX_COLUMNS = 16_384  # of all office programs
 MAX_ROWS = 2**20
 _INSPECTED = 200  # rows that show which columns a sheet has
 _TITLES = 20  # rows above the header
+_BLOCK = 2**20  # bytes that are read at a time
 _OLD = b"\xd0\xcf\x11\xe0"  # of old formats, and of documents with a password
 _FIX = "choose other columns with --columns"
 
@@ -74,14 +75,16 @@ def open_archive(path: str, suffix: str) -> Archive:
     Raises:
         DataError: It is no document, has a password, or exceeds a limit.
     """
+    data = bytearray()
     with open_binary(Path(path)) as file:
-        data = file.read(MAX_PART + 1)
-    if len(data) > MAX_PART:
-        raise DataError(f"{path} has more than {MAX_PART:,} bytes: divide it")
+        while block := file.read1(_BLOCK):
+            data += block
+            if len(data) > MAX_PART:
+                raise DataError(f"{path} has more than {MAX_PART:,} bytes: divide it")
     if data.startswith(_OLD):
         raise DataError(f"{path} is in an old format, or has a password: save it anew as {suffix}")
     try:
-        return Archive(data)
+        return Archive(bytes(data))
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
 
@@ -95,17 +98,19 @@ def _chosen(sheets: Sheets, file: PairFile) -> Iterator[TableRow]:
         if not head:
             continue
         width = max(len(cells) for _, cells in head)
-        try:
-            head = head[_first_row(file, head, width) :]
-        except DataError as error:
-            problem = problem or error
+        start = _first_row(file, head, width)
+        if isinstance(start, DataError):
+            problem = problem or start
+        if not isinstance(start, int):
             others.append(sheet.name)
             continue
+        head = head[start:]
         rest = _continued(following, sheet, head[0][1], others)
         yield from _used(file, chain(head, sheet.rows, rest), head, width)
         break
     else:
-        raise problem or DataError(f"{file.path} has no table with text: check the file")
+        columns = " and ".join(map(str, file.columns))
+        raise problem or DataError(f"{file.path} has no table with the columns {columns}: {_FIX}")
     if others:
         file.remark(
             f"{file.path}: only {sheet.name} is read, the first with both columns, and not "
@@ -150,11 +155,12 @@ def _whole(rows: Iterator[NumberedCells], width: int) -> Iterator[NumberedCells]
     return ((number, [*cells[:width], *[""] * (width - len(cells))]) for number, cells in rows)
 
 
-def _first_row(file: PairFile, head: Sequence[NumberedCells], width: int) -> int:
+def _first_row(
+    file: PairFile, head: Sequence[NumberedCells], width: int
+) -> int | DataError | None:
     """The index of the header, or of the first pair: titles have one cell.
 
-    Raises:
-        DataError: There is none, because the sheet lacks a column.
+    Without both columns, it is the error of a header, or None.
     """
     silent = replace(file, remark=lambda _: None)
     rows = [cells for _, cells in _whole(iter(head), width)]
@@ -170,5 +176,4 @@ def _first_row(file: PairFile, head: Sequence[NumberedCells], width: int) -> int
         if max(src, tgt) < width and any(row[src].strip() and row[tgt].strip() for row in rows):
             return start
         break
-    columns = " and ".join(map(str, file.columns))
-    raise problem or DataError(f"{file.path} has no table with the columns {columns}: {_FIX}")
+    return problem

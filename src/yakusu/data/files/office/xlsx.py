@@ -36,7 +36,7 @@ def xlsx_sheets(path: str) -> Iterator[Sheet]:
     archive = open_archive(path, ".xlsx")
     book = main_part(archive, path, "xl/workbook.xml")
     parts = related(archive, path, book)
-    own = {kind: name for kind, name in parts.values()}
+    own = dict(parts.values())
     first_day, sheets = _FIRST_DAY, list[tuple[str, str]]()
     for each in part_elements(archive, path, book, "workbook", ("workbookPr", "sheet")):
         if each.name == "workbookPr":
