@@ -245,7 +245,7 @@ TEXTS = {
     "cp1252": "Les élèves étudient à l’école.\nIl a déjà mangé près de la fenêtre.\n",
     "mac_roman": "Les élèves étudient à l’école.\nIl a déjà mangé près de la fenêtre.\n",
     "cp1250": "Żółta łódź płynie po jeziorze.\nMąż śpi, a książka leży na półce.\n",
-    "cp1251": "Этот дом красный и очень большой.\nДве кошки играют во дворе.\nОн читает книгу, а она смотрит в окно.\n",
+    "cp1251": "Этот дом красный и очень большой.\nДве кошки играют во дворе.\nОн читает книгу.\n",
     "utf-16": "Dom\nКошка\n",
     "utf-16-be": "この家\n庭で猫\n",
 }

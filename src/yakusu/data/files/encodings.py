@@ -257,6 +257,7 @@ def _wide_encoding(head: bytes) -> str:
         name
         for name, text in texts.items()
         if all(each.isprintable() or each.isspace() for each in text)
+        and ("\n" in text or b"\n" not in head)
     ]
     return found[0] if len(found) == 1 else ""
 

@@ -58,8 +58,10 @@ def models_of(recipe: Recipe) -> dict[str, str]:
     """
     corpora = dict[str, Corpus]()
     for name, corpus in recipe.data.corpora.items():
-        numbered = {f"{name}.{n}": part for n, part in enumerate(corpus.parts, start=1)}
-        corpora |= numbered or {name: corpus}
+        for number, part in enumerate(corpus.parts, start=1):
+            corpora[f"{name}.{number}"] = part
+        if not corpus.parts:
+            corpora[name] = corpus
     return {
         f"{name}.{role}": digest
         for name, corpus in corpora.items()

@@ -38,10 +38,10 @@ def _rows(path: str) -> Iterator[_Row]:
     sheet, name, number = None, "", 1
     for row in part_elements(archive, path, "content.xml", "document-content", ("table-row",)):
         table = row.parent
-        while table and table.name != "table":
+        while table is not None and table.name != "table":
             table = table.parent
         if table is not sheet:
-            sheet, name, number = table, f"sheet '{table.get('name') if table else ''}'", 1
+            sheet, name, number = table, f"sheet '{'' if table is None else table.get('name')}'", 1
         cells, n = _cells(row), _repeated(row, "number-rows-repeated")
         size = n * sum(map(len, cells))
         if cells and (number + n - 1 > MAX_ROWS or (n > 1 and size > _MAX_REPEATED)):

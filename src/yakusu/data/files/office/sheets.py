@@ -155,9 +155,7 @@ def _whole(rows: Iterator[NumberedCells], width: int) -> Iterator[NumberedCells]
     return ((number, [*cells[:width], *[""] * (width - len(cells))]) for number, cells in rows)
 
 
-def _first_row(
-    file: PairFile, head: Sequence[NumberedCells], width: int
-) -> int | DataError | None:
+def _first_row(file: PairFile, head: Sequence[NumberedCells], width: int) -> int | DataError | None:
     """The index of the header, or of the first pair: titles have one cell.
 
     Without both columns, it is the error of a header, or None.
