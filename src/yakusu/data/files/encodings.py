@@ -36,7 +36,7 @@ _WIDE = re.compile("utf_(16|32)(_[bl]e)?")  # encodings that do not extend ASCII
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 # The encodings in use; of several names for the same letters, the most probable one.
 _PREFERRED = (
-    *("cp1252", "cp949", "cp932", "euc_jp", "gb18030", "big5hkscs", "mac_roman", "cp1250", "cp850"),
+    *("cp1252", "cp949", "euc_kr", "cp932", "euc_jp", "gb18030", "big5hkscs", "mac_roman", "cp1250", "cp850"),
     "iso8859_2",
     *("cp1251", "koi8_u", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
 )
@@ -55,7 +55,8 @@ _ALPHABETS = tuple(
     )
 )
 _JAPANESE = ("cp932", "shift_j", "euc_j")
-_CHINESE_OR_KOREAN = ("cp949", "johab", "gb18030", "big5hkscs")  # have kana, unlike their texts
+_CHINESE_OR_KOREAN = ("cp949", "euc_kr", "johab", "gb18030", "big5hkscs")  # have kana, unlike their texts
+_FILLER = "\u3164"  # begins a syllable of several codes in EUC-KR
 _KANA = re.compile("[\u3041-\u30fe]")
 _WRITTEN = re.compile("[\xa0¡¿«»‘’‚“”„‹›–—…·•°§£€™©®×ªº\u3000-\u3011\uff01-\uff5e]")  # anywhere
 
@@ -223,12 +224,11 @@ def _detected(path: str, size: int, changed: int) -> str:
     """The encoding of a file with a size and a time of change."""
     with open_binary(Path(path)) as file:
         wide = _wide_encoding(file.peek(4096)[:4096])
-    if wide:
-        sample = b""
-    else:
-        sample = _invalid_lines(path)
-        if not sample:
-            return ""
+    if not wide and _decodes(path, "utf-8"):
+        return ""
+    sample = b"" if wide else _invalid_lines(path)
+    if not (wide or sample):
+        return ""
     found = [wide] if wide else _most_probable(path, sample)
     if len(found) != 1:
         raise _ambiguous(path, sample, found)
@@ -313,7 +313,10 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
         return []
     found.sort(key=lambda each: -each.familiar)
     close = [each for each in found if each.is_close(found[0])]
-    best = min(close, key=lambda each: (-round(each.coherence, 1), -each.familiar))
+    best = min(
+        close,
+        key=lambda each: (each.name not in _PREFERRED, -round(each.coherence, 1), -each.familiar),
+    )
     found.sort(key=lambda each: each is not best)
     if not any(each.rivals(best) and each.differs(best) for each in found):
         return [best.name]
@@ -367,7 +370,7 @@ def _familiarity(text: str) -> float:
     for (before, each, after), n in Counter(zip(text, text[1:], text[2:], strict=False)).items():
         if each < "\x80":
             continue
-        total += _CONTROL_WEIGHT * n if each < "\xa0" else n
+        total += _CONTROL_WEIGHT * n if each < "\xa0" or each == _FILLER else n
         latin_before = "a" <= before.lower() <= "z"
         if not each.isalpha():
             is_wrong = latin_before and after.isalpha() and each not in "’·–—\xa0"
