@@ -673,9 +673,7 @@ def test_an_interrupted_run_is_prepared_again(files: list[str], tmp_path: Path) 
 def test_a_list_of_corpora_is_prepared_like_one_file_and_divided_by_weight(
     files: list[str], tmp_path: Path
 ) -> None:
-    lists = [
-        write(tmp_path, part, name) for name, part in (("b", PAIRS[:150]), ("c", PAIRS[150:]))
-    ]
+    lists = [write(tmp_path, part, name) for name, part in (("b", PAIRS[:150]), ("c", PAIRS[150:]))]
     listed = "{{src = '{0[0]}', tgt = '{0[1]}'}}, {{src = '{1[0]}', tgt = '{1[1]}'{2}}}"
     weighted = [listed.format(*lists, weight) for weight in ("", ", weight = 2.5")]
     one = yakusu.prepare(recipe_for(files, tmp_path / "one")).folder

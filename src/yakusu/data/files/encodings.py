@@ -36,7 +36,18 @@ _WIDE = re.compile("utf_(16|32)(_[bl]e)?")  # encodings that do not extend ASCII
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 # The encodings in use; of several names for the same letters, the most probable one.
 _PREFERRED = (
-    *("cp1252", "cp949", "euc_kr", "cp932", "euc_jp", "gb18030", "big5hkscs", "mac_roman", "cp1250", "cp850"),
+    *(
+        "cp1252",
+        "cp949",
+        "euc_kr",
+        "cp932",
+        "euc_jp",
+        "gb18030",
+        "big5hkscs",
+        "mac_roman",
+        "cp1250",
+        "cp850",
+    ),
     "iso8859_2",
     *("cp1251", "koi8_u", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
 )
@@ -55,7 +66,13 @@ _ALPHABETS = tuple(
     )
 )
 _JAPANESE = ("cp932", "shift_j", "euc_j")
-_CHINESE_OR_KOREAN = ("cp949", "euc_kr", "johab", "gb18030", "big5hkscs")  # have kana, unlike their texts
+_CHINESE_OR_KOREAN = (
+    "cp949",
+    "euc_kr",
+    "johab",
+    "gb18030",
+    "big5hkscs",
+)  # have kana, unlike their texts
 _FILLER = "\u3164"  # begins a syllable of several codes in EUC-KR
 _KANA = re.compile("[\u3041-\u30fe]")
 _WRITTEN = re.compile("[\xa0¡¿«»‘’‚“”„‹›–—…·•°§£€™©®×ªº\u3000-\u3011\uff01-\uff5e]")  # anywhere

@@ -377,7 +377,7 @@ class _Preparation:
         data, n = self.recipe.data, len(self.directions)
         own = sizes[:n]
         mixture = self._mixture(pairs, own)
-        if mixture == [CorpusPart(sum(sizes), 1.0)]:
+        if len(sizes) == 1 and mixture == [CorpusPart(sizes[0], 1.0)]:
             return None
         n_seen = round(sum(part.n_pairs * part.weight for part in mixture))
         extra = (extra_part(size, data.extra, n_seen) for size in sizes[n:])
