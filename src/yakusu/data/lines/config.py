@@ -85,10 +85,15 @@ class TextConfig(Config):
             seconds=self.protect_seconds,
         )
 
-    @field_validator("protect", "unprotect", "glossary", "memory", mode="before")
+    @field_validator("protect", "unprotect", "memory", mode="before")
     @classmethod
     def _accept_string(cls, value: Any) -> Any:
-        return tuple(filter(None, [value])) if isinstance(value, str) else value
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("glossary", mode="before")
+    @classmethod
+    def _accept_path(cls, value: Any) -> Any:
+        return ((value,) if value else ()) if isinstance(value, str) else value
 
     @field_validator("unprotect")
     @classmethod
