@@ -8,6 +8,8 @@ YakusuError
 └── SignalError    a signal stopped a run or a command
 """
 
+AS_UTF8 = "save the file as UTF-8"  # what to do with a file in an encoding that is not read
+
 
 class YakusuError(Exception):
     """Base class of errors with a message for the user; the command line exits with code 2."""

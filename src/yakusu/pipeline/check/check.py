@@ -71,6 +71,7 @@ def check(
     progress = progress or Silent()
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
     n_pairs, line, total = 0, 0, count_pairs(corpus)  # `line` is that of the last pair
+    has_lines = total is not None and not corpus.parts
     try:
         with progress.track("sampling", "pairs", total) as tracker:
             for line, pair in numbered_pairs(corpus):
@@ -91,7 +92,7 @@ def check(
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
-        return reading.report(overlaps.results(), faults, first=first, has_lines=total is not None)
+        return reading.report(overlaps.results(), faults, first=first, has_lines=has_lines)
 
 
 class _Overlaps:
@@ -237,12 +238,11 @@ class _Reading:
         )
 
     def _describe_sides(self) -> tuple[SideReport, SideReport]:
-        files = self._corpus.files
         foreign = self._languages.foreign(self._sample)
         src, tgt = (
             SideReport(
                 label=("Source", "Target")[i],
-                file=str(files[i if self._corpus.src else 0]),
+                file=self._corpus.names[i] or str(self._corpus.files[0]),
                 language=self._codes[i],
                 unit=side.unit,
                 n_units=side.n_units,

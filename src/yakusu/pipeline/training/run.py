@@ -143,6 +143,9 @@ def _check_corpora(recipe: Recipe, *, misaligned: bool) -> None:
 
 def _check_sides(key: str, corpus: Corpus) -> None:
     if bool(corpus.src) == bool(corpus.tgt):
+        for number, part in enumerate(corpus.parts, start=1):
+            _check_sides(f"{key}.{number}", part)
+            next(read_pairs(part), None)
         return
     given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
     side = {"src": "source", "tgt": "target"}[missing]
