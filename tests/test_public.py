@@ -50,10 +50,10 @@ def test_an_unknown_attribute_is_an_attribute_error() -> None:
 def test_a_function_that_needs_torch_names_the_extra_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "yakusu.pipeline.training.train", raising=False)
+    monkeypatch.delitem(sys.modules, "yakusu.pipeline.training.average", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
-    with pytest.raises(ModuleNotFoundError, match=r"yakusu\.train needs torch.*'\.\[train\]'"):
-        yakusu.train  # noqa: B018
+    with pytest.raises(ModuleNotFoundError, match=r"yakusu\.average needs torch.*'\.\[train\]'"):
+        yakusu.average  # noqa: B018
 
 
 def loaded(program: str, *words: str, stdin: str = "") -> set[str]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,107 @@ def test_a_corrupted_checkpoint_is_replaced_by_the_one_before_it(
     assert sorted(path.name for path in newest.parent.iterdir()) == [
         "corrupt-step-00000006", "step-00000003", "step-00000006"
     ]  # fmt: skip
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    """What a refused command must leave as it is."""
+    kept = [run / "recipe.toml", *run.glob("log.jsonl"), *run.glob("tensorboard/*")]
+    kept += [path for name in ("data", "checkpoints", "model") for path in run.glob(f"{name}/**/*")]
+    return {str(path): path.read_bytes() for path in kept if path.is_file()}
+
+
+def changed_corpus(own: Path) -> None:
+    with (own / "a.en").open("a") as file:
+        file.write("the old\n")
+
+
+def corrupt_data(own: Path) -> None:
+    (own / "run" / "data" / "train.src.tokens").write_bytes(b"")
+
+
+def another_device(own: Path) -> None:
+    recipe = own / "run" / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('device = "auto"', 'device = "none"'))
+
+
+def corrupt_checkpoints(own: Path) -> None:
+    for weights in (own / "run").glob("checkpoints/*/model.safetensors"):
+        weights.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("broken", "options_", "told"),
+    [
+        (None, ["--set", "training.max_step=44"], "unknown key 'training.max_step'"),
+        (None, ["--set", "model.dropout=0.25"], "holds a run with a different recipe"),
+        (None, ["--tgt", "none.de"], "holds a run with a different recipe"),
+        (changed_corpus, [], "a.en has changed since"),
+        (corrupt_data, [], "train.src.tokens is corrupt"),
+        (another_device, ["--set", "training.device=none"], "there is no device 'none' here"),
+        (corrupt_checkpoints, [], "is intact ("),
+        (None, ["--exact", "--set", "training.precision=bf16"], "restore the environment, or"),
+    ],
+)
+def test_a_refused_command_changes_nothing(
+    run_yakusu: Yakusu,
+    own: Path,
+    train_options: TrainOptions,
+    broken: Callable[[Path], None] | None,
+    options_: list[str],
+    told: str,
+) -> None:
+    if broken:
+        broken(own)
+    before = contents(own / "run")
+    words = [word.replace("RUN", str(own / "run")) for word in options_]
+    more = train_options(own, "run", "training.max_steps=44")
+    assert told in run_yakusu("train", *more, *words).error
+    assert contents(own / "run") == before
+
+
+def test_a_run_whose_parent_has_changed_is_refused_and_left_as_it_is(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    parent, run = own / "run" / "model", own / "further"
+    words = ["--from", parent, *train_options(own, "further")[1:7], "--set", "data.hold_out=8"]
+    assert run_yakusu("prepare", "adapt", *words).code == 0
+    shutil.copytree(run / "data", run / "model")
+    before = contents(run)
+    shutil.copy(own / "run/checkpoints/step-00000003/model.safetensors", parent)
+    assert "is corrupt" in run_yakusu("train", "adapt", *words, "--set", "seed=1").error
+    assert contents(run) == before
+
+
+def test_a_refused_first_command_leaves_no_recipe(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    for override in ("tokenizer.vocab_size=9999", "training.device=none"):
+        assert run_yakusu("train", *train_options(own, "new", override)).error
+        assert not [*(own / "new").glob("[!.]*")]
+
+
+def test_a_finished_model_is_replaced_only_if_the_command_asks_for_it(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    before = contents(own / "run")
+    without = [each for each in train_options(own) if each != "training.max_steps=6"]
+    del without[without.index("--set", without.index("training.validate_steps=3") - 3)]
+    told = run_yakusu("train", *without).error
+    assert told == (
+        f"{own / 'run' / 'model'} is finished (max_steps = 6), and this recipe has "
+        "training.max_steps = 4000: omit the recipe to keep the model, or add --set "
+        "training.max_steps=4000 or --overwrite to train it further"
+    )
+    assert contents(own / "run") == before
+    assert run_yakusu("average", own / "run", "--best").code == 0
+    best = contents(own / "run" / "model")
+    assert run_yakusu("train", "--run", own / "run").code == 0
+    assert contents(own / "run" / "model") == best
+    alpha = run_yakusu("train", "--run", own / "run", "--set", "search.alpha=1.4")
+    assert alpha.code == 0 and "wrote the" in alpha.err
+    assert (
+        "and this recipe has search.alpha = 0.6" in run_yakusu("train", *train_options(own)).error
+    )
 
 
 def test_a_folder_with_another_run_is_refused(

@@ -83,6 +83,13 @@ def prepare_verb(
 def train_verb(
     recipe: _RecipeName = None,
     set_: RecipeOverrides = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace a finished model although no --set asks for more training.",
+        ),
+    ] = False,
     exact: Annotated[
         bool,
         typer.Option(
@@ -102,7 +109,9 @@ def train_verb(
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    made = yakusu.train(recipe, set_ or (), exact=exact, progress=ConsoleProgress(), **files)
+    made = yakusu.train(
+        recipe, set_ or (), exact=exact, overwrite=overwrite, progress=ConsoleProgress(), **files
+    )
     print_trained(made)
 
 

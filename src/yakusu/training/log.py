@@ -136,14 +136,15 @@ class RunLog:
     """
 
     def __init__(self, run: Path, progress: Progress) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # takes long to import
-
-        self._file = (run / "log.jsonl").open("ab+", buffering=0)
-        self._tensorboard = SummaryWriter(str(run / "tensorboard"))
-        self._progress = progress
+        self._run, self._progress = run, progress
         self._warned = False
 
     def __enter__(self) -> "RunLog":
+        """Open the log; nothing is written before."""
+        from torch.utils.tensorboard import SummaryWriter  # takes long to import
+
+        self._file = (self._run / "log.jsonl").open("ab+", buffering=0)
+        self._tensorboard = SummaryWriter(str(self._run / "tensorboard"))
         return self
 
     def __exit__(self, *error: object) -> None:

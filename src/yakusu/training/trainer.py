@@ -92,8 +92,7 @@ class Trainer:
         self.model, self.device = model, model.output_weight.device
         self.data, self.config, self.score, self.output = data, config, score, output
         self.group, self.stop = group or Group(), stop or StopSignal()
-        on_gpu = self.device.type != "cpu"
-        self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
+        self.bf16 = config.precision_on(self.device.type) == "bf16"
         self.loss = wrap(self._model_loss(), model, self.group, sharded=config.sharded)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),

@@ -4,21 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.device import pick_device
-from yakusu.errors import ModelError, RunError
+from yakusu.device import pick_device, use_threads
+from yakusu.errors import RunError
 from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.facts import make_receipt
-from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average
 from yakusu.pipeline.training.calibration import calibration_of
 from yakusu.pipeline.training.codebook import codebook_of
 from yakusu.pipeline.training.data_folder import check_data
 from yakusu.pipeline.training.inherit import freeze
 from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, load_recipe
+from yakusu.recipe import load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
 from yakusu.training.distributed import Group
 from yakusu.training.state import TrainerState, read_state
@@ -102,21 +102,6 @@ def best_checkpoint(run: Path) -> list[Path]:
     return [folder for folder in checkpoints(run / "checkpoints") if step_of(folder) == step]
 
 
-def averaged(run: Path, recipe: Recipe) -> Path | None:
-    """Return the model folder of a run if it is intact and averaging would not change it."""
-    folder = run / "model"
-    try:
-        verify_folder(folder)
-        receipt = read_receipt(folder)
-    except (ModelError, OSError):
-        return None
-    steps, mean = receipt.averaged_steps, _steps(last_checkpoints(run))
-    alone = steps == _steps(best_checkpoint(run))
-    lost = alone and receipt.rejected is not None and receipt.rejected.steps == mean
-    same = receipt.recipe.search == recipe.search and receipt.steps == _newest(run).step
-    return folder if same and (steps == mean or lost) else None
-
-
 def _newest(run: Path) -> TrainerState:
     """Return the training state of the newest checkpoint of a run."""
     if not (run / "recipe.toml").exists():
@@ -157,6 +142,7 @@ class _Averager:
         require_engine(self.recipe)
         check_data(run)
         self.tokenizer = Tokenizer.load(self.data)
+        use_threads(self.recipe.training.threads)
         device = pick_device(self.recipe.training.device)
         self.model = build(self.recipe.model, **self.tokenizer.vocab_sizes).to(device)
         freeze(self.model, self.recipe.parent)  # the receipt counts the operations of training
