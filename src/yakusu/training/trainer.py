@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from signal import Signals
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -63,6 +64,13 @@ class TrainingOutput:
     checkpoints: Path  # folder
     record: Callable[[Event], None]  # receives every event of the log
     progress: Progress
+
+
+class Pace(NamedTuple):
+    """The measured speed of training."""
+
+    seconds: float  # of a step
+    steps_per_epoch: int
 
 
 class Trainer:
@@ -138,13 +146,9 @@ class Trainer:
             tracker.advance(state.step)
             self._validate_and_save(clock)  # if a signal stopped the last run before this
             for batches in self._steps():
-                step = self._begin_step(batches)
+                step = self._begin_step(batches, self._pairs)
                 while not step.done:  # repeated with smaller batches if memory runs out
-                    with step.attempt() as loaded:
-                        for batch, weight in loaded:
-                            # Forward, loss, backward. Storing the loss in a variable would keep
-                            # its graph in memory when the step is repeated.
-                            step.mean(self.loss(batch.src, batch.tgt), weight).backward()
+                    self._backward(step)
                 self._update(step)
                 self._tick(clock, tracker)
                 signal = self._agree(clock)
@@ -156,6 +160,27 @@ class Trainer:
             raise self._stopped(signal, "write the model")
         refuse_mostly_skipped(state)
         return limit_reached(self.config, state)
+
+    def measure(self) -> Pace:
+        """Compute the gradients of two steps, discard them, and return the time of the second.
+
+        No byte of the model changes: each step seeds its own random numbers.
+        """
+        steps = epoch_steps(
+            self.data.train,
+            step_tokens=self.data.batches.step_tokens,
+            batch_tokens=self.state.batch_tokens,
+            seed=self.data.seed,
+            epoch=self.state.epoch,
+        )
+        seconds = 0.0
+        for batches in (steps[0], steps[-1]):  # the first one also loads and compiles kernels
+            start, step = time.monotonic(), self._begin_step(batches, self.data.train)
+            while not step.done:
+                self._backward(step)
+            self.model.zero_grad(set_to_none=True)
+            seconds = time.monotonic() - start
+        return Pace(max(self.group.gather([seconds])), len(steps))
 
     def _model_loss(self) -> ModelLoss:
         config, on_gpu = self.config, self.device.type != "cpu"
@@ -188,13 +213,21 @@ class Trainer:
             state.epoch += 1
             state.step_in_epoch, state.epoch_share = 0, 0.0
 
-    def _begin_step(self, batches: list[Indices]) -> Step:
+    def _backward(self, step: Step) -> None:
+        """Compute the gradient of a step, unless memory runs out."""
+        with step.attempt() as loaded:
+            for batch, weight in loaded:
+                # Forward, loss, backward. Storing the loss in a variable would keep its graph in
+                # memory when the step is repeated.
+                step.mean(self.loss(batch.src, batch.tgt), weight).backward()
+
+    def _begin_step(self, batches: list[Indices], pairs: Pairs) -> Step:
         self.model.train()
         seed = partial(seed_step, self.data.seed, self.state.step, self.group.rank)
         return Step(
             self.loss,
             self.model,
-            self._pairs,
+            pairs,
             batches,
             group=self.group,
             seed=seed,
@@ -245,7 +278,7 @@ class Trainer:
 
     def _tick(self, clock: Clock, tracker: Tracker) -> None:
         clock.tick()
-        note = f"epoch {self.state.epoch + 1}, {clock.note}"
+        note = f"epoch {self.state.epoch + 1}"
         tracker.advance(1, note=note, total=expected_steps(self.config, self.state))
 
     def _agree(self, clock: Clock) -> int:

@@ -17,6 +17,7 @@ from yakusu.pipeline.training.codebook import codebook_of
 from yakusu.pipeline.training.data_folder import check_data
 from yakusu.pipeline.training.inherit import freeze
 from yakusu.pipeline.training.validation import DevScore, require_engine
+from yakusu.pipeline.training.verdict import save_translations
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
@@ -70,6 +71,9 @@ def average(
     if last is None and not best and averager.may_lose(made, newest):
         made, rejected = averager.better(made, best_checkpoint(run))
     averager.save(folder, made, rejected, newest)
+    if out is None and averager.recipe.task == "translation":
+        sources, references = zip(*averager.dev_score.pairs, strict=True)
+        save_translations(run, sources, references, made.translations)
     _report(folder, made, rejected, progress)
     return folder
 
@@ -127,11 +131,12 @@ def _new_folder(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Average:
-    """The mean of checkpoints and its score on the dev set."""
+    """The mean of checkpoints, and its score on the dev set with the translations."""
 
     steps: tuple[int, ...]
     weights: Tensors
     score: Score
+    translations: list[str]
 
 
 class _Averager:
@@ -153,7 +158,8 @@ class _Averager:
             verify_folder(checkpoint)
         weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
         self.model.load_weights(weights)
-        return _Average(_steps(chosen), weights, self.dev_score(self.model))
+        score = self.dev_score(self.model)
+        return _Average(_steps(chosen), weights, score, self.dev_score.translations)
 
     def may_lose(self, made: _Average, state: TrainerState) -> bool:
         """Whether the best checkpoint may score higher than an average."""

@@ -1,6 +1,5 @@
 """Trains a model: prepare, train, average."""
 
-from collections.abc import Sequence, Set
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,85 +20,98 @@ from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.average import average
+from yakusu.pipeline.training.display import Detail, Display
 from yakusu.pipeline.training.finished import finished_model, refuse_replacement
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.training.parent import Parent
+from yakusu.pipeline.training.plan import Plan, plan_of
 from yakusu.pipeline.training.prepare import Prepared, augmentation_of, prepare_run
 from yakusu.pipeline.training.run import locked_run, with_values
-from yakusu.pipeline.training.train import Trained
+from yakusu.pipeline.training.train import Command, Trained
 from yakusu.pipeline.training.validation import DevScore, require_engine
-from yakusu.progress import Progress, Silent
+from yakusu.pipeline.training.verdict import saved_verdict
+from yakusu.progress import Progress, Silent, Unsaid
 from yakusu.recipe import Recipe, save_recipe
 from yakusu.tasks.task import tasks
 from yakusu.training.checkpoint import checkpoints
 from yakusu.training.distributed import Group, process_group
-from yakusu.training.log import RunLog
+from yakusu.training.log import Event, RunLog, ValidateEvent
 from yakusu.training.schedule import limit_reached
 from yakusu.training.signals import StopSignal
 from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 
-def fit(
-    recipe: Recipe,
-    progress: Progress,
-    *,
-    told: Sequence[str],
-    asked: Set[str] | None,
-    exact: bool,
-) -> Trained:
+def fit(recipe: Recipe, command: Command, progress: Progress) -> Trained:
     """Prepare the data of a run and train its model.
 
     Args:
         recipe: The recipe, as `train` has resolved and checked it.
+        command: What the command asks for.
         progress: Progress reporter.
-        told: Sentences about the choice of the recipe, to report first.
-        asked: The keys that the command sets; None: it asks for everything in the recipe.
-        exact: As for `train`.
     """
-    device = pick_device(recipe.training.device)
-    require_engine(recipe)
-    recipe = _settled(recipe, device)
+    recipe = _settled(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
-            for sentence in told:
-                progress.say(sentence)
             held.enter_context(locked_run(recipe))
-            prepared = prepare_run(recipe, progress=progress)
-            if not prepared.existed:
-                progress.say(str(prepared))
-            return prepared
+            return prepare_run(recipe, progress=progress)
 
-        data = group.run_on_main(prepare_data).folder
+        prepared = group.run_on_main(prepare_data)
         if not group.is_main:
             progress = Silent()
-        trainer, reason, trained = _train_model(
-            recipe, data, group, progress, asked=asked, exact=exact
-        )
-        run, state = Path(recipe.run), trainer.state
+        run = _Run(recipe, prepared, group, progress)
+        reason, trained = run.train(command)
+        state, folder = run.trainer.state, Path(recipe.run)
         model = group.run_on_main(
             lambda: (
-                (not trained and finished_model(run, recipe, state))
-                or average(run, progress=progress)
+                (not trained and finished_model(folder, recipe, state))
+                or average(folder, progress=_verbose(progress, command.detail))
             )
         )
+        verdict = saved_verdict(folder) if group.is_main else None
     return Trained(
         model,
-        steps=trainer.state.step,
-        seconds=trainer.state.seconds,
+        steps=state.step,
+        seconds=state.seconds,
         reason=reason,
         dev_score=read_receipt(model).scores[0],
         example=tasks[recipe.task].example,
         rank=group.rank,
+        verdict=verdict,
     )
 
 
-def _settled(recipe: Recipe, device: torch.device) -> Recipe:
+def plan(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> Plan:
+    """Prepare the data of a run and describe what its training will do, without training.
+
+    Args:
+        recipe: The recipe of a run that nobody will train.
+        told: Sentences about the choice of the recipe and the languages.
+        progress: Progress reporter.
+    """
+    recipe = _settled(recipe)
+    with locked_run(recipe):
+        prepared = prepare_run(recipe, progress=progress)
+        run = _Run(recipe, prepared, Group(), progress)
+        return run.plan(told, resumes=False)
+
+
+def _verbose(progress: Progress, detail: Detail) -> Progress:
+    """A progress reporter for lines that only `detail` "verbose" shows."""
+    return progress if detail == "verbose" else Unsaid(progress)
+
+
+def _settled(recipe: Recipe) -> Recipe:
     """Make the choices that a recipe leaves open, before the first step of its run.
 
     They are saved with the recipe, so that nothing decides again about the bytes of the model. A
     run of an earlier version, which has not saved them, is left as it is.
+
+    Raises:
+        RecipeError: This machine does not have the device or the engine of the recipe.
     """
+    device = pick_device(recipe.training.device)
+    require_engine(recipe)
     use_threads(recipe.training.threads)
     if checkpoints(Path(recipe.run) / "checkpoints"):
         return recipe
@@ -114,60 +126,87 @@ def _settled(recipe: Recipe, device: torch.device) -> Recipe:
     )
 
 
-def _train_model(
-    recipe: Recipe,
-    data: Path,
-    group: Group,
-    progress: Progress,
-    *,
-    asked: Set[str] | None,
-    exact: bool,
-) -> tuple[Trainer, str, bool]:
-    """Train to a limit; return the trainer, the limit, and whether there was a step left to do."""
-    run, tokenizer = Path(recipe.run), Tokenizer.load(data)
-    device = _training_device(recipe, group)
-    torch.manual_seed(recipe.seed)
-    model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes)
-    if recipe.parent.model:
-        parent = Parent(recipe.parent.model)
-        inherit(model, parent, tokenizer)
-        if recipe.parent.vocabulary == "learn":
-            progress.say(kept_pieces(parent.tokenizer, tokenizer))
-        freeze(model, recipe.parent)
-    model.to(device)
-    log = RunLog(run, progress)
-    with StopSignal() as stop:
-        trainer = Trainer(
-            model,
-            _training_data(recipe, data, tokenizer),
+class _Run:
+    """The training of a run whose data are prepared."""
+
+    def __init__(
+        self, recipe: Recipe, prepared: Prepared, group: Group, progress: Progress
+    ) -> None:
+        self.recipe, self.prepared, self.group, self.progress = recipe, prepared, group, progress
+        self.folder, data = Path(recipe.run), prepared.folder
+        self.tokenizer = Tokenizer.load(data)
+        device = _training_device(recipe, group)
+        torch.manual_seed(recipe.seed)
+        self.dev_score = DevScore(recipe, self.tokenizer, data, group, progress)
+        self.log = RunLog(self.folder)
+        self.display: Display | None = None
+        self.stop = StopSignal()
+        self.trainer = Trainer(
+            self._model().to(device),
+            _training_data(recipe, data, self.tokenizer),
             config=recipe.training,
-            score=DevScore(recipe, tokenizer, data, group, progress),
-            output=TrainingOutput(
-                checkpoints=run / "checkpoints",
-                record=log.record if group.is_main else lambda event: None,
-                progress=progress,
-            ),
+            score=self.dev_score,
+            output=TrainingOutput(self.folder / "checkpoints", self._record, progress),
             group=group,
-            stop=stop,
+            stop=self.stop,
         )
-        resumed = trainer.resume(exact=exact)
 
-        def start() -> None:
-            """Save the recipe: everything has been checked."""
+    def _model(self) -> Seq2Seq:
+        """The model with its first weights."""
+        recipe, tokenizer = self.recipe, self.tokenizer
+        model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes)
+        if recipe.parent.model:
+            parent = Parent(recipe.parent.model)
+            inherit(model, parent, tokenizer)
+            if recipe.parent.vocabulary == "learn":
+                self.progress.say(kept_pieces(parent.tokenizer, tokenizer))
+            freeze(model, recipe.parent)
+        return model
+
+    def train(self, command: Command) -> tuple[str, bool]:
+        """Train to a limit; return the limit, and whether there was a step left to do."""
+        trainer, recipe, progress = self.trainer, self.recipe, self.progress
+        with self.stop:
+            resumed = trainer.resume(exact=command.exact)
+
+            def save() -> None:
+                if resumed:
+                    refuse_replacement(self.folder, recipe, trainer.state, command.asked)
+                save_recipe(recipe, self.folder / "recipe.toml")
+
+            self.group.run_on_main(save)  # everything has been checked
+            if command.detail == "verbose" and not self.prepared.existed:
+                progress.say(str(self.prepared))
             if resumed:
-                refuse_replacement(run, recipe, trainer.state, asked)
-            save_recipe(recipe, run / "recipe.toml")
+                progress.say(_resuming(trainer))
+            if not (resumed and limit_reached(trainer.config, trainer.state)):
+                progress.say(str(self.plan(command.told, resumes=resumed)))
+            first = trainer.state.step
+            pairs = self.dev_score.pairs if recipe.task == "translation" else ()
+            self.display = Display(trainer, progress, command.detail, pairs)
+            with self.log if self.group.is_main else nullcontext():
+                return trainer.run(), trainer.state.step > first
 
-        group.run_on_main(start)
-        first = trainer.state.step
-        progress.say(_resuming(trainer) if resumed else _starting(trainer))
-        if (steps := recipe.training.max_steps) < (warmup := recipe.training.warmup_steps):
-            progress.say(
-                f"training.max_steps = {steps:,} ends before the learning rate has warmed up "
-                f"(training.warmup_steps = {warmup:,}): lower training.warmup_steps in a new run"
-            )
-        with log if group.is_main else nullcontext():
-            return trainer, trainer.run(), trainer.state.step > first
+    def plan(self, told: tuple[str, ...], *, resumes: bool) -> Plan:
+        """Measure a step and describe the run; every process must call this."""
+        return plan_of(
+            self.recipe,
+            self.prepared,
+            self.tokenizer,
+            self.trainer,
+            self.dev_score,
+            told=told,
+            resumes=resumes,
+        )
+
+    def _record(self, event: Event) -> None:
+        """Log an event and show it."""
+        if not self.group.is_main or self.display is None:
+            return
+        if isinstance(event, ValidateEvent):
+            event = replace(event, dev_chrf=self.dev_score.chrf())
+        self.log.record(event)
+        self.display.show(event, self.dev_score.translations)
 
 
 def _training_device(recipe: Recipe, group: Group) -> torch.device:
@@ -207,21 +246,12 @@ def _training_data(recipe: Recipe, data: Path, tokenizer: Tokenizer) -> Training
     )
 
 
-def _starting(trainer: Trainer) -> str:
-    parameters = list(trainer.model.parameters())
-    size = sum(parameter.numel() for parameter in parameters)
-    n_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
-    frozen = f" ({n_frozen:,} others are frozen)" if n_frozen else ""
-    return f"training {size - n_frozen:,} parameters on {trainer.device}{frozen}"
-
-
 def _resuming(trainer: Trainer) -> str:
     state, config = trainer.state, trainer.config
     best = "none yet" if state.best is None else f"{abs(state.best):.2f} at step {state.best_step}"
     place = (
-        f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.2f}, learning "
-        f"rate {trainer.learning_rate:.2e}, best {config.best_by} {best}, validations "
-        f"since then: {state.bad_validations})"
+        f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.1f}, best "
+        f"{config.best_by} {best}, measurements since then: {state.bad_validations})"
     )
     if reason := limit_reached(config, state):
         return f"{place}: nothing left to do, because {reason} has been reached"

@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from yakusu.config import apply_override
 from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.parent import with_parent_sizes
 from yakusu.pipeline.training.run import check_run, with_choices_of_run
+from yakusu.pipeline.training.verdict import Verdict
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, flat
+
+if TYPE_CHECKING:
+    from yakusu.pipeline.training.display import Detail
+    from yakusu.pipeline.training.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,8 @@ class Trained:
         dev_score: Score of the model on the dev set, with its signature.
         example: A source sentence to try.
         rank: Rank of this process.
+        verdict: How good its translations of the dev set are; None: of a parser, of a run of an
+            earlier version, or of another process than the first.
     """
 
     model: Path
@@ -35,6 +42,23 @@ class Trained:
     dev_score: str
     example: str
     rank: int
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command asks for besides a recipe.
+
+    Attributes:
+        told: Sentences about the choice of the recipe and the languages, to report first.
+        asked: The keys of the recipe that the command sets; None: it asks for all of the recipe.
+        exact, detail: As for `train`.
+    """
+
+    told: tuple[str, ...]
+    asked: frozenset[str] | None
+    exact: bool
+    detail: "Detail"
 
 
 def train(
@@ -43,6 +67,7 @@ def train(
     *,
     exact: bool = False,
     overwrite: bool = False,
+    detail: "Detail" = "normal",
     progress: Progress | None = None,
     **files: Unpack[RecipeFiles],
 ) -> Trained:
@@ -55,6 +80,8 @@ def train(
             uninterrupted run, because of the number of threads, for example; otherwise, warn.
         overwrite: Replace a finished model also where neither `overrides` nor a loaded recipe asks
             for more training or for other search settings.
+        detail: What `progress` says about validations: "plain": no scores; "verbose": also all
+            numbers of the log.
         progress: Progress reporter.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
             loaded.
@@ -66,15 +93,46 @@ def train(
     Example:
         `yakusu.train(src="train.en", tgt="train.de", run="runs/en-de")`
     """
-    asked = None if overwrite or isinstance(recipe, Recipe) else _keys(overrides)
-    found, why = recipe_of(recipe, overrides, files)
+    keys = None if overwrite or isinstance(recipe, Recipe) else _keys(overrides)
+    found, told = _resolved(recipe, overrides, files)
+    from yakusu.pipeline.training.fit import fit  # imports torch
+
+    return fit(found, Command(told, keys, exact, detail), progress or Silent())
+
+
+def plan_training(
+    recipe: Recipe | str | Path | None = None,
+    overrides: Sequence[str] = (),
+    *,
+    progress: Progress | None = None,
+    **files: Unpack[RecipeFiles],
+) -> "Plan":
+    """Say what `train` would do, from a sample of the corpus; nothing is written.
+
+    Args:
+        recipe, overrides, progress, files: As for `train`.
+
+    Raises:
+        YakusuError: As in `prepare`.
+
+    Example:
+        `print(yakusu.plan_training(src="train.en", tgt="train.de", run="runs/en-de"))`
+    """
+    found, told = _resolved(recipe, overrides, files)
+    from yakusu.pipeline.training.dry_run import plan_from_sample  # imports torch
+
+    return plan_from_sample(found, told, progress or Silent())
+
+
+def _resolved(
+    given: Recipe | str | Path | None, overrides: Sequence[str], files: RecipeFiles
+) -> tuple[Recipe, tuple[str, ...]]:
+    """Return the recipe of a run that can start or resume, and sentences about it."""
+    found, why = recipe_of(given, overrides, files)
     found = with_choices_of_run(with_parent_sizes(found))
     found, languages = with_detected_languages(found)
     check_run(found)
-    from yakusu.pipeline.training.fit import fit  # imports torch
-
-    told = [sentence for sentence in (why, languages) if sentence]
-    return fit(found, progress or Silent(), told=told, asked=asked, exact=exact)
+    return found, tuple(sentence for sentence in (why, languages) if sentence)
 
 
 def _keys(overrides: Sequence[str]) -> frozenset[str]:
