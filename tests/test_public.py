@@ -105,6 +105,12 @@ def test_help_loads_only_the_libraries_of_the_command_line(words: list[str]) -> 
     assert of(UNUSED_BY_HELP, loaded(COMMAND_LINE, *words)) == set()
 
 
+def test_a_wrong_option_of_train_is_refused_before_torch_is_loaded() -> None:
+    program = COMMAND_LINE.replace("assert not", "assert")
+    modules = loaded(program, "train", "tiny", "--set", "training.max_step=5")
+    assert "yakusu.recipe" in modules and of(("torch", "numba"), modules) == set()
+
+
 def test_the_verb_translate_loads_nothing_that_it_does_not_use() -> None:
     modules = loaded(COMMAND_LINE, "translate", MODEL, stdin="the red boat\n")
     assert "yakusu.search" in modules

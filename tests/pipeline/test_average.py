@@ -42,6 +42,8 @@ def dev_scores(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     values: list[float] = []
 
     class FakeDevScore:
+        pairs, translations = (("a", "b"),), ("c",)
+
         def __init__(self, *_: Any) -> None:
             pass
 

@@ -31,6 +31,7 @@ class Plan:
 
     Attributes:
         told: Sentences about the choice of the recipe and the languages.
+        languages: Codes of the languages, or "".
         n_pairs: Training pairs.
         n_dev: Pairs of the dev set.
         dropped: Pairs that the filters drop.
@@ -54,6 +55,7 @@ class Plan:
     """
 
     told: tuple[str, ...]
+    languages: tuple[str, str]
     n_pairs: int
     n_dev: int
     dropped: int
@@ -93,6 +95,8 @@ class Plan:
             f"pairs: {self._about}{self.n_pairs:,} to train on, {self.n_dev:,} to measure with, "
             f"{self._about}{self.dropped:,} left out"
         )
+        if all(self.languages) and not any("language" in sentence for sentence in self.told):
+            yield f"languages: {' to '.join(self.languages)}"
         sizes = " and ".join(f"{size:,}" for size in self.vocab_sizes)
         yield f"vocabulary: {sizes} tokens; {self._characters}"
 
@@ -175,6 +179,7 @@ def plan_of(
     sizes = tokenizer.vocab_sizes
     return Plan(
         told=told,
+        languages=recipe.languages,
         n_pairs=prepared.n_train,
         n_dev=prepared.n_dev,
         dropped=prepared.report["read"] - prepared.report["kept"],

@@ -105,8 +105,9 @@ class Verdict:
         """Yield the lines of the best and the worst sentences, long ones first."""
         ranked = sorted(self.sentences, key=lambda each: (each.error, -len(each.source)))
         n = min(_SHOWN, (len(ranked) + 1) // 2)
-        for name, chosen in (("best", ranked[:n]), ("worst", ranked[: n - 1 - len(ranked) : -1])):
-            yield f"The {name} {len(chosen)}:" if len(chosen) > 1 else f"The {name}:"
+        for name, chosen in (("best", ranked[:n]), ("worst", ranked[n:][: -_SHOWN - 1 : -1])):
+            if chosen:
+                yield f"The {name} {len(chosen)}:" if len(chosen) > 1 else f"The {name}:"
             for each in chosen:
                 yield f"  source:      {each.source}"
                 yield f"  translation: {each.translation}"
