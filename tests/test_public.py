@@ -50,10 +50,12 @@ def test_an_unknown_attribute_is_an_attribute_error() -> None:
 def test_a_function_that_needs_torch_names_the_extra_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "yakusu.pipeline.training.average", raising=False)
+    monkeypatch.delitem(sys.modules, "yakusu.pipeline.import_model", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
-    with pytest.raises(ModuleNotFoundError, match=r"yakusu\.average needs torch.*'\.\[train\]'"):
-        yakusu.average  # noqa: B018
+    with pytest.raises(
+        ModuleNotFoundError, match=r"yakusu\.import_model needs torch.*'\.\[train\]'"
+    ):
+        yakusu.import_model  # noqa: B018
 
 
 def loaded(program: str, *words: str, stdin: str = "") -> set[str]:

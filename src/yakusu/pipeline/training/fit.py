@@ -53,6 +53,8 @@ def fit(recipe: Recipe, command: Command, progress: Progress) -> Trained:
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
+            for sentence in command.told:
+                progress.say(sentence)
             held.enter_context(locked_run(recipe))
             return prepare_run(recipe, progress=progress)
 
@@ -86,10 +88,12 @@ def plan(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> Plan:
 
     Args:
         recipe: The recipe of a run that nobody will train.
-        told: Sentences about the choice of the recipe and the languages.
+        told: Sentences about the choice of the recipe and the languages, to report first.
         progress: Progress reporter.
     """
     recipe = _settled(recipe)
+    for sentence in told:
+        progress.say(sentence)
     with locked_run(recipe):
         prepared = prepare_run(recipe, progress=progress)
         run = _Run(recipe, prepared, Group(), progress)
@@ -188,14 +192,20 @@ class _Run:
                 return trainer.run(), trainer.state.step > first
 
     def plan(self, told: tuple[str, ...], *, resumes: bool) -> Plan:
-        """Measure a step and describe the run; every process must call this."""
+        """Measure a step and describe the run; every process must call this.
+
+        Args:
+            told: What has been said, perhaps with the languages.
+            resumes: Whether the run has steps already.
+        """
+        detected = any("language" in sentence for sentence in told)
         return plan_of(
             self.recipe,
             self.prepared,
             self.tokenizer,
             self.trainer,
             self.dev_score,
-            told=told,
+            languages=("", "") if detected else self.recipe.languages,
             resumes=resumes,
         )
 

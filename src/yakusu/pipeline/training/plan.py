@@ -30,8 +30,7 @@ class Plan:
     """What a run will do.
 
     Attributes:
-        told: Sentences about the choice of the recipe and the languages.
-        languages: Codes of the languages, or "".
+        languages: Codes of the languages; "": unknown, or told before.
         n_pairs: Training pairs.
         n_dev: Pairs of the dev set.
         dropped: Pairs that the filters drop.
@@ -54,7 +53,6 @@ class Plan:
             is written either; None: of a run that now starts.
     """
 
-    told: tuple[str, ...]
     languages: tuple[str, str]
     n_pairs: int
     n_dev: int
@@ -77,7 +75,7 @@ class Plan:
     sampled: int | None = None
 
     def __str__(self) -> str:
-        lines = [*self.told, *self._corpus(), self._model(), *self._time(), *self._warnings()]
+        lines = [*self._corpus(), self._model(), *self._time(), *self._warnings()]
         return "\n".join(lines)
 
     @property
@@ -95,7 +93,7 @@ class Plan:
             f"pairs: {self._about}{self.n_pairs:,} to train on, {self.n_dev:,} to measure with, "
             f"{self._about}{self.dropped:,} left out"
         )
-        if all(self.languages) and not any("language" in sentence for sentence in self.told):
+        if all(self.languages):
             yield f"languages: {' to '.join(self.languages)}"
         sizes = " and ".join(f"{size:,}" for size in self.vocab_sizes)
         yield f"vocabulary: {sizes} tokens; {self._characters}"
@@ -157,7 +155,7 @@ def plan_of(
     trainer: Trainer,
     dev_score: DevScore,
     *,
-    told: tuple[str, ...],
+    languages: tuple[str, str],
     resumes: bool,
 ) -> Plan:
     """Measure a step and describe the run; every process must call this.
@@ -168,7 +166,7 @@ def plan_of(
         tokenizer: The vocabularies.
         trainer: The trainer, before its first step; no byte of its model changes.
         dev_score: The score of its validations.
-        told: Sentences about the choice of the recipe and the languages.
+        languages: Codes of the languages; "": unknown, or told before.
         resumes: Whether the run has steps already.
     """
     parameters = list(trainer.model.parameters())
@@ -178,8 +176,7 @@ def plan_of(
     pairs, config = trainer.data.train, recipe.training
     sizes = tokenizer.vocab_sizes
     return Plan(
-        told=told,
-        languages=recipe.languages,
+        languages=languages,
         n_pairs=prepared.n_train,
         n_dev=prepared.n_dev,
         dropped=prepared.report["read"] - prepared.report["kept"],
