@@ -6,6 +6,7 @@ RUN/prepared.json   hashes of RUN/data/, to rebuild it
 RUN/checkpoints/    the best checkpoint and the last ones
 RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
+RUN/dev-translations.tsv  its translations of the dev set
 RUN/corpus/, parts/ training corpus of `yakusu distil`, and what it is made from
 RUN/pairs/          training pairs of `yakusu improve`; its comparison is improved.json
 """
