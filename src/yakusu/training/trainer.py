@@ -44,6 +44,8 @@ from yakusu.training.state import (
 from yakusu.training.step import ModelLoss, Step, StepSums, dev_perplexity
 
 _LOG_SECONDS = 60.0  # log at least this often
+_LONG_STEP = 10.0  # seconds of a step that is not measured as a whole
+_PROBED = 8  # pairs that are measured instead
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,9 @@ class Trainer:
         return limit_reached(self.config, state)
 
     def measure(self) -> Pace:
-        """Compute the gradients of two steps, discard them, and return the time of the second.
+        """Compute the gradient of a step, discard it, and return the time.
 
+        A few pairs are computed first; if a step would take long, their time is scaled up instead.
         No byte of the model changes: each step seeds its own random numbers.
         """
         steps = epoch_steps(
@@ -173,14 +176,22 @@ class Trainer:
             seed=self.data.seed,
             epoch=self.state.epoch,
         )
-        seconds = 0.0
-        for batches in (steps[0], steps[-1]):  # the first one also loads and compiles kernels
-            start, step = time.monotonic(), self._begin_step(batches, self.data.train)
-            while not step.done:
-                self._backward(step)
-            self.model.zero_grad(set_to_none=True)
-            seconds = time.monotonic() - start
-        return Pace(max(self.group.gather([seconds])), len(steps))
+        few, whole = [steps[0][0][:_PROBED]], steps[-1]
+        self._time(few)  # loads and compiles kernels
+        share = self._n_tokens(few) / self._n_tokens(whole)
+        seconds = self._time(few) / share / self.group.size
+        return Pace(seconds if seconds > _LONG_STEP else self._time(whole), len(steps))
+
+    def _time(self, batches: list[Indices]) -> float:
+        """The seconds of the gradient of some batches, in the slowest process."""
+        start, step = time.monotonic(), self._begin_step(batches, self.data.train)
+        while not step.done:
+            self._backward(step)
+        self.model.zero_grad(set_to_none=True)
+        return max(self.group.gather([time.monotonic() - start]))
+
+    def _n_tokens(self, batches: list[Indices]) -> int:
+        return int(sum(self.data.train.tgt.lengths_of(batch).sum() for batch in batches))
 
     def _model_loss(self) -> ModelLoss:
         config, on_gpu = self.config, self.device.type != "cpu"

@@ -70,10 +70,10 @@ def average(
     made, rejected = averager.average(chosen), None
     if last is None and not best and averager.may_lose(made, newest):
         made, rejected = averager.better(made, best_checkpoint(run))
-    averager.save(folder, made, rejected, newest)
     if out is None and averager.recipe.task == "translation":
         sources, references = zip(*averager.dev_score.pairs, strict=True)
         save_translations(run, sources, references, made.translations)
+    averager.save(folder, made, rejected, newest)
     _report(folder, made, rejected, progress)
     return folder
 

@@ -16,6 +16,7 @@ from yakusu.pipeline.training.prepare import Prepared
 from yakusu.pipeline.training.validation import DevScore
 from yakusu.progress import duration
 from yakusu.recipe import Recipe
+from yakusu.training.distributed import full_model
 from yakusu.training.schedule import limit_reached
 from yakusu.training.trainer import Trainer
 
@@ -209,7 +210,9 @@ def _estimate(trainer: Trainer, dev_score: DevScore) -> tuple[int, float | None]
         left = (config.max_epochs - state.epochs) * pace.steps_per_epoch
         steps = min(steps, math.ceil(left))
     validations = math.ceil(steps / config.validate_steps)
-    seconds = steps * pace.seconds + validations * dev_score.estimate(trainer.model)
+    seconds = steps * pace.seconds + validations * dev_score.estimate(
+        full_model(trainer.model, trainer.group)
+    )
     if config.max_hours and seconds > (limit := 3600 * config.max_hours - state.seconds):
         steps, seconds = math.ceil(steps * limit / seconds), limit
     return steps, seconds

@@ -31,7 +31,8 @@ from yakusu.training.config import TrainingEngine
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
 
-_TIMED = 32  # sentences from which the duration of a validation is estimated
+_LARGE = 30_000_000  # parameters
+_TIMED, _TIMED_IF_LARGE = 32, 4  # sentences from which the duration of a validation is estimated
 
 
 def require_engine(recipe: Recipe) -> None:
@@ -111,7 +112,9 @@ class DevScore:
         long as the source here.
         """
         src = [each for each, _ in self.pairs]
-        chosen = src[:: max(1, len(src) // _TIMED)][:_TIMED]
+        small = sum(each.numel() for each in model.parameters()) < _LARGE
+        n = _TIMED if small else _TIMED_IF_LARGE
+        chosen = src[:: max(1, len(src) // n)][:n]
         decoder = _decoder(model.eval(), self.recipe.training.engine)
         search = self.recipe.search.model_copy(update={"n_best": 1, "max_extra": 0})
         translator = self._translator(decoder, self.recipe.directions[0], search)
