@@ -43,12 +43,15 @@ def test_the_second_sentence_states_what_a_quarter_of_the_sentences_reach() -> N
     _, said, _ = verdict(0.1, 0.1, 0.2, 0.5, 0.6, 0.7, 0.75, 0.8).statements()
     assert said == "In the worst quarter, it is three quarters or more."
     assert len([*verdict(0.5, 0.5, 0.5, 0.5).statements()]) == 2  # no quarter is worse
+    assert "In the worst quarter, it is all." in verdict(0.5, 0.5, 0.5, 1.2).statements()
 
 
-def test_empty_translations_are_counted() -> None:
+def test_empty_and_untranslated_sentences_are_counted() -> None:
     empty = DevTranslation("source", "right", " ", 1.0)
-    made = Verdict((*verdict(0.0, 0.1, 0.2).sentences, empty), "words")
-    assert "1 came out empty." in made.statements()
+    copied = DevTranslation("source", "right", "source", 1.0)
+    name = DevTranslation("Goethe", "Goethe", "Goethe", 0.0)
+    made = [*Verdict((*verdict(0.1, 0.2).sentences, empty, copied, name), "words").statements()]
+    assert made[2:4] == ["1 came out in the source language, unchanged.", "1 came out empty."]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from yakusu.pipeline.training.verdict import example
 from yakusu.progress import Progress, duration
 from yakusu.training.log import Event, SkipEvent, TrainEvent, ValidateEvent
 from yakusu.training.trainer import Trainer
@@ -68,11 +69,7 @@ class Display:
             lines = [f"step {event.step:,} of {total:,}: {event.score} {event.dev_score:.1f}{chrf}"]
         for row in self.rows if translations else ():
             source, reference = self.pairs[row]
-            lines += [
-                f"  source:      {source}",
-                f"  translation: {translations[row]}",
-                f"  reference:   {reference}",
-            ]
+            lines += example(source, translations[row], reference)
         patience = self.trainer.config.patience
         return [*lines, progress_sentence(event, first=not self._n_validations, patience=patience)]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from yakusu.folder import write_text
 from yakusu.metrics import sentence_scorer
+from yakusu.pipeline.check.report import shorten
 
 NAME = "dev-translations.tsv"
 _MOST = 500  # sentences that are measured
@@ -80,6 +81,11 @@ class Verdict:
         return errors[-max(1, len(errors) // 4)]
 
     @property
+    def copied(self) -> int:
+        """Number of translations that wrongly equal their sources."""
+        return sum(each.translation == each.source != each.reference for each in self.sentences)
+
+    @property
     def empty(self) -> int:
         """Number of translations without text."""
         return sum(not each.translation.strip() for each in self.sentences)
@@ -95,8 +101,10 @@ class Verdict:
             f"Of {n:,} unseen sentence{'s' * (n > 1)}, {self.exact:,} came out {how}; the typical "
             f"one has {share(self.error)} of its {unit} wrong."
         )
-        if self.worst_quarter > self.error:
-            yield f"In the worst quarter, it is {share(self.worst_quarter)} or more."
+        if (worst := share(self.worst_quarter)) != share(self.error):
+            yield f"In the worst quarter, it is {worst}{' or more' * (worst != 'all')}."
+        if self.copied:
+            yield f"{self.copied:,} came out in the source language, unchanged."
         if self.empty:
             yield f"{self.empty:,} came out empty."
         yield next((advice for most, advice in _ADVICE if self.error <= most), _USELESS)
@@ -109,10 +117,13 @@ class Verdict:
             if chosen:
                 yield f"The {name} {len(chosen)}:" if len(chosen) > 1 else f"The {name}:"
             for each in chosen:
-                yield f"  source:      {each.source}"
-                yield f"  translation: {each.translation}"
-                if each.translation != each.reference:
-                    yield f"  reference:   {each.reference}"
+                yield from example(each.source, each.translation, each.reference)
+
+
+def example(source: str, translation: str, reference: str) -> list[str]:
+    """Return the lines that show a sentence; long ones are cut."""
+    named = (("source:", source), ("translation:", translation), ("reference:", reference))
+    return [f"  {name:12} {shorten(text)}" for name, text in named]
 
 
 def share(error: float) -> str:
