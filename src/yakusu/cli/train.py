@@ -12,7 +12,7 @@ from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.training.train import Trained
+    from yakusu.pipeline.training.trained import Trained
 
 _RecipeName = Annotated[
     str | None,

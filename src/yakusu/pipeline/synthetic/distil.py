@@ -38,7 +38,8 @@ from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.parent import with_parent_sizes
 from yakusu.pipeline.training.run import is_started, refuse_other_run
-from yakusu.pipeline.training.train import Trained, train
+from yakusu.pipeline.training.train import train
+from yakusu.pipeline.training.trained import Trained
 from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, save_recipe

@@ -2,16 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
+from yakusu.pipeline.training.trained import Detail
 from yakusu.pipeline.training.verdict import example
 from yakusu.progress import Progress, duration
 from yakusu.training.log import Event, SkipEvent, TrainEvent, ValidateEvent
 from yakusu.training.trainer import Trainer
 
-Detail = Literal["plain", "normal", "verbose"]
 _EVERY = 60.0  # seconds between two reports of the time
 _PERCENTILES = (20, 50, 80)  # of length, of the sentences that are shown
 

@@ -20,14 +20,14 @@ from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.average import average
-from yakusu.pipeline.training.display import Detail, Display
+from yakusu.pipeline.training.display import Display
 from yakusu.pipeline.training.finished import finished_model, refuse_replacement
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.training.parent import Parent
 from yakusu.pipeline.training.plan import Plan, plan_of
 from yakusu.pipeline.training.prepare import Prepared, augmentation_of, prepare_run
 from yakusu.pipeline.training.run import locked_run, with_values
-from yakusu.pipeline.training.train import Command, Trained
+from yakusu.pipeline.training.trained import Command, Detail, Trained
 from yakusu.pipeline.training.validation import DevScore, require_engine
 from yakusu.pipeline.training.verdict import saved_verdict
 from yakusu.progress import Progress, Silent, Unsaid

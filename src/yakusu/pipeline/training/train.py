@@ -1,7 +1,6 @@
 """`train`: from text to a translator; what a user gives is checked before torch is imported."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,55 +9,12 @@ from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.parent import with_parent_sizes
 from yakusu.pipeline.training.run import check_run, with_choices_of_run
-from yakusu.pipeline.training.verdict import Verdict
+from yakusu.pipeline.training.trained import Command, Detail, Trained
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, flat
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.training.display import Detail
     from yakusu.pipeline.training.plan import Plan
-
-
-@dataclass(frozen=True)
-class Trained:
-    """Result of `train`.
-
-    Attributes:
-        model: Model folder.
-        steps: Number of steps of the run.
-        seconds: Training time, over all resumptions.
-        reason: The limit that ended the training.
-        dev_score: Score of the model on the dev set, with its signature.
-        example: A source sentence to try.
-        rank: Rank of this process.
-        verdict: How good its translations of the dev set are; None: of a parser, of a run of an
-            earlier version, or of another process than the first.
-    """
-
-    model: Path
-    steps: int
-    seconds: float
-    reason: str
-    dev_score: str
-    example: str
-    rank: int
-    verdict: Verdict | None = None
-
-
-@dataclass(frozen=True)
-class Command:
-    """What a command asks for besides a recipe.
-
-    Attributes:
-        told: Sentences about the choice of the recipe and the languages, to report first.
-        asked: The keys of the recipe that the command sets; None: it asks for all of the recipe.
-        exact, detail: As for `train`.
-    """
-
-    told: tuple[str, ...]
-    asked: frozenset[str] | None
-    exact: bool
-    detail: "Detail"
 
 
 def train(
@@ -67,7 +23,7 @@ def train(
     *,
     exact: bool = False,
     overwrite: bool = False,
-    detail: "Detail" = "normal",
+    detail: Detail = "normal",
     progress: Progress | None = None,
     **files: Unpack[RecipeFiles],
 ) -> Trained:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from yakusu.data.lines.shortened import shorten
 from yakusu.folder import write_text
 from yakusu.metrics import sentence_scorer
-from yakusu.pipeline.check.report import shorten
 
 NAME = "dev-translations.tsv"
 _MOST = 500  # sentences that are measured
+_WIDTH = 160  # characters of a sentence that are shown
 _SHOWN = 10  # best and worst sentences
 _FEW_SPACES = 1 / 20  # of the characters, as in Japanese, Chinese and Thai
 _SHARES = {  # the share of words that are wrong, in words
@@ -123,7 +124,7 @@ class Verdict:
 def example(source: str, translation: str, reference: str) -> list[str]:
     """Return the lines that show a sentence; long ones are cut."""
     named = (("source:", source), ("translation:", translation), ("reference:", reference))
-    return [f"  {name:12} {shorten(text)}" for name, text in named]
+    return [f"  {name:12} {shorten(text, width=_WIDTH)}" for name, text in named]
 
 
 def share(error: float) -> str:
