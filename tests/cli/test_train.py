@@ -24,12 +24,11 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     model = work / "run" / "model"
     lines = out.splitlines()
     assert (lines[0], lines.count("The worst 4:")) == ("The best 4:", 1)
+    stopped, score, first, *_ = lines[next(i for i, x in enumerate(lines) if "stopped" in x) :]
+    assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", stopped)
+    assert re.fullmatch(r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", score)
+    assert first.startswith("Of 8 unseen sentences, 0 came out word for word; the typical one has ")
     end = lines.index(f"model: {model}")
-    assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", lines[end - 5])
-    assert re.fullmatch(
-        r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", lines[end - 4]
-    )
-    assert lines[end - 3].startswith("Of 8 unseen sentences, 0 came out word for word; the typ")
     command = r"(.*/)?yakusu|\S*python\S* -m yakusu"  # as the user can type it
     assert re.fullmatch(
         rf"next: echo '.*' \| ({command}) translate {re.escape(str(model))}", lines[end + 1]

@@ -8,7 +8,7 @@ from typing import Any
 from yakusu.data.config import Direction
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.identification import EvenSample
-from yakusu.pipeline.training.fit import plan
+from yakusu.pipeline.training.fit import plan_resolved
 from yakusu.pipeline.training.plan import Plan
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
@@ -30,7 +30,7 @@ def plan_from_sample(recipe: Recipe, told: tuple[str, ...], progress: Progress) 
     """
     with TemporaryDirectory(prefix="yakusu-") as folder:
         sampled, n_sampled, n = _sampled(recipe, Path(folder))
-        made = plan(sampled, told, progress)
+        made = plan_resolved(sampled, told, progress)
     if n_sampled == n:
         return replace(made, sampled=0)
     return replace(

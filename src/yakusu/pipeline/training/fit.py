@@ -41,7 +41,7 @@ from yakusu.training.signals import StopSignal
 from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 
-def fit(recipe: Recipe, command: Command, progress: Progress) -> Trained:
+def train_resolved(recipe: Recipe, command: Command, progress: Progress) -> Trained:
     """Prepare the data of a run and train its model.
 
     Args:
@@ -83,7 +83,7 @@ def fit(recipe: Recipe, command: Command, progress: Progress) -> Trained:
     )
 
 
-def plan(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> Plan:
+def plan_resolved(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> Plan:
     """Prepare the data of a run and describe what its training will do, without training.
 
     Args:

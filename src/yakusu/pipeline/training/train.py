@@ -51,9 +51,9 @@ def train(
     """
     keys = None if overwrite or isinstance(recipe, Recipe) else _keys(overrides)
     found, told = _resolved(recipe, overrides, files)
-    from yakusu.pipeline.training.fit import fit  # imports torch
+    from yakusu.pipeline.training.fit import train_resolved  # imports torch
 
-    return fit(found, Command(told, keys, exact, detail), progress or Silent())
+    return train_resolved(found, Command(told, keys, exact, detail), progress or Silent())
 
 
 def plan_training(
