@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from yakusu.pipeline.training.plan import Plan
+from yakusu.pipeline.training.plan import TrainingPlan
 from yakusu.progress import duration
 
-PLAN = Plan(
+PLAN = TrainingPlan(
     languages=("en", "de"),
     n_pairs=4700,
     n_dev=200,

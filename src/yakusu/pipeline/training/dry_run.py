@@ -9,7 +9,7 @@ from yakusu.data.config import Direction
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.identification import EvenSample
 from yakusu.pipeline.training.fit import plan_resolved
-from yakusu.pipeline.training.plan import Plan
+from yakusu.pipeline.training.plan import TrainingPlan
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 
@@ -17,7 +17,7 @@ _SAMPLE = 20_000  # pairs of a corpus, or up to twice as many
 _PER_TOKEN = 2  # pairs for each token of the vocabulary, which cannot be learned from fewer
 
 
-def plan_from_sample(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> Plan:
+def plan_from_sample(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> TrainingPlan:
     """Prepare a sample of the corpora in a temporary folder, and describe the training.
 
     Args:

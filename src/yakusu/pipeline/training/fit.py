@@ -24,7 +24,7 @@ from yakusu.pipeline.training.display import Display
 from yakusu.pipeline.training.finished import finished_model, refuse_replacement
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.training.parent import Parent
-from yakusu.pipeline.training.plan import Plan, plan_of
+from yakusu.pipeline.training.plan import TrainingPlan, plan_of
 from yakusu.pipeline.training.prepare import Prepared, augmentation_of, prepare_run
 from yakusu.pipeline.training.run import locked_run, with_values
 from yakusu.pipeline.training.trained import Command, Detail, Trained
@@ -83,7 +83,7 @@ def train_resolved(recipe: Recipe, command: Command, progress: Progress) -> Trai
     )
 
 
-def plan_resolved(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> Plan:
+def plan_resolved(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> TrainingPlan:
     """Prepare the data of a run and describe what its training will do, without training.
 
     Args:
@@ -191,7 +191,7 @@ class _Run:
             with self.log if self.group.is_main else nullcontext():
                 return trainer.run(), trainer.state.step > first
 
-    def plan(self, told: tuple[str, ...], *, resumes: bool) -> Plan:
+    def plan(self, told: tuple[str, ...], *, resumes: bool) -> TrainingPlan:
         """Measure a step and describe the run; every process must call this.
 
         Args:

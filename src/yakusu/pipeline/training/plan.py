@@ -27,7 +27,7 @@ _FEW_TOKENS = 0.03  # tokens of training text per parameter; `tiny` has 0.08 wit
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What a run will do.
 
     Attributes:
@@ -158,7 +158,7 @@ def plan_of(
     *,
     languages: tuple[str, str],
     resumes: bool,
-) -> Plan:
+) -> TrainingPlan:
     """Measure a step and describe the run; every process must call this.
 
     Args:
@@ -176,7 +176,7 @@ def plan_of(
     steps, seconds = _estimate(trainer, dev_score)
     pairs, config = trainer.data.train, recipe.training
     sizes = tokenizer.vocab_sizes
-    return Plan(
+    return TrainingPlan(
         languages=languages,
         n_pairs=prepared.n_train,
         n_dev=prepared.n_dev,

@@ -14,7 +14,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, flat
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.training.plan import Plan
+    from yakusu.pipeline.training.plan import TrainingPlan
 
 
 def train(
@@ -62,7 +62,7 @@ def plan_training(
     *,
     progress: Progress | None = None,
     **files: Unpack[RecipeFiles],
-) -> "Plan":
+) -> "TrainingPlan":
     """Say what `train` would do, from a sample of the corpus; nothing is written.
 
     Args:
