@@ -137,8 +137,11 @@ def refuse_other_run(run: Path, recipe: Recipe) -> None:
 
 
 def is_of_run(made_by: Recipe, recipe: Recipe) -> bool:
-    """Return whether a model with the recipe `made_by` belongs to the run of a recipe."""
-    return not _other_run(made_by, recipe, _MAY_CHANGE)
+    """Return whether a model with the recipe `made_by` is of the run of a recipe.
+
+    The corpora may have moved together with the run.
+    """
+    return not _other_run(made_by, recipe, (*_MAY_CHANGE, "data."))
 
 
 def _other_run(saved: Recipe, recipe: Recipe, free: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
