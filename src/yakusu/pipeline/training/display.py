@@ -8,8 +8,9 @@ import numpy as np
 from yakusu.pipeline.training.trained import Detail
 from yakusu.pipeline.training.verdict import example
 from yakusu.progress import Progress, duration
+from yakusu.training.config import TrainingConfig
 from yakusu.training.log import Event, SkipEvent, TrainEvent, ValidateEvent
-from yakusu.training.trainer import Trainer
+from yakusu.training.state import TrainerState
 
 _EVERY = 60.0  # seconds between two reports of the time
 _PERCENTILES = (20, 50, 80)  # of length, of the sentences that are shown
@@ -19,7 +20,8 @@ class Display:
     """Says what the events of a run mean.
 
     Args:
-        trainer: The trainer, before its first step.
+        config: Settings of training.
+        state: The state of the run before the next step.
         progress: Displays the lines.
         detail: "plain": no scores; "verbose": also all numbers of the log.
         pairs: Sources and references of the dev set; (): none are shown.
@@ -27,14 +29,14 @@ class Display:
 
     def __init__(
         self,
-        trainer: Trainer,
+        config: TrainingConfig,
+        state: TrainerState,
         progress: Progress,
         detail: Detail,
         pairs: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self.trainer, self.progress, self.detail, self.pairs = trainer, progress, detail, pairs
+        self.config, self.progress, self.detail, self.pairs = config, progress, detail, pairs
         self.rows = shown_rows(pairs)
-        state = trainer.state
         self._start = state.step, state.seconds
         self._said = state.seconds
         self._n_validations = 0 if state.best is None else 1
@@ -56,7 +58,7 @@ class Display:
 
     def _time(self, event: TrainEvent) -> str:
         step, seconds = self._start
-        total = self.trainer.config.max_steps
+        total = self.config.max_steps
         left = (event.seconds - seconds) / max(event.step - step, 1) * (total - event.step)
         return f"step {event.step:,} of {total:,}: {duration(left)} left"
 
@@ -64,12 +66,12 @@ class Display:
         lines = []
         if self.detail == "normal":
             chrf = "" if event.dev_chrf is None else f", chrF {event.dev_chrf:.1f}"
-            total = self.trainer.config.max_steps
+            total = self.config.max_steps
             lines = [f"step {event.step:,} of {total:,}: {event.score} {event.dev_score:.1f}{chrf}"]
         for row in self.rows if translations else ():
             source, reference = self.pairs[row]
             lines += example(source, translations[row], reference)
-        patience = self.trainer.config.patience
+        patience = self.config.patience
         return [*lines, progress_sentence(event, first=not self._n_validations, patience=patience)]
 
 

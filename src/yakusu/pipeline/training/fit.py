@@ -142,15 +142,14 @@ class _Run:
         device = _training_device(recipe, group)
         torch.manual_seed(recipe.seed)
         self.dev_score = DevScore(recipe, self.tokenizer, data, group, progress)
-        self.log = RunLog(self.folder)
-        self.display: Display | None = None
+        self.recorder = _Recorder(RunLog(self.folder), self.dev_score)
         self.stop = StopSignal()
         self.trainer = Trainer(
             self._model().to(device),
             _training_data(recipe, data, self.tokenizer),
             config=recipe.training,
             score=self.dev_score,
-            output=TrainingOutput(self.folder / "checkpoints", self._record, progress),
+            output=TrainingOutput(self.folder / "checkpoints", self.recorder, progress),
             group=group,
             stop=self.stop,
         )
@@ -187,8 +186,9 @@ class _Run:
                 progress.say(str(self.plan(command.told, resumes=resumed)))
             first = trainer.state.step
             pairs = self.dev_score.pairs if recipe.task == "translation" else ()
-            self.display = Display(trainer, progress, command.detail, pairs)
-            with self.log if self.group.is_main else nullcontext():
+            display = Display(trainer.config, trainer.state, progress, command.detail, pairs)
+            self.recorder.display = display if self.group.is_main else None
+            with self.recorder.log if self.group.is_main else nullcontext():
                 return trainer.run(), trainer.state.step > first
 
     def plan(self, told: tuple[str, ...], *, resumes: bool) -> TrainingPlan:
@@ -209,9 +209,16 @@ class _Run:
             resumes=resumes,
         )
 
-    def _record(self, event: Event) -> None:
-        """Log an event and show it."""
-        if not self.group.is_main or self.display is None:
+
+class _Recorder:
+    """Logs the events of a run and shows them; it does not refer to the trainer, which holds it."""
+
+    def __init__(self, log: RunLog, dev_score: DevScore) -> None:
+        self.log, self.dev_score = log, dev_score
+        self.display: Display | None = None  # None: in another process than the first
+
+    def __call__(self, event: Event) -> None:
+        if self.display is None:
             return
         if isinstance(event, ValidateEvent):
             event = replace(event, dev_chrf=self.dev_score.chrf())
