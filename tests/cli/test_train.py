@@ -69,7 +69,7 @@ def test_prepare_prints_its_report_and_whether_it_was_done_before(
     run_yakusu: Yakusu, work: Path, tmp_path: Path, train_options: TrainOptions
 ) -> None:
     n = len((work / "a.en").read_text().splitlines())
-    args = ["prepare", *train_options(work), "--run", tmp_path / "run"]
+    args = ["prepare", *train_options(work, tmp_path / "run")]
     first, second = run_yakusu(*args), run_yakusu(*args)
     assert first.code == second.code == 0
     assert first.out.startswith(f"{n} pairs read; dropped: 0 empty, 0 identical, 0 ")
@@ -149,7 +149,9 @@ def test_corpus_files_of_unequal_length_are_refused(
     short = tmp_path / "short.de"
     short.write_text("x\n")
     n = len((work / "a.en").read_text().splitlines())
-    said = run_yakusu("prepare", *train_options(work), "--run", tmp_path / "run", "--tgt", short)
+    options_ = train_options(work, tmp_path / "run")
+    options_[options_.index("--tgt") + 1] = str(short)
+    said = run_yakusu("prepare", *options_)
     assert said.error == (
         f"{work / 'a.en'} and {short} differ in length ({n} and 1 lines): align them line by line"
     )
@@ -160,7 +162,9 @@ def test_invalid_utf8_in_a_corpus_is_refused_with_its_place(
 ) -> None:
     latin = tmp_path / "latin.de"
     latin.write_bytes(b"gut\nsch\xf6n\n")
-    said = run_yakusu("prepare", *train_options(work), "--run", tmp_path / "run", "--tgt", latin)
+    options_ = train_options(work, tmp_path / "run")
+    options_[options_.index("--tgt") + 1] = str(latin)
+    said = run_yakusu("prepare", *options_)
     assert said.error.startswith(f"{latin}, line 2, byte 4: 0xf6 is not UTF-8: ")
 
 
@@ -189,11 +193,9 @@ def test_a_vocabulary_too_large_for_the_corpus_is_refused(
 ) -> None:
     said = run_yakusu(
         "prepare",
-        *train_options(work),
+        *train_options(work, tmp_path / "run"),
         "--set",
         "tokenizer.vocab_size=9999",
-        "--run",
-        tmp_path / "run",
     )
     assert re.fullmatch(
         r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
@@ -317,7 +319,7 @@ def test_a_run_folder_that_cannot_be_written_is_refused(
     run_yakusu: Yakusu, train_options: TrainOptions, own: Path
 ) -> None:
     run = "/proc/none/run"  # nobody may create folders there
-    assert run_yakusu("train", *train_options(own), "--run", run).error == (
+    assert run_yakusu("train", *train_options(own, run)).error == (
         f"{run} cannot be written (No such file or directory): choose a writable run "
         "folder with --run"
     )
@@ -450,9 +452,9 @@ def test_lines_that_are_not_utf8_are_left_out_with_their_pairs(
     lines = (own / "a.de").read_bytes().splitlines(keepends=True)
     lines[4] = b"sch\xf6n\n"
     (own / "a.de").write_bytes(b"".join(lines))
-    options_ = [*train_options(own), "--run", str(tmp_path / "skip")]
+    options_ = train_options(own, tmp_path / "skip")
     assert run_yakusu("prepare", *options_).error.endswith(
-        "(for example with iconv -f LATIN1 -t UTF-8), correct the line, or add --errors skip"
+        "is not UTF-8: save the file as UTF-8, correct the line, or add --errors skip"
     )
     assert not (tmp_path / "skip" / "data").exists()
     said = run_yakusu("prepare", *options_, "--errors", "skip")

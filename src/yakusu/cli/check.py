@@ -8,7 +8,7 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress, say
-from yakusu.cli.corpus_options import require_one_form, takes_pairs, takes_test_files
+from yakusu.cli.corpus_options import takes_pairs, takes_test_files
 from yakusu.cli.options import Format
 from yakusu.errors import RecipeError
 
@@ -88,8 +88,8 @@ def check_verb(
 
     Example: `yakusu check --model runs/en-de/model train.en train.de`
     """
-    require_one_form(files["pairs"], {"SRC": src, "TGT": tgt}, "--pairs")
-    files["src"], files["tgt"], test["errors"] = src, tgt, files["errors"]
+    files["src"], files["tgt"] = src, tgt
+    test["errors"], test["encoding"] = files["errors"], files["encoding"]
     if test["pairs"]:
         test["columns"] = files["columns"]
         if not (files["pairs"] or files["dev_pairs"]):

@@ -30,6 +30,14 @@ RecipeOverrides = Annotated[
         help="Override a key of the recipe, such as training.max_steps=500. Repeatable.",
     ),
 ]
+_AllowMisaligned = Annotated[
+    bool,
+    typer.Option(
+        "--allow-misaligned",
+        help="Start even if lines of the corpus do not translate each other (default: stop with "
+        "the first line and the fix).",
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,6 +63,7 @@ def prepare_verb(
             "the same bytes as before; otherwise, change nothing.",
         ),
     ] = False,
+    allow_misaligned: _AllowMisaligned = False,
     *,
     files: "yakusu.RecipeFiles",
 ) -> None:
@@ -72,6 +81,7 @@ def prepare_verb(
         recipe,
         set_ or (),
         again=again,
+        allow_misaligned=allow_misaligned,
         progress=ConsoleProgress(),
         workers=workers,
         **files,
@@ -91,6 +101,7 @@ def train_verb(
             "version of a library, which gives other bytes (default: warn).",
         ),
     ] = False,
+    allow_misaligned: _AllowMisaligned = False,
     *,
     files: "yakusu.RecipeFiles",
 ) -> None:
@@ -102,7 +113,14 @@ def train_verb(
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    made = yakusu.train(recipe, set_ or (), exact=exact, progress=ConsoleProgress(), **files)
+    made = yakusu.train(
+        recipe,
+        set_ or (),
+        exact=exact,
+        allow_misaligned=allow_misaligned,
+        progress=ConsoleProgress(),
+        **files,
+    )
     print_trained(made)
 
 

@@ -111,10 +111,10 @@ class CheckedLanguages:
 
 def _named(corpus: Corpus) -> str:
     """Return another way to state the languages of a corpus; "" for a table."""
-    if corpus.src:
+    if corpus.src or corpus.parts:
         return ", or name the files like train.en"
-    is_table = format_of(corpus.pairs) in ("tsv", "csv")  # which may lack a header
-    return "" if is_table else ", or use --columns en,de"
+    has_languages = format_of(corpus.pairs) in ("tmx", "xliff", "po", "jsonl")  # or a header
+    return ", or use --columns en,de" if has_languages else ""
 
 
 def _sample(corpus: Corpus) -> EvenSample[Pair]:

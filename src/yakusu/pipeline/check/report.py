@@ -1,10 +1,11 @@
 """The result of `check`: what a corpus contains, as data and as text."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.config import Config
 from yakusu.data.languages import listed_codes
+from yakusu.pipeline.aligning.misaligned import Fault
 
 _INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
 _WIDTH = 60  # characters of an example, each side
@@ -105,6 +106,7 @@ class CheckReport(Config):
     ratios: dict[str, float]  # quantiles of target length / source length
     correlation: float | None  # of the lengths of both sides, logarithmic; None: undefined
     overlaps: tuple[Overlap, ...]
+    faults: tuple[Fault, ...]  # lines that do not translate each other, or are repeated
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()  # what to look at first
 
@@ -119,6 +121,7 @@ class CheckReport(Config):
             self._lengths(),
             *(_side(side) for side in self.sides),
             *(_overlap(overlap) for overlap in self.overlaps),
+            _list("Alignment", map(str, self.faults)) if self.faults else (),
             _list("Notes", self.notes),
             _list("Warnings", self.warnings or ("none",)),
         )
@@ -185,7 +188,7 @@ def _overlap(overlap: Overlap) -> Iterator[str]:
     return _table(title, found, overlap.n_pairs)
 
 
-def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield title
     yield from (f"  {line}" for line in lines)
 

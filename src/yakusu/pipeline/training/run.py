@@ -20,6 +20,7 @@ from typing import Any
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.folder import locked
+from yakusu.pipeline.aligning.misaligned import require_aligned
 from yakusu.recipe import Recipe, changes, load_recipe, save_recipe
 
 # Keys that may change when a run is resumed; all others determine its result.
@@ -38,8 +39,12 @@ _MOST_OVERRIDES = 3  # that an error message suggests
 
 
 @contextmanager
-def locked_run(recipe: Recipe) -> Iterator[Path]:
+def locked_run(recipe: Recipe, *, misaligned: bool = True) -> Iterator[Path]:
     """Lock the run folder of a recipe for this process and save the recipe in it.
+
+    Args:
+        recipe: The recipe.
+        misaligned: Whether the lines of a new training corpus may be misaligned.
 
     Yields:
         The run folder.
@@ -47,7 +52,7 @@ def locked_run(recipe: Recipe) -> Iterator[Path]:
     Raises:
         RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The folder holds another run or other files, is in use, or cannot be written.
-        DataError: A corpus cannot be read.
+        DataError: A corpus cannot be read, or is misaligned.
     """
     if not recipe.run:
         raise RecipeError(
@@ -56,7 +61,7 @@ def locked_run(recipe: Recipe) -> Iterator[Path]:
     run = Path(recipe.run)
     with _explain_unusable(run):
         refuse_other_run(run, recipe)
-    _check_corpora(recipe)
+    _check_corpora(recipe, misaligned=misaligned)
     with _explain_unusable(run):
         run.mkdir(parents=True, exist_ok=True)
         (run / ".lock").touch()
@@ -116,8 +121,11 @@ def _as_toml(value: Any) -> str:
     return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 
-def _check_corpora(recipe: Recipe) -> None:
-    """Read the first pair of each corpus, so that a wrong path fails before anything is written."""
+def _check_corpora(recipe: Recipe, *, misaligned: bool) -> None:
+    """Read the first pair of each corpus, so that a wrong path fails before anything is written.
+
+    The lines of the training corpora are compared, unless they may be misaligned.
+    """
     if not recipe.data.train:
         what, how = "text", "--src FILE --tgt FILE, or data.train"
         if recipe.task == "parsing":
@@ -129,10 +137,15 @@ def _check_corpora(recipe: Recipe) -> None:
     for key, corpus in recipe.data.corpora.items():
         _check_sides(key, corpus)
         next(read_pairs(corpus), None)
+    for each in () if misaligned or is_started(Path(recipe.run)) else recipe.directions:
+        require_aligned(each.data.train)
 
 
 def _check_sides(key: str, corpus: Corpus) -> None:
     if bool(corpus.src) == bool(corpus.tgt):
+        for number, part in enumerate(corpus.parts, start=1):
+            _check_sides(f"{key}.{number}", part)
+            next(read_pairs(part), None)
         return
     given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
     side = {"src": "source", "tgt": "target"}[missing]

@@ -66,6 +66,7 @@ def train(
     overrides: Sequence[str] = (),
     *,
     exact: bool = False,
+    allow_misaligned: bool = False,
     progress: Progress | None = None,
     **files: Unpack[RecipeFiles],
 ) -> Trained:
@@ -87,10 +88,12 @@ def train(
         `yakusu.train(src="train.en", tgt="train.de", run="runs/en-de")`
     """
     found, why = recipe_of(recipe, overrides, files)
-    return _train(found, progress or Silent(), why=why, exact=exact)
+    return _train(found, progress or Silent(), why=why, exact=exact, misaligned=allow_misaligned)
 
 
-def _train(recipe: Recipe, progress: Progress, *, why: str | None, exact: bool) -> Trained:
+def _train(
+    recipe: Recipe, progress: Progress, *, why: str | None, exact: bool, misaligned: bool
+) -> Trained:
     # These fail before anything is written.
     recipe, languages = with_detected_languages(with_parent_sizes(recipe))
     pick_device(recipe.training.device)
@@ -100,8 +103,8 @@ def _train(recipe: Recipe, progress: Progress, *, why: str | None, exact: bool) 
         def prepare_data() -> Prepared:
             for sentence in filter(None, (why, languages)):
                 progress.say(sentence)
-            held.enter_context(locked_run(recipe))
-            prepared = prepare(recipe, progress=progress)
+            held.enter_context(locked_run(recipe, misaligned=misaligned))
+            prepared = prepare(recipe, allow_misaligned=True, progress=progress)
             if not prepared.existed:
                 progress.say(str(prepared))
             return prepared

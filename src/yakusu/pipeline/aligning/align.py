@@ -1,0 +1,212 @@
+"""`align`: two texts or documents -> pairs of sentences that translate each other."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from yakusu.data.bitext.beads import Bead
+from yakusu.data.bitext.beads import align as align_sentences
+from yakusu.data.corpus import Corpus
+from yakusu.data.files.text import language_of, read_lines
+from yakusu.data.languages import require_language
+from yakusu.data.lines.sentences import join, split
+from yakusu.documents.document import plain_text
+from yakusu.documents.registry import SUFFIXES, is_supported, read_document
+from yakusu.errors import DataError, RunError
+from yakusu.folder import write_text
+from yakusu.pipeline.aligning.misaligned import Fault, find_faults
+from yakusu.progress import Progress, Silent
+
+_MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
+_HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})[^.!?。！？\d]{0,40}")
+_LONGEST_HEADING = 60  # characters
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Result of `align`.
+
+    Attributes:
+        out: The pairs: source, target and score, in three columns.
+        left: The sentences that are in no pair: the file, the line or paragraph, and the sentence.
+        n_sentences: Number of sentences of both texts.
+        n_pairs: Number of pairs.
+        n_left: Number of sentences of both texts that are in no pair.
+        kinds: Number of pairs with p sentences of the source and q of the target, by "p-q".
+        median_score: Median score of a pair.
+        faults: What `check` finds in the pairs.
+    """
+
+    out: Path
+    left: Path
+    n_sentences: tuple[int, int]
+    n_pairs: int
+    n_left: tuple[int, int]
+    kinds: dict[str, int]
+    median_score: float
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in self.kinds.items())
+        n_src, n_tgt = self.n_sentences
+        lines = [
+            f"{n_src:,} and {n_tgt:,} sentences; {self.n_pairs:,} pairs ({kinds}), median score "
+            f"{self.median_score:.2f}: {self.out}",
+            f"left out: {self.n_left[0]:,} and {self.n_left[1]:,} sentences: {self.left}",
+            *(f"warning: {fault}" for fault in self.faults),
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Sentences:
+    """The sentences of a text.
+
+    Attributes:
+        path: The file.
+        language: Code of the language; "" if unknown.
+        texts: The sentences.
+        lines: The line or paragraph of each sentence, from 1.
+    """
+
+    path: Path
+    language: str
+    texts: list[str]
+    lines: list[int]
+
+    @property
+    def headings(self) -> list[tuple[str, int]]:
+        """The number in each heading, and the number of its sentence."""
+        found = []
+        for i, text in enumerate(self.texts):
+            heading = _HEADING.fullmatch(text) if len(text) <= _LONGEST_HEADING else None
+            if heading:
+                found.append((heading[1], i))
+        return found
+
+
+def align(
+    src: str | Path,
+    tgt: str | Path,
+    out: str | Path,
+    *,
+    languages: tuple[str, str] = ("", ""),
+    min_score: float | None = None,
+    progress: Progress | None = None,
+) -> Aligned:
+    """Write the sentences of two texts that translate each other, in the same order, as pairs.
+
+    The same texts give the same bytes. A text file with one sentence a line is aligned line by
+    line; other lines and the paragraphs of documents are divided into sentences.
+
+    Args:
+        src: A text or a document in any format that `translate` reads.
+        tgt: Its translation.
+        out: The file of pairs (.tsv); what is left out is written next to it, as NAME.left.tsv.
+        languages: Codes of both languages (default: those at the end of the names of the files).
+        min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
+            for each word: pairs of unrelated sentences are about 0 or less.
+        progress: Progress reporter.
+
+    Raises:
+        DataError: A file cannot be read, has no sentences, or a language is unknown.
+        RunError: `out` is one of the files, or cannot be written.
+    """
+    out = Path(out)
+    left = out.with_name(f"{out.stem}.left.tsv")
+    if {out.resolve(), left.resolve()} & {Path(src).resolve(), Path(tgt).resolve()}:
+        raise RunError(f"{out} would replace one of the texts: choose another file with --out")
+    progress = progress or Silent()
+    texts = [
+        _read(Path(path), code and require_language(code, what="the language"))
+        for path, code in zip((src, tgt), languages, strict=True)
+    ]
+    one, other = texts
+    with progress.track("aligning", "sentences", None):
+        beads = align_sentences(one.texts, other.texts, _anchors(one, other))
+    pairs = [
+        bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
+    ]
+    if not pairs:
+        raise DataError(
+            f"no sentence of {src} has a translation in {tgt}: check that these are the same text "
+            "in two languages, or lower --min-score"
+        )
+    rows = [f"{_text(one, x.src)}\t{_text(other, x.tgt)}\t{x.score:.2f}" for x in pairs]
+    unpaired = list(_unpaired(texts, pairs))
+    _write(out, rows)
+    _write(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
+    return Aligned(
+        out,
+        left,
+        n_sentences=(len(one.texts), len(other.texts)),
+        n_pairs=len(pairs),
+        n_left=(
+            sum(text is one for text, _ in unpaired),
+            sum(text is other for text, _ in unpaired),
+        ),
+        kinds=_kinds(pairs),
+        median_score=median(bead.score for bead in pairs),
+        faults=find_faults(Corpus(pairs=str(out))),
+    )
+
+
+def _read(path: Path, language: str) -> _Sentences:
+    """Read the sentences of a file.
+
+    Raises:
+        DataError: It cannot be read, or has no sentences.
+    """
+    is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
+    has_suffix = is_document or path.suffix.lower() in SUFFIXES
+    language = language or language_of(path.stem if has_suffix else path)
+    paragraphs = map(plain_text, read_document(path).texts) if is_document else read_lines(path)
+    lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
+    divided = [[each.strip() for each in split(line, language)] for line in lines]
+    filled = [each for each in divided if any(each)]
+    if not filled:
+        raise DataError(f"{path} has no sentences: check the file")
+    if sum(len(each) > 1 for each in filled) <= _MOST_SPLIT * len(filled):
+        divided = [[line] for line in lines]
+    found = [(text, i) for i, each in enumerate(divided, start=1) for text in each if text]
+    return _Sentences(path, language, [text for text, _ in found], [line for _, line in found])
+
+
+def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:
+    """Pairs of headings with the same numbers, if both texts have nearly the same headings."""
+    first, second = one.headings, other.headings
+    if [number for number, _ in first] != [number for number, _ in second]:
+        return []
+    return [(i, j) for (_, i), (_, j) in zip(first, second, strict=True) if i and j]
+
+
+def _text(text: _Sentences, side: tuple[int, int]) -> str:
+    """The sentences of a side of a bead, in one line."""
+    return join([(text.texts[i], " ") for i in range(*side)], text.language).strip()
+
+
+def _unpaired(
+    texts: Sequence[_Sentences], beads: Sequence[Bead]
+) -> Iterator[tuple[_Sentences, int]]:
+    """Yield the sentences that are in no bead."""
+    for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
+        paired = {i for side in sides for i in range(*side)}
+        yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
+
+
+def _kinds(beads: Sequence[Bead]) -> dict[str, int]:
+    counts: dict[tuple[int, int], int] = {}
+    for bead in beads:
+        counts[bead.sizes] = counts.get(bead.sizes, 0) + 1
+    return {f"{p}-{q}": counts[p, q] for p, q in sorted(counts)}
+
+
+def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
+    try:
+        write_text(path, "".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written ({error.strerror}): choose another --out"
+        ) from error
