@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.training.average import average
     from yakusu.pipeline.training.choose_recipe import choose_recipe
     from yakusu.pipeline.training.prepare import prepare
-    from yakusu.pipeline.training.train import train
+    from yakusu.pipeline.training.train import plan_training, train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.search.config import SamplingConfig, SearchConfig
@@ -76,7 +76,7 @@ _MODULES = {  # public name -> the module that defines it
     "improve": "pipeline.improving.improve",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
-    "train": "pipeline.training.train",
+    **dict.fromkeys(("plan_training", "train"), "pipeline.training.train"),
     "translate": "pipeline.translate",
     "translate_document": "pipeline.documents",
     "verify": "pipeline.receipts.receipt",
@@ -125,6 +125,7 @@ __all__ = [
     "improve",
     "load_recipe",
     "memory",
+    "plan_training",
     "prepare",
     "save_recipe",
     "score",

@@ -380,7 +380,7 @@ def differences(one: Recipe, other: Recipe) -> list[str]:
 
 def changes(one: Recipe, other: Recipe) -> dict[str, tuple[Any, Any]]:
     """Return the keys that both recipes have and whose values differ, with both values."""
-    mine, theirs = _flat(one.model_dump()), _flat(other.model_dump())
+    mine, theirs = flat(one.model_dump()), flat(other.model_dump())
     common = [key for key in mine if key in theirs]  # architectures have different keys
     return {key: (mine[key], theirs[key]) for key in common if mine[key] != theirs[key]}
 
@@ -510,18 +510,19 @@ def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
     name = model.get("name", DEFAULT) if isinstance(model, Mapping) else DEFAULT
     defaults = Recipe(model=config_of({"name": name}))
     entry = f"data.others.{keys[2]}." if keys[:2] == ["data", "others"] and keys[2:] else ""
-    entries = _flat(Direction().model_dump(), entry) if entry else {}
-    known = [*_flat(defaults.model_dump()), *Recipe.model_fields, *entries]
+    entries = flat(Direction().model_dump(), entry) if entry else {}
+    known = [*flat(defaults.model_dump()), *Recipe.model_fields, *entries]
     same_name = [other for other in known if other.split(".")[-1] == keys[-1]]
     same_group = [other for other in known if other.split(".")[:-1] == list(keys[:-1])]
     return f"unknown key '{key}': {did_you_mean(key, same_name or same_group)}"
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested values by their keys, such as "training.max_steps"."""
+    found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
+            found |= flat(value, f"{prefix}{key}.")
         else:
-            flat[prefix + key] = value
-    return flat
+            found[prefix + key] = value
+    return found

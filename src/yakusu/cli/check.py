@@ -115,9 +115,10 @@ def check_verb(
 
 def _check_with(model: str, recipe: "Recipe", worst: int, format: Format) -> None:
     """Calibrate a model on the dev set of a recipe, and list the least probable training pairs."""
+    from yakusu.data.lines.shortened import shorten
     from yakusu.pipeline.calibration import calibrate  # loads a model's engine
     from yakusu.pipeline.check.improbable import improbable_pairs
-    from yakusu.pipeline.check.report import Example, shorten
+    from yakusu.pipeline.check.report import Example
 
     if not (recipe.data.train or recipe.data.dev):
         raise RecipeError(

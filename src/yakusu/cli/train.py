@@ -12,7 +12,7 @@ from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.training.train import Trained
+    from yakusu.pipeline.training.trained import Trained
 
 _RecipeName = Annotated[
     str | None,
@@ -93,6 +93,23 @@ def prepare_verb(
 def train_verb(
     recipe: _RecipeName = None,
     set_: RecipeOverrides = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what training would do, from a sample; write nothing."),
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Show sentences only; the log has the scores.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show all numbers of the log as well.")
+    ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace a finished model although no --set asks for more training.",
+        ),
+    ] = False,
     exact: Annotated[
         bool,
         typer.Option(
@@ -113,26 +130,53 @@ def train_verb(
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
+    if plain and verbose:
+        raise RunError("--plain and --verbose are mutually exclusive: use only one of them")
+    if dry_run:
+        plan = yakusu.plan_training(
+            recipe,
+            set_ or (),
+            allow_misaligned=allow_misaligned,
+            progress=ConsoleProgress(),
+            **files,
+        )
+        print(plan)
+        return
     made = yakusu.train(
         recipe,
         set_ or (),
         exact=exact,
+        overwrite=overwrite,
         allow_misaligned=allow_misaligned,
+        detail="plain" if plain else "verbose" if verbose else "normal",
         progress=ConsoleProgress(),
         **files,
     )
-    print_trained(made)
+    print_trained(made, plain=plain)
 
 
-def print_trained(made: "Trained") -> None:
-    """Print the result of a training run."""
+def print_trained(made: "Trained", *, plain: bool = False) -> None:
+    """Print the result of a training run.
+
+    Args:
+        made: The result.
+        plain: Leave out the score.
+    """
     if made.rank:
         return  # rank 0 reports for all processes
+    example = f"echo {shlex.quote(made.example)}"
+    if made.verdict:
+        print("\n".join(made.verdict.examples()))
+        example = f"echo {shlex.quote(made.verdict.sentences[0].source)}"
+    print(f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}")
+    if not plain:
+        print(f"dev {made.dev_score}")
+    if made.verdict:
+        print(made.verdict)
     print(
-        f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
-        f"dev {made.dev_score}\n"
         f"model: {made.model}\n"
-        f"next: echo '{made.example}' | {command()} translate {made.model}"
+        f"next: {example} | {command()} translate {made.model}\n"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
     )
 
 

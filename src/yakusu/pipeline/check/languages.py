@@ -8,9 +8,10 @@ from yakusu.data.files.formats import format_of
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import identifiable, swapped_message
 from yakusu.data.identification import SAMPLE, EvenSample, require_codes
+from yakusu.data.lines.shortened import shorten
 from yakusu.errors import DataError
 from yakusu.pipeline.check.counts import EXAMPLES
-from yakusu.pipeline.check.report import Example, shorten
+from yakusu.pipeline.check.report import Example
 from yakusu.recipe import Recipe
 
 OtherLanguages = tuple[dict[str, float] | None, tuple[Example, ...]]

@@ -37,8 +37,9 @@ from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_o
 from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.parent import with_parent_sizes
-from yakusu.pipeline.training.run import refuse_other_run
-from yakusu.pipeline.training.train import Trained, train
+from yakusu.pipeline.training.run import is_started, refuse_other_run
+from yakusu.pipeline.training.train import train
+from yakusu.pipeline.training.trained import Trained
 from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, save_recipe
@@ -150,7 +151,8 @@ class _Distillation:
         making = self._making(teacher)
         with locked(self.folder):
             path = self.folder / "recipe.toml"
-            save_recipe(student, path)
+            if not is_started(self.folder):  # the corpus below belongs to a run
+                save_recipe(student, path)
             facts = existing_corpus(self.corpus, making) or self._written(teacher, making)
             self.progress.say(f"{self.corpus}: {facts.summary}")
             trained = None if self.config.corpus_only else train(student, progress=self.progress)

@@ -18,7 +18,7 @@ from typing import Unpack
 import numpy as np
 
 from yakusu.data.augmentation import Augmentation
-from yakusu.data.batches import cut_by_length, fullness
+from yakusu.data.batches import CPU_TOKENS, cut_by_length, fullness
 from yakusu.data.corpus import number_of_pairs
 from yakusu.data.coverage import Coverage
 from yakusu.data.files.compressed import refuse_pipe
@@ -48,10 +48,15 @@ from yakusu.pipeline.training.data_folder import (
 )
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.parent import Parent, with_parent_sizes
-from yakusu.pipeline.training.run import is_started, locked_run
+from yakusu.pipeline.training.run import (
+    check_run,
+    is_started,
+    locked_run,
+    with_choices_of_run,
+)
 from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, RecipeFiles
+from yakusu.recipe import Recipe, RecipeFiles, save_recipe
 from yakusu.tasks.task import tasks
 
 _log = logging.getLogger(__name__)
@@ -124,24 +129,54 @@ def prepare(
     """
     progress = progress or Silent()
     found, why = recipe_of(recipe, overrides, files)
-    recipe, languages = with_detected_languages(with_parent_sizes(found))
+    found = with_choices_of_run(with_parent_sizes(found))
+    recipe, languages = with_detected_languages(found)
     for sentence in filter(None, (why, languages)):
         progress.say(sentence)
-    with locked_run(recipe, misaligned=allow_misaligned) as run:
-        folder = run / "data"
+    check_run(recipe, misaligned=allow_misaligned)
+    with locked_run(recipe) as run:
+        made = prepare_run(recipe, again=again, progress=progress, workers=workers)
+        save_recipe(recipe, run / "recipe.toml")
+    return made
 
-        def write(temporary: Path) -> None:
-            _Preparation(recipe, progress, workers).write(temporary)
 
-        if existed := folder.exists() and not again:
-            check_data(run)
-            check_unchanged(folder, DataFacts.read(folder), recipe)
-        elif is_started(run):
-            _rebuild(run, recipe, write, progress)
-        else:
-            forget_record(run)
-            save_folder(folder, write)
-        write_record(run, is_new=not existed)
+def prepare_run(
+    recipe: Recipe, *, again: bool = False, progress: Progress, workers: int | None = None
+) -> Prepared:
+    """Prepare the data of a run whose folder is locked.
+
+    The recipe is saved with a new data folder, and left as it is beside an existing one.
+
+    Args:
+        recipe: The recipe, with the languages and the sizes of the run.
+        again, progress, workers: As for `prepare`.
+
+    Raises:
+        YakusuError: As in `prepare`; nothing has changed.
+    """
+    run = Path(recipe.run)
+    folder = run / "data"
+
+    def write(temporary: Path) -> None:
+        _Preparation(recipe, progress, workers).write(temporary)
+
+    def write_first(temporary: Path) -> None:
+        write(temporary)
+        forget_record(run)
+        save_recipe(recipe, run / "recipe.toml")
+
+    if existed := folder.exists() and not again:
+        check_data(run)
+        check_unchanged(folder, DataFacts.read(folder), recipe)
+    elif is_started(run):
+        _rebuild(run, recipe, write, progress)
+    else:
+        save_folder(folder, write_first)
+    write_record(run, is_new=not existed)
+    return _prepared(recipe, folder, existed=existed)
+
+
+def _prepared(recipe: Recipe, folder: Path, *, existed: bool) -> Prepared:
     facts = DataFacts.read(folder)
     sizes = [part.n_pairs for part in (facts.parts or {}).get("train", ())]
     named = [
@@ -418,7 +453,9 @@ class _Preparation:
 
     def _estimate_fullness(self, pairs: Pairs) -> float:
         sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)
-        batches = cut_by_length(sample, pairs, self.recipe.batches.batch_tokens_on("cpu"))
+        # At most a batch of a CPU, so that the choice for a GPU in a recipe changes nothing.
+        size = min(self.recipe.batches.batch_tokens_on("cpu"), CPU_TOKENS)
+        batches = cut_by_length(sample, pairs, size)
         return fullness(pairs, batches)
 
 
