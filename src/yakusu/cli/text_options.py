@@ -33,7 +33,7 @@ def _less_protected(panel: str | None) -> dict[str, Any]:
 
 _PANEL = "Text processing"
 _MEMORY = {
-    "memory": Shown("Translation memory. Repeatable.", "FILE"),
+    "memory": Shown("Memory file. Repeatable.", "FILE"),
     "threshold": Shown("Lowest match rate that is offered.", "PERCENT", _PANEL),
 }
 _PENALTIES = Shown(
