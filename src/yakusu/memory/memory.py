@@ -314,9 +314,8 @@ class TranslationMemory:
         """Add segments; those that repeat a known one change nothing.
 
         A transaction has up to 20,000 of them (see `batches`), so that a process that is killed
-        loses no more. If
-        `segments` raises an error of this package, such as for a malformed file, what was added
-        before it is removed.
+        loses no more. If `segments` raises an error of this package, such as for a malformed file,
+        what was added before it is removed.
 
         Raises:
             DataError: The memory is read-only, or another process writes for a long time.
