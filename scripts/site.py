@@ -30,7 +30,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links from docs/ to benchmarks/, and back, lead to the pages of the site."""
     if page.file.src_uri.startswith("benchmarks/"):
         markdown = re.sub(
-            r"\[([^\]]+)\]\((?:\.\./)*(?:recipes|results/?|tests/[^)]*|messages|\w+\.json)\)",
+            r"\[([^\]]+)\]\((?:\.\./)*(?:recipes(?:/[^)]*)?|results/?|tests/[^)]*|messages|\w+\.json)\)",
             r"\1",
             markdown,
         )
