@@ -1,6 +1,6 @@
 """The result of `check`: what a corpus contains, as data and as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.config import Config
 from yakusu.data.languages import listed_codes
