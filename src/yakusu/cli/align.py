@@ -20,6 +20,13 @@ _Language = Annotated[
     str,
     typer.Option(metavar="CODE", help="Its language (default: that at the end of the file name)."),
 ]
+_Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of a text that is not UTF-8, such as cp949 (default: detected).",
+    ),
+]
 _MinScore = Annotated[
     float | None,
     typer.Option(
@@ -39,6 +46,7 @@ def align_verb(
     out: _Out,
     source_language: _Language = "",
     target_language: _Language = "",
+    encoding: _Encoding = "",
     min_score: _MinScore = None,
 ) -> None:
     """Write the sentences of two texts that translate each other as pairs.
@@ -57,6 +65,7 @@ def align_verb(
             tgt,
             out,
             languages=languages,
+            encoding=encoding,
             min_score=min_score,
             progress=ConsoleProgress(),
         )

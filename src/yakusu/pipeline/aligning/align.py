@@ -8,8 +8,8 @@ from statistics import median
 
 from yakusu.data.bitext.beads import Bead
 from yakusu.data.bitext.beads import align as align_sentences
-from yakusu.data.corpus import Corpus
-from yakusu.data.files.text import language_of, read_lines
+from yakusu.data.corpus import Corpus, checked_encoding
+from yakusu.data.files.text import InvalidLines, language_of, read_lines
 from yakusu.data.languages import require_language
 from yakusu.data.lines.sentences import join, split
 from yakusu.documents.document import plain_text
@@ -20,6 +20,7 @@ from yakusu.pipeline.aligning.misaligned import Fault, find_faults
 from yakusu.progress import Progress, Silent
 
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
+_FEW_SENTENCES, _FEW_MORE = 2.0, 0.05  # of a line; share of lines that only one text has
 _HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})[^.!?。！？\d]{0,40}")
 _LONGEST_HEADING = 60  # characters
 
@@ -93,36 +94,43 @@ def align(
     out: str | Path,
     *,
     languages: tuple[str, str] = ("", ""),
+    encoding: str = "",
     min_score: float | None = None,
     progress: Progress | None = None,
 ) -> Aligned:
     """Write the sentences of two texts that translate each other, in the same order, as pairs.
 
     The same texts give the same bytes. A text file with one sentence a line is aligned line by
-    line; other lines and the paragraphs of documents are divided into sentences.
+    line, and so are two with nearly the same number of short lines; other lines and the paragraphs
+    of documents are divided into sentences.
 
     Args:
         src: A text or a document in any format that `translate` reads.
         tgt: Its translation.
         out: The file of pairs (.tsv); what is left out is written next to it, as NAME.left.tsv.
         languages: Codes of both languages (default: those at the end of the names of the files).
+        encoding: Encoding of the text files that are not UTF-8 (default: detected).
         min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
             for each word: pairs of unrelated sentences are about 0 or less.
         progress: Progress reporter.
 
     Raises:
         DataError: A file cannot be read, has no sentences, or a language is unknown.
+        RecipeError: The encoding is unknown.
         RunError: `out` is one of the files, or cannot be written.
     """
+    checked_encoding(encoding)
     out = Path(out)
     left = out.with_name(f"{out.stem}.left.tsv")
     if {out.resolve(), left.resolve()} & {Path(src).resolve(), Path(tgt).resolve()}:
         raise RunError(f"{out} would replace one of the texts: choose another file with --out")
     progress = progress or Silent()
-    texts = [
-        _read(Path(path), code and require_language(code, what="the language"))
-        for path, code in zip((src, tgt), languages, strict=True)
-    ]
+    texts = _sentences_of(
+        *(
+            _Lines.read(Path(path), code and require_language(code, what="the language"), encoding)
+            for path, code in zip((src, tgt), languages, strict=True)
+        )
+    )
     one, other = texts
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(one.texts, other.texts, _anchors(one, other))
@@ -153,25 +161,76 @@ def align(
     )
 
 
-def _read(path: Path, language: str) -> _Sentences:
-    """Read the sentences of a file.
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a text or the paragraphs of a document, as they are and as sentences.
 
-    Raises:
-        DataError: It cannot be read, or has no sentences.
+    Attributes:
+        path: The file.
+        language: Code of the language; "" if unknown.
+        lines: Each line, "" if it is blank.
+        divided: The sentences of each line.
     """
-    is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
-    has_suffix = is_document or path.suffix.lower() in SUFFIXES
-    language = language or language_of(path.stem if has_suffix else path)
-    paragraphs = map(plain_text, read_document(path).texts) if is_document else read_lines(path)
-    lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
-    divided = [[each.strip() for each in split(line, language)] for line in lines]
-    filled = [each for each in divided if any(each)]
-    if not filled:
-        raise DataError(f"{path} has no sentences: check the file")
-    if sum(len(each) > 1 for each in filled) <= _MOST_SPLIT * len(filled):
-        divided = [[line] for line in lines]
-    found = [(text, i) for i, each in enumerate(divided, start=1) for text in each if text]
-    return _Sentences(path, language, [text for text, _ in found], [line for _, line in found])
+
+    path: Path
+    language: str
+    lines: list[str]
+    divided: list[list[str]]
+
+    @classmethod
+    def read(cls, path: Path, language: str, encoding: str) -> "_Lines":
+        """Read a file; `encoding` as in `align`.
+
+        Raises:
+            DataError: It cannot be read, or has no sentences.
+        """
+        is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
+        has_suffix = is_document or path.suffix.lower() in SUFFIXES
+        language = language or language_of(path.stem if has_suffix else path)
+        if is_document:
+            paragraphs = map(plain_text, read_document(path).texts)
+        else:
+            (name,) = Corpus(src=str(path), encoding=encoding).encodings
+            paragraphs = read_lines(path, errors=InvalidLines(encoding=name))
+        lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
+        if not any(lines):
+            raise DataError(f"{path} has no sentences: check the file")
+        return cls(path, language, lines, [split(line, language) for line in lines])
+
+    @property
+    def n_filled(self) -> int:
+        """Number of lines that are not blank."""
+        return sum(map(bool, self.lines))
+
+    @property
+    def mean(self) -> float:
+        """Sentences of a line that is not blank."""
+        return sum(len(each) for each in self.divided if any(each)) / self.n_filled
+
+    @property
+    def are_sentences(self) -> bool:
+        """Whether nearly all lines have one sentence."""
+        return sum(len(each) > 1 for each in self.divided) <= _MOST_SPLIT * self.n_filled
+
+    def sentences(self, *, whole: bool) -> _Sentences:
+        """Return the sentences, or the lines that are not blank."""
+        divided = [[line] for line in self.lines] if whole else self.divided
+        found = [
+            (text.strip(), i)
+            for i, each in enumerate(divided, start=1)
+            for text in each
+            if text.strip()
+        ]
+        return _Sentences(
+            self.path, self.language, [text for text, _ in found], [line for _, line in found]
+        )
+
+
+def _sentences_of(one: _Lines, other: _Lines) -> list[_Sentences]:
+    """Return what is aligned of two texts: lines, where they correspond, or sentences."""
+    few, many = sorted((one.n_filled, other.n_filled))
+    correspond = many <= (1 + _FEW_MORE) * few and max(one.mean, other.mean) <= _FEW_SENTENCES
+    return [each.sentences(whole=correspond or each.are_sentences) for each in (one, other)]
 
 
 def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:
