@@ -1,7 +1,7 @@
 """`align`: two texts or documents -> pairs of sentences that translate each other."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -187,6 +187,7 @@ class _Lines:
         is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
         has_suffix = is_document or path.suffix.lower() in SUFFIXES
         language = language or language_of(path.stem if has_suffix else path)
+        paragraphs: Iterable[str]
         if is_document:
             paragraphs = map(plain_text, read_document(path).texts)
         else:
