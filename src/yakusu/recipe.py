@@ -339,7 +339,7 @@ def _several(
     """
     if len(src) != len(tgt):
         raise RecipeError(
-            f"there are {len(src)} files of --src and {len(tgt)} of --tgt: give as many of both, "
+            f"--src names {len(src)} and --tgt {len(tgt)} of the text files: give as many of both, "
             "in the same order"
         )
     texts = [{"src": one, "tgt": other} for one, other in zip(src, tgt, strict=True)]

@@ -61,15 +61,16 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:
     before = contents(own / "run")
-    options_ = train_options(own, "new", "training.max_steps=44")
     for run in ("run", "new"):
-        said = run_yakusu("train", *options_, "--run", own / run, "--dry-run")
+        options_ = train_options(own, run, "training.max_steps=44")
+        said = run_yakusu("train", *options_, "--dry-run")
         assert said.code == 0
         first, pairs, *_, time, _ = said.out.splitlines()
         assert first == "dry run: estimates; nothing is written"
         assert pairs.startswith("pairs: ") and time.startswith("time: ")
     assert contents(own / "run") == before and not (own / "new").exists()
-    told = run_yakusu("train", *options_, "--dry-run", "--tgt", "none.de").error
+    options_[options_.index("--tgt") + 1] = "none.de"
+    told = run_yakusu("train", *options_, "--dry-run").error
     assert told.startswith("none.de does not exist")
 
 
@@ -349,7 +350,7 @@ def corrupt_checkpoints(own: Path) -> None:
     [
         (None, ["--set", "training.max_step=44"], "unknown key 'training.max_step'"),
         (None, ["--set", "model.dropout=0.25"], "holds a run with a different recipe"),
-        (None, ["--tgt", "none.de"], "holds a run with a different recipe"),
+        (None, ["--tgt", "none.de"], "--src names 1 and --tgt 2 of the text files"),
         (changed_corpus, [], "a.en has changed since"),
         (corrupt_data, [], "train.src.tokens is corrupt"),
         (another_device, ["--set", "training.device=none"], "there is no device 'none' here"),

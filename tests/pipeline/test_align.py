@@ -12,7 +12,7 @@ from yakusu.errors import DataError, RunError
 from yakusu.pipeline.aligning import misaligned
 from yakusu.pipeline.aligning.misaligned import find_faults, require_aligned
 from yakusu.pipeline.training.run import check_run
-from yakusu.recipe import load_recipe
+from yakusu.recipe import load_recipe, save_recipe
 
 SRC, TGT = bitext(450)
 
@@ -110,6 +110,7 @@ def test_training_refuses_a_misaligned_corpus_and_writes_nothing(tmp_path: Path)
     assert not run.exists()
     check_run(recipe)
     (run / "data").mkdir(parents=True)
+    save_recipe(recipe, run / "recipe.toml")
     check_run(recipe, misaligned=False)  # it has started
 
 

@@ -22,7 +22,7 @@ from yakusu.errors import DataError
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d+")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))  # built in
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')  # text in a number format
+_LITERAL = re.compile(r'"[^"]*(?:"|\Z)|\\.|\[[^\]]*(?:\]|\Z)|_.')  # text in a number format
 _FIRST_DAY = datetime(1899, 12, 30)  # of day 0, for days after February 1900
 _FIRST_DAY_1904 = datetime(1904, 1, 1)
 
