@@ -144,8 +144,8 @@ def _numbered(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
     if not (corpus.src and corpus.tgt):
         return numbered_pairs(corpus)
     src, tgt = (
-        read_lines(path, errors=InvalidLines(corpus.errors), long=LongLines())
-        for path in (corpus.src, corpus.tgt)
+        read_lines(path, errors=InvalidLines(corpus.errors, encoding=each), long=LongLines())
+        for path, each in zip((corpus.src, corpus.tgt), corpus.encodings, strict=True)
     )
     return enumerate(zip_longest(src, tgt, fillvalue=""), start=1)
 
