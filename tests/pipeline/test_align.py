@@ -92,6 +92,16 @@ def test_a_fault_is_described_with_its_line(
     assert re.search(expected.format(src=corpus.src), str(fault))
 
 
+def test_a_fault_is_found_in_files_that_are_not_utf_8(tmp_path: Path) -> None:
+    corpus = written(
+        tmp_path, SRC[:300], [f"\u00fc{line}" for line in TGT[:300] if line != TGT[99]]
+    )
+    text = Path(corpus.tgt).read_text(encoding="utf-8")
+    Path(corpus.tgt).write_text(text, encoding="cp1252")
+    (fault,) = find_faults(corpus.model_copy(update={"encoding": "cp1252"}))
+    assert fault.line in range(95, 106) and "1 line is missing" in str(fault)
+
+
 def test_the_first_line_is_searched_between_the_blocks_of_a_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
