@@ -26,7 +26,7 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     assert (lines[0], lines.count("The worst 4:")) == ("The best 4:", 1)
     stopped, score, first, *_ = lines[next(i for i, x in enumerate(lines) if "stopped" in x) :]
     assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", stopped)
-    assert re.fullmatch(r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", score)
+    assert re.fullmatch(r"dev BLEU = \d+\.\d\d", score)
     assert first.startswith("Of 8 unseen sentences, 0 came out word for word; the typical one has ")
     end = lines.index(f"model: {model}")
     command = r"(.*/)?yakusu|\S*python\S* -m yakusu"  # as the user can type it
@@ -35,7 +35,7 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     )
     assert lines[end + 2].endswith(f"serve {model}, and open http://127.0.0.1:5000/")
     for only_developers_read in ("lower bound", "padding", "  rate ", "perplexity", "nrefs"):
-        assert only_developers_read not in err
+        assert only_developers_read not in err + out
     assert re.search(r"^pairs: \d+ to train on, 8 to measure with, 0 left out$", err, re.MULTILINE)
     assert re.search(r"^training [\d,]+ parameters on cpu with \d of \d+ cores$", err, re.MULTILINE)
     assert re.search(r"^step 3 of 6: BLEU [\d.]+, chrF [\d.]+$", err, re.MULTILINE)
@@ -78,7 +78,7 @@ def test_plain_leaves_the_scores_to_the_log_and_verbose_shows_all_numbers(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:
     plain = run_yakusu("train", *train_options(own, "run", "training.max_steps=8"), "--plain")
-    assert not re.search(r"BLEU|chrF", plain.err + plain.out) and "  source:" in plain.err
+    assert not re.search(r"(dev|:) BLEU|chrF", plain.err + plain.out) and "  source:" in plain.err
     said = run_yakusu("train", *train_options(own, "run", "training.max_steps=9"), "--verbose")
     assert re.search(r"step 9  epoch [\d.]+  dev perplexity [\d.]+  dev BLEU", said.err)
     assert "--plain and --verbose are mutually" in run_yakusu("train", "--plain", "--verbose").error
@@ -88,7 +88,9 @@ def test_dev_bleu_ignores_case_if_the_vocabulary_does(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:
     lower = "tokenizer.normalization=nmt_nfkc_cf"
-    said = run_yakusu("train", *train_options(own, "lower", lower, "training.max_steps=1"))
+    said = run_yakusu(
+        "train", *train_options(own, "lower", lower, "training.max_steps=1"), "--verbose"
+    )
     assert "|case:lc|" in said.out
 
 

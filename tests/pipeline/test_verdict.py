@@ -1,11 +1,14 @@
 """The verdict at the end of training: each sentence with its numbers."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from yakusu.pipeline.training.verdict import (
+    MEASURED,
     NAME,
     DevTranslation,
     Verdict,
@@ -67,6 +70,20 @@ def test_empty_and_untranslated_sentences_are_counted() -> None:
 )
 def test_the_advice_follows_from_the_median(median: float, said: str) -> None:
     assert [*verdict(median).statements()][-1].startswith(said)
+
+
+def test_more_text_is_advised_up_to_the_measured_number_of_pairs() -> None:
+    path = Path(__file__).parents[2] / "benchmarks" / "results" / "corpora.json"
+    records = {each["name"]: each for each in json.loads(path.read_text(encoding="utf-8"))}
+    measured = [records[name] for name in ("Bible, en-de, every sixth pair", "Bible, en-de")]
+    assert [(each["pairs"], float(each["score"].split()[2])) for each in measured] == [*MEASURED]
+    (few, low), (many, high) = MEASURED
+    assert [*replace(verdict(0.3), n_pairs=many - 1).statements()][-1] == (
+        "More of your own text would help most: on the Bible, English to German, BLEU rose from "
+        f"{low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
+    )
+    for error, n_pairs in ((0.2, 100), (0.3, many), (0.3, None)):
+        assert "More of" not in str(replace(verdict(error), n_pairs=n_pairs))
 
 
 def test_a_share_is_the_nearest_simple_fraction() -> None:

@@ -12,7 +12,7 @@ from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.training.trained import Trained
+    from yakusu.pipeline.training.trained import Detail, Trained
 
 _RecipeName = Annotated[
     str | None,
@@ -142,25 +142,26 @@ def train_verb(
         )
         print(plan)
         return
+    detail: Detail = "plain" if plain else "verbose" if verbose else "normal"
     made = yakusu.train(
         recipe,
         set_ or (),
         exact=exact,
         overwrite=overwrite,
         allow_misaligned=allow_misaligned,
-        detail="plain" if plain else "verbose" if verbose else "normal",
+        detail=detail,
         progress=ConsoleProgress(),
         **files,
     )
-    print_trained(made, plain=plain)
+    print_trained(made, detail)
 
 
-def print_trained(made: "Trained", *, plain: bool = False) -> None:
+def print_trained(made: "Trained", detail: "Detail" = "normal") -> None:
     """Print the result of a training run.
 
     Args:
         made: The result.
-        plain: Leave out the score.
+        detail: "plain": no score; "verbose": the score with its signature.
     """
     if made.rank:
         return  # rank 0 reports for all processes
@@ -169,8 +170,9 @@ def print_trained(made: "Trained", *, plain: bool = False) -> None:
         print("\n".join(made.verdict.examples()))
         example = f"echo {shlex.quote(made.verdict.sentences[0].source)}"
     print(f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}")
-    if not plain:
-        print(f"dev {made.dev_score}")
+    if detail != "plain":
+        score, _, signature = made.dev_score.partition(" (")
+        print(f"dev {score}" + f" ({signature}" * (detail == "verbose"))
     if made.verdict:
         print(made.verdict)
     print(

@@ -70,7 +70,7 @@ def train_resolved(recipe: Recipe, command: Command, progress: Progress) -> Trai
                 or average(folder, progress=_verbose(progress, command.detail))
             )
         )
-        verdict = saved_verdict(folder) if group.is_main else None
+        verdict = saved_verdict(folder, n_pairs=prepared.n_train) if group.is_main else None
     return Trained(
         model,
         steps=state.step,
