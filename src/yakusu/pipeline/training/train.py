@@ -68,8 +68,7 @@ def plan_training(
 ) -> "TrainingPlan":
     """Say what `train` would do, from a sample of the corpus; nothing is written.
 
-    Args:
-        recipe, overrides, allow_misaligned, progress, files: As for `train`.
+    The arguments are those of `train`.
 
     Raises:
         YakusuError: As in `prepare`.
