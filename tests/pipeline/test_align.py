@@ -11,8 +11,8 @@ from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.errors import DataError, RunError
 from yakusu.pipeline.aligning import misaligned
 from yakusu.pipeline.aligning.misaligned import find_faults, require_aligned
-from yakusu.pipeline.training.run import locked_run
-from yakusu.recipe import load_recipe
+from yakusu.pipeline.training.run import check_run
+from yakusu.recipe import load_recipe, save_recipe
 
 SRC, TGT = bitext(450)
 
@@ -105,13 +105,13 @@ def test_training_refuses_a_misaligned_corpus_and_writes_nothing(tmp_path: Path)
     corpus = written(tmp_path, SRC[:-1], TGT[:200] + TGT[201:])
     run = tmp_path / "run"
     recipe = load_recipe("tiny", src=corpus.src, tgt=corpus.tgt, run=str(run))
-    with pytest.raises(DataError, match="yakusu align"), locked_run(recipe, misaligned=False):
-        pass
+    with pytest.raises(DataError, match="yakusu align"):
+        check_run(recipe, misaligned=False)
     assert not run.exists()
-    with locked_run(recipe):
-        (run / "data").mkdir()
-    with locked_run(recipe, misaligned=False):  # it has started
-        pass
+    check_run(recipe)
+    (run / "data").mkdir(parents=True)
+    save_recipe(recipe, run / "recipe.toml")
+    check_run(recipe, misaligned=False)  # it has started
 
 
 def test_unrelated_texts_may_be_trained_on(tmp_path: Path) -> None:

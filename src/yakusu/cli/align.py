@@ -26,6 +26,14 @@ _MinScore = Annotated[
         help="Leave out pairs with a lower score; those of unrelated sentences are about 0 or less."
     ),
 ]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Compare TGT with translations of SRC by this model.",
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -40,11 +48,12 @@ def align_verb(
     source_language: _Language = "",
     target_language: _Language = "",
     min_score: _MinScore = None,
+    model: _Model = None,
 ) -> None:
     """Write the sentences of two texts that translate each other as pairs.
 
     The texts may lack sentences, and divide others differently, but have the same order. Lengths
-    and words show what belongs together; no dictionary or model is needed.
+    and words show what belongs together; no dictionary is needed, and a model is optional.
 
     Example: `yakusu align book.en.docx book.de.docx --out pairs.tsv`
 
@@ -58,6 +67,7 @@ def align_verb(
             out,
             languages=languages,
             min_score=min_score,
+            model=model,
             progress=ConsoleProgress(),
         )
     )

@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import BLOCK, Evidence, Floats, Ints
+from yakusu.data.bitext.evidence import BLOCK, SAME, SAME_LANGUAGE, Evidence, Floats, Ints
 
 LONGEST = 3  # sentences of one side of a bead
 PRIORS = {  # log-probability of each kind of bead, relative to one sentence a side
@@ -77,6 +77,7 @@ def align(
     anchors: Sequence[tuple[int, int]] = (),
     *,
     words: bool = True,
+    translated: bool = False,
 ) -> list[Bead]:
     """Align the sentences of two texts.
 
@@ -85,11 +86,13 @@ def align(
         tgt: Sentences of the target.
         anchors: Pairs of sentences, such as headings, before which a bead ends; in ascending order.
         words: Whether words count, not only lengths.
+        translated: Whether the source is a translation into the language of the target, so that
+            many words are the same.
 
     Returns:
         The beads in order; each sentence is in one of them.
     """
-    evidence = Evidence(src, tgt)
+    evidence = Evidence(src, tgt, SAME_LANGUAGE if translated else SAME)
     corners = [(0, 0), *anchors, (len(src), len(tgt))]
     scorer = _Lengths(evidence)
     found = [

@@ -5,7 +5,7 @@
     L(s, t) = log N(r; 0, sigma) / N(r; 0, sigma_0)      r = log |t| - log |s| - mu
     W(s, t) = (w(t | s) + w(s | t)) / 2
     w(t | s) = sum over y in t of log(LAMBDA + (1 - LAMBDA) p(y | s) / u(y))
-    p(y | s) = sum over x in s of ((1 - SAME) p(y | x) + SAME [x = y]) / |s|
+    p(y | s) = sum over x in s of ((1 - same) p(y | x) + same [x = y]) / |s|
 
 All are log-likelihood ratios against unrelated sentences: S > 0 means that the sentences are
 likely translations. L compares lengths in characters, as Gale and Church (1993) do; sigma is the
@@ -29,6 +29,7 @@ from yakusu.data.lines.words import UNSPACED
 
 LAMBDA = 0.3
 SAME = 0.05  # probability that a word, such as a name or a number, is its own translation
+SAME_LANGUAGE = 0.5  # the same, of two texts in one language
 _MOST_WORDS = 60  # of a line
 _MOST_LINKS = 2_000_000  # pairs of words from which probabilities are learnt
 _ITERATIONS = 3
@@ -106,11 +107,13 @@ class Lexicon:
         starts: Where each row begins, and the end.  # (V + 1,)
         columns: The word y of each entry.
         values: Its probability.
+        same: The probability that a word is its own translation.
     """
 
     starts: Ints
     columns: Ints
     values: Floats
+    same: float
 
     def among(self, xs: Ints, place: Ints, n_places: int) -> Floats:
         """The probabilities of some words y.
@@ -129,9 +132,9 @@ class Lexicon:
         columns, rows = place[self.columns[at]], np.repeat(np.arange(len(xs)), counts)
         found = columns >= 0
         dense = np.zeros((len(xs), n_places), np.float32)
-        dense[rows[found], columns[found]] = (1 - SAME) * self.values[at[found]]
+        dense[rows[found], columns[found]] = (1 - self.same) * self.values[at[found]]
         own = place[xs]
-        dense[np.flatnonzero(own >= 0), own[own >= 0]] += SAME
+        dense[np.flatnonzero(own >= 0), own[own >= 0]] += self.same
         return dense
 
 
@@ -170,7 +173,9 @@ def folds(lines: Ints) -> Ints:
     return (lines // BLOCK) % 2
 
 
-def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Lexicon, Lexicon]]:
+def learn(
+    src: Text, tgt: Text, i: Ints, j: Ints, *, n_words: int, same: float
+) -> list[tuple[Lexicon, Lexicon]]:
     """Learn which words translate each other from pairs of lines.
 
     Args:
@@ -179,6 +184,7 @@ def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Le
         i: Lines of the source.
         j: Their translations.
         n_words: Number of words of both texts.
+        same: The probability that a word is its own translation.
 
     Returns:
         For the lines of each fold: p(y | x) and p(x | y), learnt from the other fold.
@@ -193,7 +199,9 @@ def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Le
         used = frequent & (links.fold != fold)
         forth = _model1(entry[used], xs, links.by_y[used], n_words)
         back = _model1(entry[used], ys, links.by_x[used], n_words)
-        found.append((_lexicon(xs, ys, forth, n_words), _lexicon(ys, xs, back, n_words)))
+        found.append(
+            (_lexicon(xs, ys, forth, n_words, same), _lexicon(ys, xs, back, n_words, same))
+        )
     return found
 
 
@@ -221,11 +229,13 @@ def _model1(
     return p if len(entry) else np.zeros(len(given))
 
 
-def _lexicon(given: Ints, other: Ints, p: NDArray[np.float64], n_words: int) -> Lexicon:
+def _lexicon(
+    given: Ints, other: Ints, p: NDArray[np.float64], n_words: int, same: float
+) -> Lexicon:
     kept = np.flatnonzero(p > _LEAST)
     kept = kept[np.argsort(given[kept], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(given[kept], minlength=n_words))])
-    return Lexicon(starts, other[kept], p[kept].astype(np.float32))
+    return Lexicon(starts, other[kept], p[kept].astype(np.float32), same)
 
 
 class Evidence:
@@ -234,10 +244,11 @@ class Evidence:
     Args:
         src: Lines of the source.
         tgt: Lines of the target.
+        same: The probability that a word is its own translation.
     """
 
-    def __init__(self, src: Sequence[str], tgt: Sequence[str]) -> None:
-        words = Words()
+    def __init__(self, src: Sequence[str], tgt: Sequence[str], same: float = SAME) -> None:
+        words, self._same = Words(), same
         self.src, self.tgt = Text(src, words), Text(tgt, words)
         self.n_words = len(words)
         self._frequencies = [
@@ -248,7 +259,7 @@ class Evidence:
 
     def learn(self, i: Ints, j: Ints) -> None:
         """Learn the probabilities of words from lines i of the source and j of the target."""
-        self._lexicons = learn(self.src, self.tgt, i, j, self.n_words)
+        self._lexicons = learn(self.src, self.tgt, i, j, n_words=self.n_words, same=self._same)
 
     @cached_property
     def unrelated(self) -> float:

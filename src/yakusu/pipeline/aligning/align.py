@@ -9,15 +9,18 @@ from statistics import median
 from yakusu.data.bitext.beads import Bead
 from yakusu.data.bitext.beads import align as align_sentences
 from yakusu.data.corpus import Corpus
-from yakusu.data.files.text import language_of, read_lines
-from yakusu.data.languages import require_language
+from yakusu.data.files.encodings import detected_encoding
+from yakusu.data.files.text import InvalidLines, language_of, read_lines
+from yakusu.data.languages import require_language, same_language
 from yakusu.data.lines.sentences import join, split
 from yakusu.documents.document import plain_text
 from yakusu.documents.registry import SUFFIXES, is_supported, read_document
-from yakusu.errors import DataError, RunError
+from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import write_text
 from yakusu.pipeline.aligning.misaligned import Fault, find_faults
+from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
+from yakusu.search.config import SearchConfig
 
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
 _HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})[^.!?。！？\d]{0,40}")
@@ -94,6 +97,7 @@ def align(
     *,
     languages: tuple[str, str] = ("", ""),
     min_score: float | None = None,
+    model: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Aligned:
     """Write the sentences of two texts that translate each other, in the same order, as pairs.
@@ -108,11 +112,14 @@ def align(
         languages: Codes of both languages (default: those at the end of the names of the files).
         min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
             for each word: pairs of unrelated sentences are about 0 or less.
+        model: Model folder of a translator from source to target. Its translations are then
+            compared with the target in place of the source, as Bleualign does.
         progress: Progress reporter.
 
     Raises:
         DataError: A file cannot be read, has no sentences, or a language is unknown.
         RunError: `out` is one of the files, or cannot be written.
+        ModelError: The model has other languages, or cannot be used.
     """
     out = Path(out)
     left = out.with_name(f"{out.stem}.left.tsv")
@@ -124,8 +131,11 @@ def align(
         for path, code in zip((src, tgt), languages, strict=True)
     ]
     one, other = texts
+    compared = _translated(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
-        beads = align_sentences(one.texts, other.texts, _anchors(one, other))
+        beads = align_sentences(
+            compared, other.texts, _anchors(one, other), translated=model is not None
+        )
     pairs = [
         bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
     ]
@@ -162,7 +172,7 @@ def _read(path: Path, language: str) -> _Sentences:
     is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
     has_suffix = is_document or path.suffix.lower() in SUFFIXES
     language = language or language_of(path.stem if has_suffix else path)
-    paragraphs = map(plain_text, read_document(path).texts) if is_document else read_lines(path)
+    paragraphs = map(plain_text, read_document(path).texts) if is_document else _lines(path)
     lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
     divided = [[each.strip() for each in split(line, language)] for line in lines]
     filled = [each for each in divided if any(each)]
@@ -172,6 +182,31 @@ def _read(path: Path, language: str) -> _Sentences:
         divided = [[line] for line in lines]
     found = [(text, i) for i, each in enumerate(divided, start=1) for text in each if text]
     return _Sentences(path, language, [text for text, _ in found], [line for _, line in found])
+
+
+def _lines(path: Path) -> Iterator[str]:
+    return read_lines(path, errors=InvalidLines(encoding=detected_encoding(path) or "utf-8"))
+
+
+def _translated(
+    one: _Sentences, other: _Sentences, model: str | Path, progress: Progress
+) -> list[str]:
+    """The translations of a text into the language of the other one, by greedy search."""
+    translator = open_translator(model, SearchConfig(beam=1))
+    if translator.targets and other.language:
+        translator = translator.translating_to(other.language)
+    for text, known in zip((one, other), translator.languages, strict=True):
+        if text.language and known and not same_language(text.language, known):
+            raise ModelError(
+                f"{text.path} is in {text.language}, but {model} translates from "
+                f"{' to '.join(translator.languages)}: use another model, or exchange the texts"
+            )
+    with progress.track("translating", "sentences", len(one.texts)) as tracker:
+        found = []
+        for best in translator.stream(one.texts):
+            found.append(best[0].text)
+            tracker.advance()
+    return found
 
 
 def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:

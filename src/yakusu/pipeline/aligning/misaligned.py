@@ -4,11 +4,12 @@ import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice, zip_longest
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from yakusu.config import Config
-from yakusu.data.bitext.faults import Lines, Repetitions, misaligned
+from yakusu.data.bitext.faults import FaultKind, Lines, Repetitions, misaligned
 from yakusu.data.corpus import Corpus, numbered_pairs
 from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, Pair, read_lines
@@ -24,10 +25,10 @@ _LISTED = 3  # faults in an error message
 class Fault(Config):
     """Lines that do not translate each other, or are repeated. Line numbers count from 1."""
 
-    kind: Literal["shifted", "unrelated", "exchanged", "repeated"]
+    kind: FaultKind
     line: int
     last_line: int
-    offset: int  # line N of the source belongs to line N + offset; repeated: both are N + offset
+    offset: int  # line N of the source belongs to line N + offset; repeated: it is line N + offset
     text: str  # what is wrong, and the fix
 
     def __str__(self) -> str:
@@ -48,9 +49,11 @@ def find_faults(corpus: Corpus) -> tuple[Fault, ...]:
     """
     if corpus.trees:
         return ()
-    repetitions = Repetitions()
+    if corpus.parts:
+        return tuple(fault for part in corpus.parts for fault in find_faults(part))
+    repetitions = _SideRepetitions()
     sample = _Sample.read(corpus, _BLOCKS, repetitions)
-    found = [*_located(corpus, sample), *repetitions.found()]
+    found = [*map(repetitions.explain, _located(corpus, sample)), *repetitions.of_pairs.found()]
     return _described(corpus, sample, sorted(found, key=lambda each: each.start))
 
 
@@ -62,7 +65,9 @@ def require_aligned(corpus: Corpus) -> None:
     Raises:
         DataError: Some lines do not translate each other, or the corpus cannot be read.
     """
-    if corpus.trees:
+    for part in corpus.parts:
+        require_aligned(part)
+    if corpus.trees or corpus.parts:
         return
     sample = _Sample.read(corpus, _FEW_BLOCKS)
     found = _located(corpus, sample, quick=True)
@@ -87,6 +92,37 @@ def _listed(faults: Sequence[Fault]) -> str:
     return "; ".join(map(str, faults[:_LISTED])) + more
 
 
+class _SideRepetitions:
+    """Finds long runs of pairs, and of the lines of one side, that were there before.
+
+    Attributes:
+        of_pairs: Those of pairs.
+    """
+
+    def __init__(self) -> None:
+        self.of_pairs, self._of_src, self._of_tgt = Repetitions(), Repetitions(), Repetitions()
+
+    def add(self, pair: Pair) -> None:
+        """Take the next pair."""
+        self.of_pairs.add(*pair)
+        self._of_src.add(pair[0])
+        self._of_tgt.add(pair[1])
+
+    @cached_property
+    def _of_one_side(self) -> list[Lines]:
+        return [*self._of_src.found("source repeated"), *self._of_tgt.found("target repeated")]
+
+    def explain(self, fault: Lines) -> Lines:
+        """Return a fault, or the repetition on one side that explains unrelated lines."""
+        if fault.kind != "unrelated":
+            return fault
+        for run in self._of_one_side:
+            n_both = min(run.stop, fault.stop) - max(run.start, fault.start)
+            if 2 * n_both > max(run.stop - run.start, fault.stop - fault.start):
+                return run
+        return fault
+
+
 class _Sample(NamedTuple):
     """Blocks of consecutive lines of a corpus.
 
@@ -106,7 +142,7 @@ class _Sample(NamedTuple):
 
     @classmethod
     def read(
-        cls, corpus: Corpus, n_blocks: int, repetitions: Repetitions | None = None
+        cls, corpus: Corpus, n_blocks: int, repetitions: "_SideRepetitions | None" = None
     ) -> "_Sample":
         """Read evenly spaced blocks of a corpus, and its last lines."""
         blocks: EvenSample[tuple[int, list[Pair]]] = EvenSample(n_blocks)
@@ -122,7 +158,7 @@ class _Sample(NamedTuple):
             last.append(pair)
             n += 1
             if repetitions:
-                repetitions.add(*pair)
+                repetitions.add(pair)
         pairs, starts, lines, end = list[Pair](), list[int](), list[int](), 0
         for start, held in [*blocks, (n - len(last), list(last))]:
             new = held[max(0, end - start) :]
@@ -144,8 +180,8 @@ def _numbered(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
     if not (corpus.src and corpus.tgt):
         return numbered_pairs(corpus)
     src, tgt = (
-        read_lines(path, errors=InvalidLines(corpus.errors), long=LongLines())
-        for path in (corpus.src, corpus.tgt)
+        read_lines(path, errors=InvalidLines(corpus.errors, encoding=encoding), long=LongLines())
+        for path, encoding in zip((corpus.src, corpus.tgt), corpus.encodings, strict=True)
     )
     return enumerate(zip_longest(src, tgt, fillvalue=""), start=1)
 
@@ -221,6 +257,12 @@ def _sentence(corpus: Corpus, fault: Lines, line: int, last: int, *, to_end: boo
         return f"{where}, source and target are exchanged: exchange these lines of {src} and {tgt}"
     if fault.kind == "repeated":
         return f"{where}, both sides repeat those from line {line + k:,} on: remove these lines"
+    if fault.kind in ("source repeated", "target repeated"):
+        copy, other = (src, tgt) if fault.kind == "source repeated" else (tgt, src)
+        return (
+            f"{where}, {copy} repeats its lines from line {line + k:,} on, but {other} does not: "
+            f"restore these lines of {copy} from the original text"
+        )
     return (
         f"{where}, {src} and {tgt} do not translate each other: restore the order of the lines "
         f"from the original texts, or try {fix}"
