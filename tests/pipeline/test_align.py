@@ -66,10 +66,15 @@ def test_unusable_texts_are_refused(tmp_path: Path) -> None:
     corpus = written(tmp_path, SRC[:3], [""])
     with pytest.raises(DataError, match="has no sentences"):
         yakusu.align(corpus.src, corpus.tgt, tmp_path / "pairs.tsv")
+    with pytest.raises(RunError, match=r"does not end in \.tsv"):
+        yakusu.align(corpus.src, corpus.tgt, tmp_path)
     with pytest.raises(RunError, match="would replace one of the texts"):
-        yakusu.align(corpus.src, corpus.tgt, corpus.src)
+        yakusu.align(tmp_path / "pairs.left.tsv", corpus.tgt, tmp_path / "pairs.tsv")
+    with pytest.raises(DataError, match="are the same text"):
+        yakusu.align(corpus.src, corpus.src, tmp_path / "pairs.tsv")
+    written(tmp_path, SRC[:3], TGT[:3])
     with pytest.raises(DataError, match=r"no sentence of .* or lower --min-score"):
-        yakusu.align(corpus.src, corpus.src, tmp_path / "pairs.tsv", min_score=1e9)
+        yakusu.align(corpus.src, corpus.tgt, tmp_path / "pairs.tsv", min_score=1e9)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +100,7 @@ def test_a_fault_is_described_with_its_line(
 def test_the_first_line_is_searched_between_the_blocks_of_a_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(misaligned, "_BLOCK", 90)
+    monkeypatch.setattr(misaligned, "_SMALL_BLOCK", 90)
     corpus = written(tmp_path, SRC[:-1], TGT[:120] + TGT[121:])
     with pytest.raises(DataError, match=r"from line 12[0-4] on, .* --allow-misaligned trains"):
         require_aligned(corpus)

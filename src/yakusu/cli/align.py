@@ -26,6 +26,14 @@ _MinScore = Annotated[
         help="Leave out pairs with a lower score; those of unrelated sentences are about 0 or less."
     ),
 ]
+_Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the text files that are not UTF-8, such as cp949, or those of both: "
+        "cp949,utf-8 (default: detected).",
+    ),
+]
 _Model = Annotated[
     str | None,
     typer.Option(
@@ -49,6 +57,7 @@ def align_verb(
     target_language: _Language = "",
     min_score: _MinScore = None,
     model: _Model = None,
+    encoding: _Encoding = "",
 ) -> None:
     """Write the sentences of two texts that translate each other as pairs.
 
@@ -68,6 +77,7 @@ def align_verb(
             languages=languages,
             min_score=min_score,
             model=model,
+            encoding=encoding,
             progress=ConsoleProgress(),
         )
     )

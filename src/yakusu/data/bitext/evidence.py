@@ -17,6 +17,7 @@ lines.
 Legend: B lines of the source, C lines of the target, V words, Y distinct words of C lines.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,8 @@ _WORD = regex.compile(
     rf"\p{{Nd}}++|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}])++"
     r"|[?!？！:：;；()（）]"
 )
+_LATIN_WORD = re.compile(r"[^\W\d_]+|\d+|[?!:;()]")  # the same for Latin letters, in less time
+_BEYOND_LATIN = "\u0300"  # the first character of other scripts, and of marks
 _WIDE = str.maketrans("？！：；（）", "?!:;()")
 
 Ints = NDArray[np.int64]
@@ -56,7 +59,12 @@ class Words:
 
     def of(self, line: str) -> list[int]:
         """The distinct words of a line, by their numbers."""
-        found = dict.fromkeys(_WORD.findall(line.casefold().translate(_WIDE))[:_MOST_WORDS])
+        text = line.casefold()
+        if text.isascii() or max(text) < _BEYOND_LATIN:
+            words = _LATIN_WORD.findall(text)
+        else:
+            words = _WORD.findall(text.translate(_WIDE))
+        found = dict.fromkeys(words[:_MOST_WORDS])
         numbers = self._numbers
         return [numbers.setdefault(word, len(numbers)) for word in found] or [0]
 

@@ -8,8 +8,7 @@ from statistics import median
 
 from yakusu.data.bitext.beads import Bead
 from yakusu.data.bitext.beads import align as align_sentences
-from yakusu.data.corpus import Corpus
-from yakusu.data.files.encodings import detected_encoding
+from yakusu.data.corpus import Corpus, checked_encoding
 from yakusu.data.files.text import InvalidLines, language_of, read_lines
 from yakusu.data.languages import require_language, same_language
 from yakusu.data.lines.sentences import join, split
@@ -23,8 +22,9 @@ from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
-_HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})[^.!?。！？\d]{0,40}")
+_HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})(?:\.\s(?=\S))?[^.!?。！？\d]{0,40}")
 _LONGEST_HEADING = 60  # characters
+_MANY = 500  # pairs; the scores of fewer are low, because few words are known
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,14 @@ class Aligned:
             f"{n_src:,} and {n_tgt:,} sentences; {self.n_pairs:,} pairs ({kinds}), median score "
             f"{self.median_score:.2f}: {self.out}",
             f"left out: {self.n_left[0]:,} and {self.n_left[1]:,} sentences: {self.left}",
-            *(f"warning: {fault}" for fault in self.faults),
         ]
-        return "\n".join(lines)
+        if self.median_score <= 0 and self.n_pairs >= _MANY:
+            lines.append(
+                "warning: most scores are those of unrelated sentences: check that the files hold "
+                "the same text in two languages"
+            )
+            return "\n".join(lines)
+        return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def align(
     languages: tuple[str, str] = ("", ""),
     min_score: float | None = None,
     model: str | Path | None = None,
+    encoding: str = "",
     progress: Progress | None = None,
 ) -> Aligned:
     """Write the sentences of two texts that translate each other, in the same order, as pairs.
@@ -114,23 +120,32 @@ def align(
             for each word: pairs of unrelated sentences are about 0 or less.
         model: Model folder of a translator from source to target. Its translations are then
             compared with the target in place of the source, as Bleualign does.
+        encoding: Encoding of the text files that are not UTF-8, or those of both, separated by a
+            comma (default: detected).
         progress: Progress reporter.
 
     Raises:
-        DataError: A file cannot be read, has no sentences, or a language is unknown.
-        RunError: `out` is one of the files, or cannot be written.
+        DataError: A file cannot be read or has no sentences, a language is unknown, or both texts
+            are the same.
+        RecipeError: `encoding` is unknown.
+        RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
         ModelError: The model has other languages, or cannot be used.
     """
     out = Path(out)
+    if out.suffix.lower() != ".tsv":
+        raise RunError(f"--out {out} does not end in .tsv: name a file such as pairs.tsv")
     left = out.with_name(f"{out.stem}.left.tsv")
     if {out.resolve(), left.resolve()} & {Path(src).resolve(), Path(tgt).resolve()}:
         raise RunError(f"{out} would replace one of the texts: choose another file with --out")
     progress = progress or Silent()
+    first, _, second = checked_encoding(encoding).partition(",")
     texts = [
-        _read(Path(path), code and require_language(code, what="the language"))
-        for path, code in zip((src, tgt), languages, strict=True)
+        _read(Path(path), code and require_language(code, what="the language"), own.strip())
+        for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
     ]
     one, other = texts
+    if one.texts == other.texts:
+        raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
     compared = _translated(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(
@@ -163,8 +178,8 @@ def align(
     )
 
 
-def _read(path: Path, language: str) -> _Sentences:
-    """Read the sentences of a file.
+def _read(path: Path, language: str, encoding: str) -> _Sentences:
+    """Read the sentences of a file; an encoding is used if the file is not UTF-8.
 
     Raises:
         DataError: It cannot be read, or has no sentences.
@@ -172,7 +187,7 @@ def _read(path: Path, language: str) -> _Sentences:
     is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
     has_suffix = is_document or path.suffix.lower() in SUFFIXES
     language = language or language_of(path.stem if has_suffix else path)
-    paragraphs = map(plain_text, read_document(path).texts) if is_document else _lines(path)
+    paragraphs = map(plain_text, read_document(path).texts) if is_document else _lines(path, encoding)
     lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
     divided = [[each.strip() for each in split(line, language)] for line in lines]
     filled = [each for each in divided if any(each)]
@@ -184,8 +199,9 @@ def _read(path: Path, language: str) -> _Sentences:
     return _Sentences(path, language, [text for text, _ in found], [line for _, line in found])
 
 
-def _lines(path: Path) -> Iterator[str]:
-    return read_lines(path, errors=InvalidLines(encoding=detected_encoding(path) or "utf-8"))
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    (name,) = Corpus(src=str(path), encoding=encoding).encodings
+    return read_lines(path, errors=None if name == "utf-8" else InvalidLines(encoding=name))
 
 
 def _translated(
@@ -193,6 +209,8 @@ def _translated(
 ) -> list[str]:
     """The translations of a text into the language of the other one, by greedy search."""
     translator = open_translator(model, SearchConfig(beam=1))
+    if translator.task_name != "translation":
+        raise ModelError(f"{model} is a {translator.task.model_noun}: use a translator")
     if translator.targets and other.language:
         translator = translator.translating_to(other.language)
     for text, known in zip((one, other), translator.languages, strict=True):
@@ -210,7 +228,7 @@ def _translated(
 
 
 def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:
-    """Pairs of headings with the same numbers, if both texts have nearly the same headings."""
+    """Pairs of headings with the same numbers, if these are the same in both texts."""
     first, second = one.headings, other.headings
     if [number for number, _ in first] != [number for number, _ in second]:
         return []

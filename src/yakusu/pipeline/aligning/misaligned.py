@@ -16,7 +16,7 @@ from yakusu.data.files.text import InvalidLines, Pair, read_lines
 from yakusu.data.identification import EvenSample
 from yakusu.errors import DataError, UnequalTextsError
 
-_BLOCK = 250  # consecutive lines of a sample
+_BLOCK, _SMALL_BLOCK = 250, 125  # consecutive lines of a sample
 _BLOCKS, _FEW_BLOCKS = 100, 2  # of a sample at least; at most twice as many
 _LOCATED = 4  # faults of a sample whose first line is searched between its blocks
 _LISTED = 3  # faults in an error message
@@ -52,7 +52,7 @@ def find_faults(corpus: Corpus) -> tuple[Fault, ...]:
     if corpus.parts:
         return tuple(fault for part in corpus.parts for fault in find_faults(part))
     repetitions = _SideRepetitions()
-    sample = _Sample.read(corpus, _BLOCKS, repetitions)
+    sample = _Sample.read(corpus, _BLOCKS, _BLOCK, repetitions)
     found = [*map(repetitions.explain, _located(corpus, sample)), *repetitions.of_pairs.found()]
     return _described(corpus, sample, sorted(found, key=lambda each: each.start))
 
@@ -69,7 +69,7 @@ def require_aligned(corpus: Corpus) -> None:
         require_aligned(part)
     if corpus.trees or corpus.parts:
         return
-    sample = _Sample.read(corpus, _FEW_BLOCKS)
+    sample = _Sample.read(corpus, _FEW_BLOCKS, _SMALL_BLOCK)
     found = _located(corpus, sample, quick=True)
     if not found or (found[0].kind == "unrelated" and found[0].stop - found[0].start == sample.n):
         return
@@ -132,6 +132,7 @@ class _Sample(NamedTuple):
         lines: The first line of each run, from 0.
         n: Number of lines of the corpus.
         first: The number of its first line: 2 after a header.
+        block: Number of lines of a block.
     """
 
     pairs: list[Pair]
@@ -139,20 +140,25 @@ class _Sample(NamedTuple):
     lines: list[int]
     n: int
     first: int
+    block: int
 
     @classmethod
     def read(
-        cls, corpus: Corpus, n_blocks: int, repetitions: "_SideRepetitions | None" = None
+        cls,
+        corpus: Corpus,
+        n_blocks: int,
+        size: int,
+        repetitions: "_SideRepetitions | None" = None,
     ) -> "_Sample":
         """Read evenly spaced blocks of a corpus, and its last lines."""
         blocks: EvenSample[tuple[int, list[Pair]]] = EvenSample(n_blocks)
         block: list[Pair] = []
-        last: deque[Pair] = deque(maxlen=_BLOCK)
+        last: deque[Pair] = deque(maxlen=size)
         n, first = 0, 1
         for number, pair in _numbered(corpus):
             first = number if not n else first
-            if len(block) == _BLOCK:
-                blocks.add((n - _BLOCK, block))
+            if len(block) == size:
+                blocks.add((n - size, block))
                 block = []
             block.append(pair)
             last.append(pair)
@@ -167,7 +173,7 @@ class _Sample(NamedTuple):
                 lines.append(start)
             pairs += new
             end = start + len(held)
-        return cls(pairs, starts, lines, n, first)
+        return cls(pairs, starts, lines, n, first, size)
 
     def line(self, at: int) -> int:
         """The line, from 0, of a position in `pairs`; the end of a run is that of the next."""
@@ -192,7 +198,7 @@ def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Li
     found = list[Lines]()
     for each in misaligned(*sides, sample.starts[1:], quick=quick):
         start, stop = sample.line(each.start), sample.line(each.stop - 1) + 1
-        between = [i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < _BLOCK]
+        between = [i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < sample.block]
         if between and len(found) < _LOCATED:
             each, start = _located_between(corpus, sample, between[0], each, start)
         found.append(replace(each, start=start, stop=max(stop, start + 1)))
@@ -204,8 +210,8 @@ def _located_between(
 ) -> tuple[Lines, int]:
     """A fault that begins between two runs of lines of a sample, and its first line."""
     end_of_run = sample.starts[run + 1] if run + 1 < len(sample.starts) else len(sample.pairs)
-    low = max(sample.lines[run - 1], sample.line(sample.starts[run] - 1) - _BLOCK)
-    high = sample.lines[run] + min(_BLOCK, end_of_run - sample.starts[run])
+    low = max(sample.lines[run - 1], sample.line(sample.starts[run] - 1) - sample.block)
+    high = sample.lines[run] + min(sample.block, end_of_run - sample.starts[run])
     pairs = [pair for _, pair in islice(_numbered(corpus), low, high)]
     found = misaligned([src for src, _ in pairs], [tgt for _, tgt in pairs])
     found = [each for each in found if each.start]
@@ -265,5 +271,5 @@ def _sentence(corpus: Corpus, fault: Lines, line: int, last: int, *, to_end: boo
         )
     return (
         f"{where}, {src} and {tgt} do not translate each other: restore the order of the lines "
-        f"from the original texts, or try {fix}"
+        f"from the original texts, or try {fix.removesuffix(',')}"
     )
