@@ -231,7 +231,7 @@ def main(args: argparse.Namespace) -> None:
     rows += [summary("samples without faults", sampled), summary("whole, without faults", whole)]
     for row in rows:
         print(row)
-    benchmark.record({"rows": rows}, seed=args.seed)
+    benchmark.record({"name": f"seed {args.seed}", "rows": rows}, seed=args.seed)
 
 
 if __name__ == "__main__":
