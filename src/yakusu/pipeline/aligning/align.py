@@ -187,7 +187,9 @@ def _read(path: Path, language: str, encoding: str) -> _Sentences:
     is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
     has_suffix = is_document or path.suffix.lower() in SUFFIXES
     language = language or language_of(path.stem if has_suffix else path)
-    paragraphs = map(plain_text, read_document(path).texts) if is_document else _lines(path, encoding)
+    paragraphs = (
+        map(plain_text, read_document(path).texts) if is_document else _lines(path, encoding)
+    )
     lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
     divided = [[each.strip() for each in split(line, language)] for line in lines]
     filled = [each for each in divided if any(each)]

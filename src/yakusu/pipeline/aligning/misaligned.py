@@ -198,7 +198,9 @@ def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Li
     found = list[Lines]()
     for each in misaligned(*sides, sample.starts[1:], quick=quick):
         start, stop = sample.line(each.start), sample.line(each.stop - 1) + 1
-        between = [i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < sample.block]
+        between = [
+            i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < sample.block
+        ]
         if between and len(found) < _LOCATED:
             each, start = _located_between(corpus, sample, between[0], each, start)
         found.append(replace(each, start=start, stop=max(stop, start + 1)))
