@@ -85,6 +85,18 @@ def document(path: Path, word: str, lines: list[str], size: int, *, joined: bool
     return path
 
 
+def test_paragraphs_are_anchors_if_both_texts_have_as_many(tmp_path: Path) -> None:
+    chapters = [(SRC[i : i + 9], TGT[i : i + 9]) for i in range(0, 108, 9)]
+    chapters[5] = SRC[200:209], TGT[300:309]  # unrelated
+    paths = tmp_path / "a.en", tmp_path / "a.de"
+    for path, side in zip(paths, zip(*chapters, strict=True), strict=True):
+        path.write_text("".join(" ".join(lines) + "\n" for lines in side))
+    yakusu.align(*paths, tmp_path / "pairs.tsv")
+    rows = [row.split("\t") for row in (tmp_path / "pairs.tsv").read_text().splitlines()]
+    starts = [(src[0], tgt[0]) for src, tgt in chapters[:5] + chapters[6:]]
+    assert all(any(x.startswith(s) and y.startswith(t) for x, y, _ in rows) for s, t in starts)
+
+
 def test_a_model_aligns_texts_that_are_too_short_to_learn_from(tmp_path: Path) -> None:
     en, de = ((FIXTURES / f"train.{code}").read_text().splitlines()[:9] for code in ("en", "de"))
     corpus = written(tmp_path, en, [*de[:3], *de[4:]])

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 from yakusu.data.bitext.beads import Bead
 from yakusu.data.bitext.beads import align as align_sentences
 from yakusu.data.corpus import Corpus, checked_encoding
@@ -24,6 +26,8 @@ from yakusu.search.config import SearchConfig
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
 _HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})(?:\.\s(?=\S))?[^.!?。！？\d]{0,40}")
 _LONGEST_HEADING = 60  # characters
+_PARAGRAPH = 3  # sentences of an average paragraph that is an anchor
+_SIMILAR, _FEW = 0.7, 0.05  # difference of log-lengths of paragraphs, and share of larger ones
 _MANY = 500  # pairs; the scores of fewer are low, because few words are known
 
 
@@ -83,6 +87,11 @@ class _Sentences:
     language: str
     texts: list[str]
     lines: list[int]
+
+    @property
+    def paragraphs(self) -> list[int]:
+        """The first sentence of each line or paragraph."""
+        return [i for i, line in enumerate(self.lines) if not i or line != self.lines[i - 1]]
 
     @property
     def headings(self) -> list[tuple[str, int]]:
@@ -230,11 +239,26 @@ def _translated(
 
 
 def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:
-    """Pairs of headings with the same numbers, if these are the same in both texts."""
+    """The first sentences of headings or paragraphs that belong together.
+
+    Headings do if their numbers are the same in both texts; paragraphs of several sentences, if
+    both texts have as many, of similar lengths.
+    """
     first, second = one.headings, other.headings
-    if [number for number, _ in first] != [number for number, _ in second]:
+    if first and [number for number, _ in first] == [number for number, _ in second]:
+        return [(i, j) for (_, i), (_, j) in zip(first, second, strict=True) if i and j]
+    starts = one.paragraphs, other.paragraphs
+    n = len(starts[0])
+    if n != len(starts[1]) or _PARAGRAPH * n > max(len(one.texts), len(other.texts)):
         return []
-    return [(i, j) for (_, i), (_, j) in zip(first, second, strict=True) if i and j]
+    lengths = (
+        np.log1p(np.add.reduceat([len(text) for text in each.texts], own))
+        for each, own in zip((one, other), starts, strict=True)
+    )
+    ratio = np.subtract(*lengths)
+    if np.mean(np.abs(ratio - np.median(ratio)) > _SIMILAR) > _FEW:
+        return []
+    return [(i, j) for i, j in zip(*starts, strict=True) if i and j]
 
 
 def _text(text: _Sentences, side: tuple[int, int]) -> str:
