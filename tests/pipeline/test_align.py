@@ -1,6 +1,7 @@
 """`align` pairs the sentences of texts; faults of a corpus are named with their lines."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import docx
@@ -41,6 +42,8 @@ def test_pairs_and_what_is_left_out_are_written(tmp_path: Path) -> None:
         "200 and 198 sentences; 198 pairs"
     )
     assert out.read_bytes() == before
+    unrelated = replace(made, n_pairs=500, median_score=-0.1)
+    assert "warning: most scores are those of unrelated sentences" in str(unrelated)
     fewer = yakusu.align(corpus.src, corpus.tgt, out, min_score=made.median_score)
     assert 90 <= fewer.n_pairs <= 110
     assert fewer.n_left[0] == 200 - sum(int(kind[0]) * n for kind, n in fewer.kinds.items())
@@ -102,7 +105,7 @@ def test_a_model_aligns_texts_that_are_too_short_to_learn_from(tmp_path: Path) -
     corpus = written(tmp_path, en, [*de[:3], *de[4:]])
     out = tmp_path / "pairs.tsv"
     yakusu.align(corpus.src, corpus.tgt, out, model=FIXTURES / "transformer")
-    assert set(read_pairs(Corpus(pairs=str(out)))) <= {*zip(en, de, strict=True)}
+    assert len({*read_pairs(Corpus(pairs=str(out)))} & {*zip(en, de, strict=True)}) >= 5
     with pytest.raises(ModelError, match=r"a\.de is in de, but .* translates from en to de"):
         yakusu.align(corpus.tgt, corpus.src, out, model=FIXTURES / "transformer")
     with pytest.raises(ModelError, match="is a parser: use a translator"):

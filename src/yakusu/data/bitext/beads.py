@@ -93,7 +93,8 @@ def align(
     Returns:
         The beads in order; each sentence is in one of them.
     """
-    evidence = Evidence(src, tgt, SAME_LANGUAGE if translated else SAME)
+    same = SAME_LANGUAGE if translated else SAME
+    evidence = Evidence(src, tgt, same=same, needs_known=True)
     corners = [(0, 0), *anchors, (len(src), len(tgt))]
     sections = [
         (range(i, i_stop), range(j, j_stop)) for (i, j), (i_stop, j_stop) in pairwise(corners)

@@ -116,12 +116,14 @@ class Lexicon:
         columns: The word y of each entry.
         values: Its probability.
         same: The probability that a word is its own translation.
+        known: Whether each word y has an entry.  # (V,)
     """
 
     starts: Ints
     columns: Ints
     values: Floats
     same: float
+    known: NDArray[np.bool_]
 
     def among(self, xs: Ints, place: Ints, n_places: int) -> Floats:
         """The probabilities of some words y.
@@ -243,7 +245,8 @@ def _lexicon(
     kept = np.flatnonzero(p > _LEAST)
     kept = kept[np.argsort(given[kept], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(given[kept], minlength=n_words))])
-    return Lexicon(starts, other[kept], p[kept].astype(np.float32), same)
+    known = np.bincount(other[kept], minlength=n_words) > 0
+    return Lexicon(starts, other[kept], p[kept].astype(np.float32), same, known)
 
 
 class Evidence:
@@ -253,10 +256,18 @@ class Evidence:
         src: Lines of the source.
         tgt: Lines of the target.
         same: The probability that a word is its own translation.
+        needs_known: Words without known translations say nothing; short texts have many.
     """
 
-    def __init__(self, src: Sequence[str], tgt: Sequence[str], same: float = SAME) -> None:
-        words, self._same = Words(), same
+    def __init__(
+        self,
+        src: Sequence[str],
+        tgt: Sequence[str],
+        *,
+        same: float = SAME,
+        needs_known: bool = False,
+    ) -> None:
+        words, self._same, self._needs_known = Words(), same, needs_known
         self.src, self.tgt = Text(src, words), Text(tgt, words)
         self.n_words = len(words)
         self._frequencies = [
@@ -289,8 +300,12 @@ class Evidence:
         u_src, u_tgt = self._frequencies
         n, m, more = len(rows), len(columns), longest - 1
         all_rows, all_columns = (range(each.start, each.stop + more) for each in (rows, columns))
-        w = _directed(forth, self.src, rows, self.tgt, all_columns, u_tgt, longest)
-        v = _directed(back, self.tgt, columns, self.src, all_rows, u_src, longest)
+        counted = [
+            each.known if self._needs_known else np.ones(self.n_words, np.bool_)
+            for each in (forth, back)
+        ]
+        w = _directed(forth, self.src, rows, self.tgt, all_columns, u_tgt, counted[0], longest)
+        v = _directed(back, self.tgt, columns, self.src, all_rows, u_src, counted[1], longest)
         found = np.zeros((longest, longest, n, m), np.float32)
         for p in range(longest):
             for q in range(longest):
@@ -309,6 +324,7 @@ def _directed(
     other: Text,
     lines: range,
     frequency: Floats,
+    counted: NDArray[np.bool_],
     longest: int,
 ) -> Floats:
     """w(t | s) of one to `longest` lines of a text and single lines of another.
@@ -322,6 +338,7 @@ def _directed(
         other: The text of t.
         lines: Its lines.
         frequency: u.
+        counted: Whether each word y counts if no word of s is its translation.  # (V,)
         longest: Number of lines of s.
 
     Returns:
@@ -345,6 +362,7 @@ def _directed(
         total = total + sums[k : k + len(starts)]  # (B, Y)
         n_words = n_words + counts[k : k + len(starts)]
         ratio = np.log(LAMBDA + (1 - LAMBDA) * total / n_words)
+        ratio[:, ~counted[ys]] = np.maximum(ratio[:, ~counted[ys]], 0)
         by_word = np.ascontiguousarray(ratio.T)[at_y]
         summed = np.add.reduceat(by_word, of_other[:-1] - of_other[0], axis=0)
         found[k, :, : last - lines.start] = summed.T  # (B, C)

@@ -28,7 +28,7 @@ _HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})(?:\.\s(?=\S))?[^.!?。�
 _LONGEST_HEADING = 60  # characters
 _PARAGRAPH = 3  # sentences of an average paragraph that is an anchor
 _SIMILAR, _FEW = 0.7, 0.05  # difference of log-lengths of paragraphs, and share of larger ones
-_MANY = 500  # pairs; the scores of fewer are low, because few words are known
+_MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Aligned:
             f"{self.median_score:.2f}: {self.out}",
             f"left out: {self.n_left[0]:,} and {self.n_left[1]:,} sentences: {self.left}",
         ]
-        if self.median_score <= 0 and self.n_pairs >= _MANY:
+        if self.median_score < _UNRELATED and self.n_pairs >= _MANY:
             lines.append(
                 "warning: most scores are those of unrelated sentences: check that the files hold "
                 "the same text in two languages"
@@ -126,7 +126,7 @@ def align(
         out: The file of pairs (.tsv); what is left out is written next to it, as NAME.left.tsv.
         languages: Codes of both languages (default: those at the end of the names of the files).
         min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
-            for each word: pairs of unrelated sentences are about 0 or less.
+            for each known word: pairs of unrelated sentences are about 0 or less.
         model: Model folder of a translator from source to target. Its translations are then
             compared with the target in place of the source, as Bleualign does.
         encoding: Encoding of the text files that are not UTF-8, or those of both, separated by a
