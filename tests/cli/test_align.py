@@ -33,7 +33,7 @@ def test_the_pairs_and_the_sentences_left_out_are_counted(run_yakusu: Yakusu) ->
     ("content", "options", "refusal"),
     [
         (b"", (), "a.de has no sentences: check the file"),
-        (b"\x7fELF" + bytes(range(256)), (), "a.de is a program, not text: export its text as UTF-8"),
+        (b"\x7fELF" + bytes(range(256)), (), "a.de is a program, not text"),
         (SRC, (), "a.en and a.de are the same text: name a text and its translation"),
         (TGT, ("--encoding", "x"), "--encoding x: 'x' is not the name of an encoding"),
         (TGT, ("--min-score", "99"), "no sentence of a.en has a translation in a.de"),
