@@ -1,7 +1,7 @@
 """`align`: two texts or documents -> pairs of sentences that translate each other."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,6 +24,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
+_FEW_SENTENCES, _FEW_MORE = 2.0, 0.05  # of a line; share of lines that only one text has
 _HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})(?:\.\s(?=\S))?[^.!?。！？\d]{0,40}")
 _LONGEST_HEADING = 60  # characters
 _PARAGRAPH = 3  # sentences of an average paragraph that is an anchor
@@ -118,7 +119,8 @@ def align(
     """Write the sentences of two texts that translate each other, in the same order, as pairs.
 
     The same texts give the same bytes. A text file with one sentence a line is aligned line by
-    line; other lines and the paragraphs of documents are divided into sentences.
+    line, and so are two with nearly the same number of short lines; other lines and the paragraphs
+    of documents are divided into sentences.
 
     Args:
         src: A text or a document in any format that `translate` reads.
@@ -148,10 +150,14 @@ def align(
         raise RunError(f"{out} would replace one of the texts: choose another file with --out")
     progress = progress or Silent()
     first, _, second = checked_encoding(encoding).partition(",")
-    texts = [
-        _read(Path(path), code and require_language(code, what="the language"), own.strip())
-        for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
-    ]
+    texts = _sentences_of(
+        *(
+            _Lines.read(
+                Path(path), code and require_language(code, what="the language"), own.strip()
+            )
+            for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
+        )
+    )
     one, other = texts
     if one.texts == other.texts:
         raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
@@ -187,32 +193,78 @@ def align(
     )
 
 
-def _read(path: Path, language: str, encoding: str) -> _Sentences:
-    """Read the sentences of a file; an encoding is used if the file is not UTF-8.
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a text or the paragraphs of a document, as they are and as sentences.
 
-    Raises:
-        DataError: It cannot be read, or has no sentences.
+    Attributes:
+        path: The file.
+        language: Code of the language; "" if unknown.
+        lines: Each line, "" if it is blank.
+        divided: The sentences of each line.
     """
-    is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
-    has_suffix = is_document or path.suffix.lower() in SUFFIXES
-    language = language or language_of(path.stem if has_suffix else path)
-    paragraphs = (
-        map(plain_text, read_document(path).texts) if is_document else _lines(path, encoding)
-    )
-    lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
-    divided = [[each.strip() for each in split(line, language)] for line in lines]
-    filled = [each for each in divided if any(each)]
-    if not filled:
-        raise DataError(f"{path} has no sentences: check the file")
-    if sum(len(each) > 1 for each in filled) <= _MOST_SPLIT * len(filled):
-        divided = [[line] for line in lines]
-    found = [(text, i) for i, each in enumerate(divided, start=1) for text in each if text]
-    return _Sentences(path, language, [text for text, _ in found], [line for _, line in found])
+
+    path: Path
+    language: str
+    lines: list[str]
+    divided: list[list[str]]
+
+    @classmethod
+    def read(cls, path: Path, language: str, encoding: str) -> "_Lines":
+        """Read a file; `encoding` as in `align`.
+
+        Raises:
+            DataError: It cannot be read, or has no sentences.
+        """
+        is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
+        has_suffix = is_document or path.suffix.lower() in SUFFIXES
+        language = language or language_of(path.stem if has_suffix else path)
+        paragraphs: Iterable[str]
+        if is_document:
+            paragraphs = map(plain_text, read_document(path).texts)
+        else:
+            (name,) = Corpus(src=str(path), encoding=encoding).encodings
+            errors = None if name == "utf-8" else InvalidLines(encoding=name)
+            paragraphs = read_lines(path, errors=errors)
+        lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
+        if not any(lines):
+            raise DataError(f"{path} has no sentences: check the file")
+        return cls(path, language, lines, [split(line, language) for line in lines])
+
+    @property
+    def n_filled(self) -> int:
+        """Number of lines that are not blank."""
+        return sum(map(bool, self.lines))
+
+    @property
+    def mean(self) -> float:
+        """Sentences of a line that is not blank."""
+        return sum(len(each) for each in self.divided if any(each)) / self.n_filled
+
+    @property
+    def are_sentences(self) -> bool:
+        """Whether nearly all lines have one sentence."""
+        return sum(len(each) > 1 for each in self.divided) <= _MOST_SPLIT * self.n_filled
+
+    def sentences(self, *, whole: bool) -> _Sentences:
+        """Return the sentences, or the lines that are not blank."""
+        divided = [[line] for line in self.lines] if whole else self.divided
+        found = [
+            (text.strip(), i)
+            for i, each in enumerate(divided, start=1)
+            for text in each
+            if text.strip()
+        ]
+        return _Sentences(
+            self.path, self.language, [text for text, _ in found], [line for _, line in found]
+        )
 
 
-def _lines(path: Path, encoding: str) -> Iterator[str]:
-    (name,) = Corpus(src=str(path), encoding=encoding).encodings
-    return read_lines(path, errors=None if name == "utf-8" else InvalidLines(encoding=name))
+def _sentences_of(one: _Lines, other: _Lines) -> list[_Sentences]:
+    """Return what is aligned of two texts: lines, where they correspond, or sentences."""
+    few, many = sorted((one.n_filled, other.n_filled))
+    correspond = many <= (1 + _FEW_MORE) * few and max(one.mean, other.mean) <= _FEW_SENTENCES
+    return [each.sentences(whole=correspond or each.are_sentences) for each in (one, other)]
 
 
 def _translated(
