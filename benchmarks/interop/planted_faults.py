@@ -45,7 +45,7 @@ _COLUMNS = (
     ("Stopped before training", "{stopped}"),
     ("Seconds for 10,000 pairs", "{seconds:.1f}"),
 )
-tables = Table(_COLUMNS, rows=lambda record: record["rows"], title="Seed {seed}")
+tables = Table(_COLUMNS, rows=lambda record: record["rows"], title="Faults planted with {name}")
 
 Lines = list[str]
 Planted = tuple[Lines, Lines, list[int]]  # both sides, and the lines of the faults, from 0
@@ -231,7 +231,7 @@ def main(args: argparse.Namespace) -> None:
     rows += [summary("samples without faults", sampled), summary("whole, without faults", whole)]
     for row in rows:
         print(row)
-    benchmark.record({"rows": rows}, seed=args.seed)
+    benchmark.record({"name": f"seed {args.seed}", "rows": rows}, seed=args.seed)
 
 
 if __name__ == "__main__":

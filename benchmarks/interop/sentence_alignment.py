@@ -123,7 +123,7 @@ def main(args: argparse.Namespace) -> None:
         if args.only and name not in args.only:
             continue
         rng = random.Random(f"{args.seed} {name}")
-        pairs = list(read_pairs(corpus))
+        pairs = list(filter(all, read_pairs(corpus)))  # some verses are in one language only
         first = rng.randint(0, max(0, len(pairs) - args.pairs))
         sides = zip(*pairs[first : first + args.pairs], strict=True)
         src, tgt = (changed(side, args.share, rng) for side in sides)
@@ -136,7 +136,8 @@ def main(args: argparse.Namespace) -> None:
         }
         print(row, flush=True)
         rows.append(row)
-    benchmark.record({"name": f"{args.pairs:,} pairs", "rows": rows}, seed=args.seed)
+    name = f"{args.pairs:,} pairs, seed {args.seed}"
+    benchmark.record({"name": name, "rows": rows}, seed=args.seed)
 
 
 if __name__ == "__main__":

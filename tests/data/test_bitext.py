@@ -112,3 +112,9 @@ def test_words_are_better_evidence_than_lengths() -> None:
 
     both = sum(TGT[SRC.index(line)] in tgt for line in src)
     assert right(words=True) >= 0.97 * both > right(words=False)
+
+
+def test_a_translation_shows_beads_in_a_text_too_short_to_learn_from() -> None:
+    src = [line.replace("a", "e", 1) for line in (*TGT[:4], *TGT[5:12])]
+    beads = align(src, [*TGT[:8], *TGT[9:12]], translated=True)
+    assert [bead.sizes for bead in beads if bead.sizes != (1, 1)] == [(0, 1), (1, 0)]

@@ -33,6 +33,22 @@ _MinScore = Annotated[
         help="Leave out pairs with a lower score; those of unrelated sentences are about 0 or less."
     ),
 ]
+_Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the text files that are not UTF-8, such as cp949, or those of both: "
+        "cp949,utf-8 (default: detected).",
+    ),
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Compare TGT with translations of SRC by this model.",
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,11 +64,13 @@ def align_verb(
     target_language: _Language = "",
     encoding: _Encoding = "",
     min_score: _MinScore = None,
+    model: _Model = None,
+    encoding: _Encoding = "",
 ) -> None:
     """Write the sentences of two texts that translate each other as pairs.
 
     The texts may lack sentences, and divide others differently, but have the same order. Lengths
-    and words show what belongs together; no dictionary or model is needed.
+    and words show what belongs together; no dictionary is needed, and a model is optional.
 
     Example: `yakusu align book.en.docx book.de.docx --out pairs.tsv`
 
@@ -67,6 +85,8 @@ def align_verb(
             languages=languages,
             encoding=encoding,
             min_score=min_score,
+            model=model,
+            encoding=encoding,
             progress=ConsoleProgress(),
         )
     )

@@ -15,7 +15,7 @@ The first alignment uses lengths only, as Gale and Church (1993) do:
 
 l_s and l_t are numbers of characters, scaled to the same sum for both texts. The words are then
 learnt from the beads with one sentence a side, as Moore (2002) does, and W of `evidence`, for the
-words of all sentences of a bead, is added to S.
+words of all sentences of a bead, is added to S. This is repeated as long as the alignment moves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import BLOCK, Evidence, Floats, Ints
+from yakusu.data.bitext.evidence import BLOCK, SAME, SAME_LANGUAGE, Evidence, Floats, Ints
 
 LONGEST = 3  # sentences of one side of a bead
 PRIORS = {  # log-probability of each kind of bead, relative to one sentence a side
@@ -42,10 +42,11 @@ PRIORS = {  # log-probability of each kind of bead, relative to one sentence a s
     (3, 3): -7.0,
 }
 _VARIANCE = 6.8  # of the difference of two lengths, for each character
-_WIDE, _NARROW = 100, 40  # columns on either side of the first band, and of the others
+_WIDE = 100  # columns on either side of the first band
+_MIDDLE, _NARROW = 150, 40  # those of the next bands, in which words count, and of the last one
+_MOST_ROUNDS = 6  # with the middle band, as long as the alignment moves
 _DRIFT = 0.05  # further columns of the first band, for each sentence
 _MOST_DRIFT = 1000
-_ROUNDS = 2
 _BASE = 2.0  # of the lengths of translations, relative to those of unrelated sentences
 _LOWEST = -8.0  # weight of the lengths of a bead, if words count
 _NEVER = -1e30
@@ -77,6 +78,7 @@ def align(
     anchors: Sequence[tuple[int, int]] = (),
     *,
     words: bool = True,
+    translated: bool = False,
 ) -> list[Bead]:
     """Align the sentences of two texts.
 
@@ -85,31 +87,50 @@ def align(
         tgt: Sentences of the target.
         anchors: Pairs of sentences, such as headings, before which a bead ends; in ascending order.
         words: Whether words count, not only lengths.
+        translated: Whether the source is a translation into the language of the target, so that
+            many words are the same.
 
     Returns:
         The beads in order; each sentence is in one of them.
     """
-    evidence = Evidence(src, tgt)
+    same = SAME_LANGUAGE if translated else SAME
+    evidence = Evidence(src, tgt, same=same, needs_known=True)
     corners = [(0, 0), *anchors, (len(src), len(tgt))]
-    scorer = _Lengths(evidence)
+    sections = [
+        (range(i, i_stop), range(j, j_stop)) for (i, j), (i_stop, j_stop) in pairwise(corners)
+    ]
+    lengths = _Lengths(evidence)
     found = [
         bead
-        for (i, j), (i_stop, j_stop) in pairwise(corners)
-        for bead in _section(scorer, _wide_band(range(i, i_stop), range(j, j_stop)))
+        for rows, columns in sections
+        for bead in _section(lengths, _wide_band(rows, columns, lengths))
     ]
-    for _ in range(_ROUNDS if words else 0):
+    if words:
+        found = _aligned_by_words(evidence, sections, found)
+    return list(_by_word(evidence, found))
+
+
+def _aligned_by_words(
+    evidence: Evidence, sections: Sequence[tuple[range, range]], found: list[Bead]
+) -> list[Bead]:
+    """Learn words from an alignment and align again, in a wider band as long as it moves."""
+    halves = [*[_MIDDLE] * _MOST_ROUNDS, _NARROW]
+    path = _Path(found)
+    while halves:
         pairs = np.array([(x.src[0], x.tgt[0]) for x in found if x.sizes == (1, 1)], np.int64)
         if not len(pairs):
             break
         evidence.learn(pairs[:, 0], pairs[:, 1])
-        path = np.array([(x.src[1], x.tgt[1]) for x in found])
-        bands = (
-            _narrow_band(range(i, i_stop), range(j, j_stop), path)
-            for (i, j), (i_stop, j_stop) in pairwise(corners)
-        )
-        scorer = _Words(evidence)
-        found = [bead for band in bands for bead in _section(scorer, band)]
-    return list(_by_word(evidence, found))
+        scorer, half = _Words(evidence), halves.pop(0)
+        found = [
+            bead
+            for rows, columns in sections
+            for bead in _section(scorer, _narrow_band(rows, columns, path, half))
+        ]
+        before, path = path, _Path(found)
+        if path.distance(before) < _NARROW / 2:
+            halves = halves[-1:]
+    return found
 
 
 def _by_word(evidence: Evidence, beads: Sequence[Bead]) -> Iterator[Bead]:
@@ -142,25 +163,45 @@ class _Band:
     width: int
 
 
-def _wide_band(rows: range, columns: range) -> _Band:
-    """A band around the diagonal."""
-    n, m = len(rows), len(columns)
-    centre = np.linspace(0, m, n + 1)
-    return _band(rows, columns, centre, _WIDE + min(_MOST_DRIFT, int(_DRIFT * max(n, m))))
+def _wide_band(rows: range, columns: range, scorer: "_Lengths") -> _Band:
+    """A band around the boundaries that divide both texts, in characters, in the same ratio."""
+    ends, others = scorer.ends(rows, columns)
+    centre = np.searchsorted(others / max(others[-1], 1.0), ends / max(ends[-1], 1.0))
+    half = _WIDE + min(_MOST_DRIFT, int(_DRIFT * max(len(rows), len(columns))))
+    return _band(rows, columns, centre, half)
 
 
-def _narrow_band(rows: range, columns: range, path: Ints) -> _Band:
-    """A band around an alignment, given the ends of its beads.  # path: (beads, 2)"""
-    at = np.arange(rows.start, rows.stop + 1)
-    ends = np.concatenate([[[0, 0]], path])
-    last = np.searchsorted(ends[:, 0], at, side="right") - 1
-    return _band(rows, columns, ends[last, 1] - columns.start, _NARROW)
+class _Path:
+    """An alignment as a path from corner to corner.
+
+    Args:
+        beads: The beads in order.
+    """
+
+    def __init__(self, beads: Sequence[Bead]) -> None:
+        self._ends = np.array([(0, 0), *((bead.src[1], bead.tgt[1]) for bead in beads)])
+
+    def columns(self, rows: Ints) -> Ints:
+        """The boundary of the target at each of some boundaries of the source."""
+        last = np.searchsorted(self._ends[:, 0], rows, side="right") - 1
+        return np.asarray(self._ends[last, 1])
+
+    def distance(self, other: "_Path") -> int:
+        """The largest distance from another path, in sentences of the target."""
+        rows = np.arange(self._ends[-1, 0] + 1)
+        return int(np.abs(self.columns(rows) - other.columns(rows)).max())
 
 
-def _band(rows: range, columns: range, centre: NDArray[np.float64], half: int) -> _Band:
+def _narrow_band(rows: range, columns: range, path: _Path, half: int) -> _Band:
+    """A band around an alignment."""
+    centre = path.columns(np.arange(rows.start, rows.stop + 1)) - columns.start
+    return _band(rows, columns, centre, half)
+
+
+def _band(rows: range, columns: range, centre: Ints, half: int) -> _Band:
     m = len(columns)
     width = min(2 * half + 1, m + 1)
-    low = np.clip(centre.astype(np.int64) - half, 0, m + 1 - width)
+    low = np.clip(centre - half, 0, m + 1 - width)
     low[0] = 0  # the corners are in the band
     return _Band(rows, columns, np.maximum.accumulate(low), width)
 
@@ -179,6 +220,14 @@ class _Lengths:
         total = max(float(each[-1]) for each in ends) or 1.0
         self._src, self._tgt = (each * (total / (each[-1] or 1.0)) for each in ends)
         self.evidence = evidence
+
+    def ends(self, rows: range, columns: range) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Numbers of characters before each boundary of a section of both texts."""
+        own, other = (
+            text[part.start : part.stop + 1] - text[part.start]
+            for text, part in ((self._src, rows), (self._tgt, columns))
+        )
+        return own, other
 
     def of(self, p: int, q: int, row: int, first: int, n: int) -> NDArray[np.float64]:
         """Scores of n beads that begin with the same sentence of the source, `row`.

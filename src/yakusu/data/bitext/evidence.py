@@ -5,7 +5,7 @@
     L(s, t) = log N(r; 0, sigma) / N(r; 0, sigma_0)      r = log |t| - log |s| - mu
     W(s, t) = (w(t | s) + w(s | t)) / 2
     w(t | s) = sum over y in t of log(LAMBDA + (1 - LAMBDA) p(y | s) / u(y))
-    p(y | s) = sum over x in s of ((1 - SAME) p(y | x) + SAME [x = y]) / |s|
+    p(y | s) = sum over x in s of ((1 - same) p(y | x) + same [x = y]) / |s|
 
 All are log-likelihood ratios against unrelated sentences: S > 0 means that the sentences are
 likely translations. L compares lengths in characters, as Gale and Church (1993) do; sigma is the
@@ -17,6 +17,7 @@ lines.
 Legend: B lines of the source, C lines of the target, V words, Y distinct words of C lines.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,7 @@ from yakusu.data.lines.words import UNSPACED
 
 LAMBDA = 0.3
 SAME = 0.05  # probability that a word, such as a name or a number, is its own translation
+SAME_LANGUAGE = 0.5  # the same, of two texts in one language
 _MOST_WORDS = 60  # of a line
 _MOST_LINKS = 2_000_000  # pairs of words from which probabilities are learnt
 _ITERATIONS = 3
@@ -38,6 +40,8 @@ _WORD = regex.compile(
     rf"\p{{Nd}}++|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}])++"
     r"|[?!？！:：;；()（）]"
 )
+_LATIN_WORD = re.compile(r"[^\W\d_]+|\d+|[?!:;()]")  # the same for Latin letters, in less time
+_BEYOND_LATIN = "\u0300"  # the first character of other scripts, and of marks
 _WIDE = str.maketrans("？！：；（）", "?!:;()")
 
 Ints = NDArray[np.int64]
@@ -55,7 +59,12 @@ class Words:
 
     def of(self, line: str) -> list[int]:
         """The distinct words of a line, by their numbers."""
-        found = dict.fromkeys(_WORD.findall(line.casefold().translate(_WIDE))[:_MOST_WORDS])
+        text = line.casefold()
+        if text.isascii() or max(text) < _BEYOND_LATIN:
+            words = _LATIN_WORD.findall(text)
+        else:
+            words = _WORD.findall(text.translate(_WIDE))
+        found = dict.fromkeys(words[:_MOST_WORDS])
         numbers = self._numbers
         return [numbers.setdefault(word, len(numbers)) for word in found] or [0]
 
@@ -106,11 +115,15 @@ class Lexicon:
         starts: Where each row begins, and the end.  # (V + 1,)
         columns: The word y of each entry.
         values: Its probability.
+        same: The probability that a word is its own translation.
+        known: Whether each word y has an entry.  # (V,)
     """
 
     starts: Ints
     columns: Ints
     values: Floats
+    same: float
+    known: NDArray[np.bool_]
 
     def among(self, xs: Ints, place: Ints, n_places: int) -> Floats:
         """The probabilities of some words y.
@@ -129,9 +142,9 @@ class Lexicon:
         columns, rows = place[self.columns[at]], np.repeat(np.arange(len(xs)), counts)
         found = columns >= 0
         dense = np.zeros((len(xs), n_places), np.float32)
-        dense[rows[found], columns[found]] = (1 - SAME) * self.values[at[found]]
+        dense[rows[found], columns[found]] = (1 - self.same) * self.values[at[found]]
         own = place[xs]
-        dense[np.flatnonzero(own >= 0), own[own >= 0]] += SAME
+        dense[np.flatnonzero(own >= 0), own[own >= 0]] += self.same
         return dense
 
 
@@ -170,7 +183,9 @@ def folds(lines: Ints) -> Ints:
     return (lines // BLOCK) % 2
 
 
-def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Lexicon, Lexicon]]:
+def learn(
+    src: Text, tgt: Text, i: Ints, j: Ints, *, n_words: int, same: float
+) -> list[tuple[Lexicon, Lexicon]]:
     """Learn which words translate each other from pairs of lines.
 
     Args:
@@ -179,6 +194,7 @@ def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Le
         i: Lines of the source.
         j: Their translations.
         n_words: Number of words of both texts.
+        same: The probability that a word is its own translation.
 
     Returns:
         For the lines of each fold: p(y | x) and p(x | y), learnt from the other fold.
@@ -193,7 +209,9 @@ def learn(src: Text, tgt: Text, i: Ints, j: Ints, n_words: int) -> list[tuple[Le
         used = frequent & (links.fold != fold)
         forth = _model1(entry[used], xs, links.by_y[used], n_words)
         back = _model1(entry[used], ys, links.by_x[used], n_words)
-        found.append((_lexicon(xs, ys, forth, n_words), _lexicon(ys, xs, back, n_words)))
+        found.append(
+            (_lexicon(xs, ys, forth, n_words, same), _lexicon(ys, xs, back, n_words, same))
+        )
     return found
 
 
@@ -221,11 +239,14 @@ def _model1(
     return p if len(entry) else np.zeros(len(given))
 
 
-def _lexicon(given: Ints, other: Ints, p: NDArray[np.float64], n_words: int) -> Lexicon:
+def _lexicon(
+    given: Ints, other: Ints, p: NDArray[np.float64], n_words: int, same: float
+) -> Lexicon:
     kept = np.flatnonzero(p > _LEAST)
     kept = kept[np.argsort(given[kept], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(given[kept], minlength=n_words))])
-    return Lexicon(starts, other[kept], p[kept].astype(np.float32))
+    known = np.bincount(other[kept], minlength=n_words) > 0
+    return Lexicon(starts, other[kept], p[kept].astype(np.float32), same, known)
 
 
 class Evidence:
@@ -234,10 +255,19 @@ class Evidence:
     Args:
         src: Lines of the source.
         tgt: Lines of the target.
+        same: The probability that a word is its own translation.
+        needs_known: Words without known translations say nothing; short texts have many.
     """
 
-    def __init__(self, src: Sequence[str], tgt: Sequence[str]) -> None:
-        words = Words()
+    def __init__(
+        self,
+        src: Sequence[str],
+        tgt: Sequence[str],
+        *,
+        same: float = SAME,
+        needs_known: bool = False,
+    ) -> None:
+        words, self._same, self._needs_known = Words(), same, needs_known
         self.src, self.tgt = Text(src, words), Text(tgt, words)
         self.n_words = len(words)
         self._frequencies = [
@@ -248,7 +278,7 @@ class Evidence:
 
     def learn(self, i: Ints, j: Ints) -> None:
         """Learn the probabilities of words from lines i of the source and j of the target."""
-        self._lexicons = learn(self.src, self.tgt, i, j, self.n_words)
+        self._lexicons = learn(self.src, self.tgt, i, j, n_words=self.n_words, same=self._same)
 
     @cached_property
     def unrelated(self) -> float:
@@ -270,8 +300,12 @@ class Evidence:
         u_src, u_tgt = self._frequencies
         n, m, more = len(rows), len(columns), longest - 1
         all_rows, all_columns = (range(each.start, each.stop + more) for each in (rows, columns))
-        w = _directed(forth, self.src, rows, self.tgt, all_columns, u_tgt, longest)
-        v = _directed(back, self.tgt, columns, self.src, all_rows, u_src, longest)
+        counted = [
+            each.known if self._needs_known else np.ones(self.n_words, np.bool_)
+            for each in (forth, back)
+        ]
+        w = _directed(forth, self.src, rows, self.tgt, all_columns, u_tgt, counted[0], longest)
+        v = _directed(back, self.tgt, columns, self.src, all_rows, u_src, counted[1], longest)
         found = np.zeros((longest, longest, n, m), np.float32)
         for p in range(longest):
             for q in range(longest):
@@ -290,6 +324,7 @@ def _directed(
     other: Text,
     lines: range,
     frequency: Floats,
+    counted: NDArray[np.bool_],
     longest: int,
 ) -> Floats:
     """w(t | s) of one to `longest` lines of a text and single lines of another.
@@ -303,6 +338,7 @@ def _directed(
         other: The text of t.
         lines: Its lines.
         frequency: u.
+        counted: Whether each word y counts if no word of s is its translation.  # (V,)
         longest: Number of lines of s.
 
     Returns:
@@ -326,6 +362,7 @@ def _directed(
         total = total + sums[k : k + len(starts)]  # (B, Y)
         n_words = n_words + counts[k : k + len(starts)]
         ratio = np.log(LAMBDA + (1 - LAMBDA) * total / n_words)
+        ratio[:, ~counted[ys]] = np.maximum(ratio[:, ~counted[ys]], 0)
         by_word = np.ascontiguousarray(ratio.T)[at_y]
         summed = np.add.reduceat(by_word, of_other[:-1] - of_other[0], axis=0)
         found[k, :, : last - lines.start] = summed.T  # (B, C)

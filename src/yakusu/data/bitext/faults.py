@@ -1,6 +1,7 @@
 """Faults of parallel texts: lines that are missing, added, moved, exchanged, repeated, shuffled."""
 
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from yakusu.data.bitext.evidence import Evidence
 from yakusu.data.bitext.offsets import MOST, UNRELATED, Segment, best_path, runs, segments
 
-FaultKind = Literal["shifted", "unrelated", "exchanged", "repeated"]
+FaultKind = Literal[
+    "shifted", "unrelated", "exchanged", "repeated", "source repeated", "target repeated"
+]
 LEAST_LINES = 200  # fewer say too little
 _SIDES = 4.0  # largest weight of the languages of a line
 _CHANGE_SIDES = 30.0
@@ -30,7 +33,7 @@ class Lines:
         kind: "shifted": line i of the source translates line i + offset of the target; offset 0
             ends other offsets. "unrelated": it translates none nearby. "exchanged": source and
             target are exchanged, relative to the first line. "repeated": both lines are those of
-            line i + offset.
+            line i + offset. "source repeated", "target repeated": only one of them is.
         start: The first line, from 0.
         stop: The line after the last one.
         offset: See `kind`; 0 for the others.
@@ -138,13 +141,13 @@ class Repetitions:
     """
 
     def __init__(self) -> None:
-        self._keys: list[int] = []
+        self._keys = array("I")
 
     def add(self, *texts: str) -> None:
         """Take the next line."""
         self._keys.append(zlib.crc32("\n".join(texts).encode("utf-8", "surrogatepass")))
 
-    def found(self) -> list[Lines]:
+    def found(self, kind: FaultKind = "repeated") -> list[Lines]:
         """The runs: at least 100 lines, and a twentieth of the text."""
         keys = np.array(self._keys, np.uint32)
         least = max(_REPEATED, len(keys) // 20)
@@ -157,7 +160,7 @@ class Repetitions:
             if counts[at] >= least / 2 and lag >= _REPEATED:
                 start, stop = _densest(keys[lag:] == keys[:-lag])
                 if stop - start >= least:
-                    runs_.append(Lines("repeated", start + lag, stop + lag, -lag))
+                    runs_.append(Lines(kind, start + lag, stop + lag, -lag))
         return sorted(runs_, key=lambda each: each.start)
 
 

@@ -6,23 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 from yakusu.data.bitext.beads import Bead
 from yakusu.data.bitext.beads import align as align_sentences
 from yakusu.data.corpus import Corpus, checked_encoding
 from yakusu.data.files.text import InvalidLines, language_of, read_lines
-from yakusu.data.languages import require_language
+from yakusu.data.languages import require_language, same_language
 from yakusu.data.lines.sentences import join, split
 from yakusu.documents.document import plain_text
 from yakusu.documents.registry import SUFFIXES, is_supported, read_document
-from yakusu.errors import DataError, RunError
+from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import write_text
 from yakusu.pipeline.aligning.misaligned import Fault, find_faults
+from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
+from yakusu.search.config import SearchConfig
 
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
 _FEW_SENTENCES, _FEW_MORE = 2.0, 0.05  # of a line; share of lines that only one text has
-_HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})[^.!?。！？\d]{0,40}")
+_HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})(?:\.\s(?=\S))?[^.!?。！？\d]{0,40}")
 _LONGEST_HEADING = 60  # characters
+_PARAGRAPH = 3  # sentences of an average paragraph that is an anchor
+_SIMILAR, _FEW = 0.7, 0.05  # difference of log-lengths of paragraphs, and share of larger ones
+_MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
 
 @dataclass(frozen=True)
@@ -56,9 +63,14 @@ class Aligned:
             f"{n_src:,} and {n_tgt:,} sentences; {self.n_pairs:,} pairs ({kinds}), median score "
             f"{self.median_score:.2f}: {self.out}",
             f"left out: {self.n_left[0]:,} and {self.n_left[1]:,} sentences: {self.left}",
-            *(f"warning: {fault}" for fault in self.faults),
         ]
-        return "\n".join(lines)
+        if self.median_score < _UNRELATED and self.n_pairs >= _MANY:
+            lines.append(
+                "warning: most scores are those of unrelated sentences: check that the files hold "
+                "the same text in two languages"
+            )
+            return "\n".join(lines)
+        return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,11 @@ class _Sentences:
     lines: list[int]
 
     @property
+    def paragraphs(self) -> list[int]:
+        """The first sentence of each line or paragraph."""
+        return [i for i, line in enumerate(self.lines) if not i or line != self.lines[i - 1]]
+
+    @property
     def headings(self) -> list[tuple[str, int]]:
         """The number in each heading, and the number of its sentence."""
         found = []
@@ -94,8 +111,9 @@ def align(
     out: str | Path,
     *,
     languages: tuple[str, str] = ("", ""),
-    encoding: str = "",
     min_score: float | None = None,
+    model: str | Path | None = None,
+    encoding: str = "",
     progress: Progress | None = None,
 ) -> Aligned:
     """Write the sentences of two texts that translate each other, in the same order, as pairs.
@@ -109,31 +127,45 @@ def align(
         tgt: Its translation.
         out: The file of pairs (.tsv); what is left out is written next to it, as NAME.left.tsv.
         languages: Codes of both languages (default: those at the end of the names of the files).
-        encoding: Encoding of the text files that are not UTF-8 (default: detected).
         min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
-            for each word: pairs of unrelated sentences are about 0 or less.
+            for each known word: pairs of unrelated sentences are about 0 or less.
+        model: Model folder of a translator from source to target. Its translations are then
+            compared with the target in place of the source, as Bleualign does.
+        encoding: Encoding of the text files that are not UTF-8, or those of both, separated by a
+            comma (default: detected).
         progress: Progress reporter.
 
     Raises:
-        DataError: A file cannot be read, has no sentences, or a language is unknown.
-        RecipeError: The encoding is unknown.
-        RunError: `out` is one of the files, or cannot be written.
+        DataError: A file cannot be read or has no sentences, a language is unknown, or both texts
+            are the same.
+        RecipeError: `encoding` is unknown.
+        RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
+        ModelError: The model has other languages, or cannot be used.
     """
-    checked_encoding(encoding)
     out = Path(out)
+    if out.suffix.lower() != ".tsv":
+        raise RunError(f"--out {out} does not end in .tsv: name a file such as pairs.tsv")
     left = out.with_name(f"{out.stem}.left.tsv")
     if {out.resolve(), left.resolve()} & {Path(src).resolve(), Path(tgt).resolve()}:
         raise RunError(f"{out} would replace one of the texts: choose another file with --out")
     progress = progress or Silent()
+    first, _, second = checked_encoding(encoding).partition(",")
     texts = _sentences_of(
         *(
-            _Lines.read(Path(path), code and require_language(code, what="the language"), encoding)
-            for path, code in zip((src, tgt), languages, strict=True)
+            _Lines.read(
+                Path(path), code and require_language(code, what="the language"), own.strip()
+            )
+            for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
         )
     )
     one, other = texts
+    if one.texts == other.texts:
+        raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
+    compared = _translated(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
-        beads = align_sentences(one.texts, other.texts, _anchors(one, other))
+        beads = align_sentences(
+            compared, other.texts, _anchors(one, other), translated=model is not None
+        )
     pairs = [
         bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
     ]
@@ -192,7 +224,8 @@ class _Lines:
             paragraphs = map(plain_text, read_document(path).texts)
         else:
             (name,) = Corpus(src=str(path), encoding=encoding).encodings
-            paragraphs = read_lines(path, errors=InvalidLines(encoding=name))
+            errors = None if name == "utf-8" else InvalidLines(encoding=name)
+            paragraphs = read_lines(path, errors=errors)
         lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
         if not any(lines):
             raise DataError(f"{path} has no sentences: check the file")
@@ -234,12 +267,50 @@ def _sentences_of(one: _Lines, other: _Lines) -> list[_Sentences]:
     return [each.sentences(whole=correspond or each.are_sentences) for each in (one, other)]
 
 
+def _translated(
+    one: _Sentences, other: _Sentences, model: str | Path, progress: Progress
+) -> list[str]:
+    """The translations of a text into the language of the other one, by greedy search."""
+    translator = open_translator(model, SearchConfig(beam=1))
+    if translator.task_name != "translation":
+        raise ModelError(f"{model} is a {translator.task.model_noun}: use a translator")
+    if translator.targets and other.language:
+        translator = translator.translating_to(other.language)
+    for text, known in zip((one, other), translator.languages, strict=True):
+        if text.language and known and not same_language(text.language, known):
+            raise ModelError(
+                f"{text.path} is in {text.language}, but {model} translates from "
+                f"{' to '.join(translator.languages)}: use another model, or exchange the texts"
+            )
+    with progress.track("translating", "sentences", len(one.texts)) as tracker:
+        found = []
+        for best in translator.stream(one.texts):
+            found.append(best[0].text)
+            tracker.advance()
+    return found
+
+
 def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:
-    """Pairs of headings with the same numbers, if both texts have nearly the same headings."""
+    """The first sentences of headings or paragraphs that belong together.
+
+    Headings do if their numbers are the same in both texts; paragraphs of several sentences, if
+    both texts have as many, of similar lengths.
+    """
     first, second = one.headings, other.headings
-    if [number for number, _ in first] != [number for number, _ in second]:
+    if first and [number for number, _ in first] == [number for number, _ in second]:
+        return [(i, j) for (_, i), (_, j) in zip(first, second, strict=True) if i and j]
+    starts = one.paragraphs, other.paragraphs
+    n = len(starts[0])
+    if n != len(starts[1]) or _PARAGRAPH * n > max(len(one.texts), len(other.texts)):
         return []
-    return [(i, j) for (_, i), (_, j) in zip(first, second, strict=True) if i and j]
+    lengths = (
+        np.log1p(np.add.reduceat([len(text) for text in each.texts], own))
+        for each, own in zip((one, other), starts, strict=True)
+    )
+    ratio = np.subtract(*lengths)
+    if np.mean(np.abs(ratio - np.median(ratio)) > _SIMILAR) > _FEW:
+        return []
+    return [(i, j) for i, j in zip(*starts, strict=True) if i and j]
 
 
 def _text(text: _Sentences, side: tuple[int, int]) -> str:

@@ -4,18 +4,19 @@ import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice, zip_longest
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from yakusu.config import Config
-from yakusu.data.bitext.faults import Lines, Repetitions, misaligned
+from yakusu.data.bitext.faults import FaultKind, Lines, Repetitions, misaligned
 from yakusu.data.corpus import Corpus, numbered_pairs
 from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, Pair, read_lines
 from yakusu.data.identification import EvenSample
 from yakusu.errors import DataError, UnequalTextsError
 
-_BLOCK = 250  # consecutive lines of a sample
+_BLOCK, _SMALL_BLOCK = 250, 125  # consecutive lines of a sample
 _BLOCKS, _FEW_BLOCKS = 100, 2  # of a sample at least; at most twice as many
 _LOCATED = 4  # faults of a sample whose first line is searched between its blocks
 _LISTED = 3  # faults in an error message
@@ -24,10 +25,10 @@ _LISTED = 3  # faults in an error message
 class Fault(Config):
     """Lines that do not translate each other, or are repeated. Line numbers count from 1."""
 
-    kind: Literal["shifted", "unrelated", "exchanged", "repeated"]
+    kind: FaultKind
     line: int
     last_line: int
-    offset: int  # line N of the source belongs to line N + offset; repeated: both are N + offset
+    offset: int  # line N of the source belongs to line N + offset; repeated: it is line N + offset
     text: str  # what is wrong, and the fix
 
     def __str__(self) -> str:
@@ -48,9 +49,11 @@ def find_faults(corpus: Corpus) -> tuple[Fault, ...]:
     """
     if corpus.trees:
         return ()
-    repetitions = Repetitions()
-    sample = _Sample.read(corpus, _BLOCKS, repetitions)
-    found = [*_located(corpus, sample), *repetitions.found()]
+    if corpus.parts:
+        return tuple(fault for part in corpus.parts for fault in find_faults(part))
+    repetitions = _SideRepetitions()
+    sample = _Sample.read(corpus, _BLOCKS, _BLOCK, repetitions)
+    found = [*map(repetitions.explain, _located(corpus, sample)), *repetitions.of_pairs.found()]
     return _described(corpus, sample, sorted(found, key=lambda each: each.start))
 
 
@@ -62,9 +65,11 @@ def require_aligned(corpus: Corpus) -> None:
     Raises:
         DataError: Some lines do not translate each other, or the corpus cannot be read.
     """
-    if corpus.trees:
+    for part in corpus.parts:
+        require_aligned(part)
+    if corpus.trees or corpus.parts:
         return
-    sample = _Sample.read(corpus, _FEW_BLOCKS)
+    sample = _Sample.read(corpus, _FEW_BLOCKS, _SMALL_BLOCK)
     found = _located(corpus, sample, quick=True)
     if not found or (found[0].kind == "unrelated" and found[0].stop - found[0].start == sample.n):
         return
@@ -87,6 +92,37 @@ def _listed(faults: Sequence[Fault]) -> str:
     return "; ".join(map(str, faults[:_LISTED])) + more
 
 
+class _SideRepetitions:
+    """Finds long runs of pairs, and of the lines of one side, that were there before.
+
+    Attributes:
+        of_pairs: Those of pairs.
+    """
+
+    def __init__(self) -> None:
+        self.of_pairs, self._of_src, self._of_tgt = Repetitions(), Repetitions(), Repetitions()
+
+    def add(self, pair: Pair) -> None:
+        """Take the next pair."""
+        self.of_pairs.add(*pair)
+        self._of_src.add(pair[0])
+        self._of_tgt.add(pair[1])
+
+    @cached_property
+    def _of_one_side(self) -> list[Lines]:
+        return [*self._of_src.found("source repeated"), *self._of_tgt.found("target repeated")]
+
+    def explain(self, fault: Lines) -> Lines:
+        """Return a fault, or the repetition on one side that explains unrelated lines."""
+        if fault.kind != "unrelated":
+            return fault
+        for run in self._of_one_side:
+            n_both = min(run.stop, fault.stop) - max(run.start, fault.start)
+            if 2 * n_both > max(run.stop - run.start, fault.stop - fault.start):
+                return run
+        return fault
+
+
 class _Sample(NamedTuple):
     """Blocks of consecutive lines of a corpus.
 
@@ -96,6 +132,7 @@ class _Sample(NamedTuple):
         lines: The first line of each run, from 0.
         n: Number of lines of the corpus.
         first: The number of its first line: 2 after a header.
+        block: Number of lines of a block.
     """
 
     pairs: list[Pair]
@@ -103,26 +140,31 @@ class _Sample(NamedTuple):
     lines: list[int]
     n: int
     first: int
+    block: int
 
     @classmethod
     def read(
-        cls, corpus: Corpus, n_blocks: int, repetitions: Repetitions | None = None
+        cls,
+        corpus: Corpus,
+        n_blocks: int,
+        size: int,
+        repetitions: "_SideRepetitions | None" = None,
     ) -> "_Sample":
         """Read evenly spaced blocks of a corpus, and its last lines."""
         blocks: EvenSample[tuple[int, list[Pair]]] = EvenSample(n_blocks)
         block: list[Pair] = []
-        last: deque[Pair] = deque(maxlen=_BLOCK)
+        last: deque[Pair] = deque(maxlen=size)
         n, first = 0, 1
         for number, pair in _numbered(corpus):
             first = number if not n else first
-            if len(block) == _BLOCK:
-                blocks.add((n - _BLOCK, block))
+            if len(block) == size:
+                blocks.add((n - size, block))
                 block = []
             block.append(pair)
             last.append(pair)
             n += 1
             if repetitions:
-                repetitions.add(*pair)
+                repetitions.add(pair)
         pairs, starts, lines, end = list[Pair](), list[int](), list[int](), 0
         for start, held in [*blocks, (n - len(last), list(last))]:
             new = held[max(0, end - start) :]
@@ -131,7 +173,7 @@ class _Sample(NamedTuple):
                 lines.append(start)
             pairs += new
             end = start + len(held)
-        return cls(pairs, starts, lines, n, first)
+        return cls(pairs, starts, lines, n, first, size)
 
     def line(self, at: int) -> int:
         """The line, from 0, of a position in `pairs`; the end of a run is that of the next."""
@@ -144,8 +186,8 @@ def _numbered(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
     if not (corpus.src and corpus.tgt):
         return numbered_pairs(corpus)
     src, tgt = (
-        read_lines(path, errors=InvalidLines(corpus.errors, encoding=each), long=LongLines())
-        for path, each in zip((corpus.src, corpus.tgt), corpus.encodings, strict=True)
+        read_lines(path, errors=InvalidLines(corpus.errors, encoding=encoding), long=LongLines())
+        for path, encoding in zip((corpus.src, corpus.tgt), corpus.encodings, strict=True)
     )
     return enumerate(zip_longest(src, tgt, fillvalue=""), start=1)
 
@@ -156,7 +198,9 @@ def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Li
     found = list[Lines]()
     for each in misaligned(*sides, sample.starts[1:], quick=quick):
         start, stop = sample.line(each.start), sample.line(each.stop - 1) + 1
-        between = [i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < _BLOCK]
+        between = [
+            i for i, at in enumerate(sample.starts) if i and abs(at - each.start) < sample.block
+        ]
         if between and len(found) < _LOCATED:
             each, start = _located_between(corpus, sample, between[0], each, start)
         found.append(replace(each, start=start, stop=max(stop, start + 1)))
@@ -168,8 +212,8 @@ def _located_between(
 ) -> tuple[Lines, int]:
     """A fault that begins between two runs of lines of a sample, and its first line."""
     end_of_run = sample.starts[run + 1] if run + 1 < len(sample.starts) else len(sample.pairs)
-    low = max(sample.lines[run - 1], sample.line(sample.starts[run] - 1) - _BLOCK)
-    high = sample.lines[run] + min(_BLOCK, end_of_run - sample.starts[run])
+    low = max(sample.lines[run - 1], sample.line(sample.starts[run] - 1) - sample.block)
+    high = sample.lines[run] + min(sample.block, end_of_run - sample.starts[run])
     pairs = [pair for _, pair in islice(_numbered(corpus), low, high)]
     found = misaligned([src for src, _ in pairs], [tgt for _, tgt in pairs])
     found = [each for each in found if each.start]
@@ -221,7 +265,13 @@ def _sentence(corpus: Corpus, fault: Lines, line: int, last: int, *, to_end: boo
         return f"{where}, source and target are exchanged: exchange these lines of {src} and {tgt}"
     if fault.kind == "repeated":
         return f"{where}, both sides repeat those from line {line + k:,} on: remove these lines"
+    if fault.kind in ("source repeated", "target repeated"):
+        copy, other = (src, tgt) if fault.kind == "source repeated" else (tgt, src)
+        return (
+            f"{where}, {copy} repeats its lines from line {line + k:,} on, but {other} does not: "
+            f"restore these lines of {copy} from the original text"
+        )
     return (
         f"{where}, {src} and {tgt} do not translate each other: restore the order of the lines "
-        f"from the original texts, or try {fix}"
+        f"from the original texts, or try {fix.removesuffix(',')}"
     )

@@ -35,7 +35,7 @@ def check(
 ) -> CheckReport:
     """Report what the training corpus of a recipe contains and what its filters would drop.
 
-    The corpus is read several times, and memory grows by ten bytes per pair only. `data.dev` and
+    The corpus is read several times, and memory grows by about 40 bytes per pair. `data.dev` and
     `test` are compared with it and held in memory.
 
     Args:
