@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.common import Benchmark
 from benchmarks.interop.planted_faults import corpora
 from benchmarks.tables import Table
-from yakusu.data.bitext.beads import Bead, align
+from yakusu.data.bitext.beads import Bead, align_sentences
 from yakusu.data.corpus import read_pairs
 
 benchmark = Benchmark(
@@ -105,7 +105,7 @@ def links(beads: Sequence[Bead]) -> list[tuple[int, int]]:
 def scores(src: Sequence[Unit], tgt: Sequence[Unit], *, words: bool) -> dict[str, float]:
     """Align, and compare with the true alignment."""
     start = time.process_time()
-    found = align([text for text, _ in src], [text for text, _ in tgt], words=words)
+    found = align_sentences([text for text, _ in src], [text for text, _ in tgt], words=words)
     seconds = time.process_time() - start
     beads = [(bead.src, bead.tgt) for bead in found if all(bead.sizes)]
     true = true_beads(src, tgt)

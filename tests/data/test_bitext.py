@@ -7,8 +7,8 @@ from statistics import median
 import pytest
 
 from tests.bitexts import bitext
-from yakusu.data.bitext.beads import align
-from yakusu.data.bitext.faults import Lines, Repetitions, misaligned
+from yakusu.data.bitext.beads import align_sentences
+from yakusu.data.bitext.faults import Misaligned, Repetitions, misaligned
 
 N = 450
 SRC, TGT = bitext(N)
@@ -74,14 +74,14 @@ def test_a_repeated_half_is_found_but_not_repeated_sentences() -> None:
     for i in range(N):
         twice.add(SRC[i % 225], TGT[i % 225])
         often.add(SRC[i % 7 if i % 2 else i], "")
-    assert twice.found() == [Lines("repeated", 225, 450, -225)]
+    assert twice.found() == [Misaligned("repeated", 225, 450, -225)]
     assert often.found() == []
 
 
 def test_every_kind_of_bead_is_found() -> None:
     src = [*SRC[:100], f"{SRC[100]} {SRC[101]}", *SRC[102:150], *SRC[151:300]]
     tgt = [*TGT[:50], f"{TGT[50]} {TGT[51]}", *TGT[52:220], *TGT[221:300]]
-    beads = align(src, tgt)
+    beads = align_sentences(src, tgt)
     ends = [0, *(bead.src[1] for bead in beads)]
     assert [bead.src for bead in beads if bead.sizes[0]] == [
         (start, stop) for start, stop in pairwise(ends) if start < stop
@@ -92,10 +92,10 @@ def test_every_kind_of_bead_is_found() -> None:
 
 
 def test_beads_end_at_anchors_and_at_the_ends_of_texts() -> None:
-    beads = align(SRC[:20], TGT[:20], [(10, 5)])
+    beads = align_sentences(SRC[:20], TGT[:20], [(10, 5)])
     assert any(bead.src[1] == 10 and bead.tgt[1] == 5 for bead in beads)
-    assert align([], ["a", "b"])[-1].tgt == (1, 2)
-    assert [bead.src for bead in align(["a"], [])] == [(0, 1)]
+    assert align_sentences([], ["a", "b"])[-1].tgt == (1, 2)
+    assert [bead.src for bead in align_sentences(["a"], [])] == [(0, 1)]
 
 
 def test_words_are_better_evidence_than_lengths() -> None:
@@ -106,7 +106,7 @@ def test_words_are_better_evidence_than_lengths() -> None:
     def right(*, words: bool) -> int:
         return sum(
             SRC.index(src[bead.src[0]]) == TGT.index(tgt[bead.tgt[0]])
-            for bead in align(src, tgt, words=words)
+            for bead in align_sentences(src, tgt, words=words)
             if bead.sizes == (1, 1)
         )
 
@@ -116,5 +116,5 @@ def test_words_are_better_evidence_than_lengths() -> None:
 
 def test_a_translation_shows_beads_in_a_text_too_short_to_learn_from() -> None:
     src = [line.replace("a", "e", 1) for line in (*TGT[:4], *TGT[5:12])]
-    beads = align(src, [*TGT[:8], *TGT[9:12]], translated=True)
+    beads = align_sentences(src, [*TGT[:8], *TGT[9:12]], translated=True)
     assert [bead.sizes for bead in beads if bead.sizes != (1, 1)] == [(0, 1), (1, 0)]

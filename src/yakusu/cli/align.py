@@ -20,13 +20,6 @@ _Language = Annotated[
     str,
     typer.Option(metavar="CODE", help="Its language (default: that at the end of the file name)."),
 ]
-_Encoding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Encoding of a text that is not UTF-8, such as cp949 (default: detected).",
-    ),
-]
 _MinScore = Annotated[
     float | None,
     typer.Option(
@@ -62,7 +55,6 @@ def align_verb(
     out: _Out,
     source_language: _Language = "",
     target_language: _Language = "",
-    encoding: _Encoding = "",
     min_score: _MinScore = None,
     model: _Model = None,
     encoding: _Encoding = "",
@@ -83,7 +75,6 @@ def align_verb(
             tgt,
             out,
             languages=languages,
-            encoding=encoding,
             min_score=min_score,
             model=model,
             encoding=encoding,

@@ -25,7 +25,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import BLOCK, SAME, SAME_LANGUAGE, Evidence, Floats, Ints
+from yakusu.arrays import Floats
+from yakusu.data.bitext.evidence import BLOCK, SAME, SAME_LANGUAGE, Ints, PairEvidence
 
 LONGEST = 3  # sentences of one side of a bead
 PRIORS = {  # log-probability of each kind of bead, relative to one sentence a side
@@ -72,7 +73,7 @@ class Bead:
         return self.src[1] - self.src[0], self.tgt[1] - self.tgt[0]
 
 
-def align(
+def align_sentences(
     src: Sequence[str],
     tgt: Sequence[str],
     anchors: Sequence[tuple[int, int]] = (),
@@ -94,7 +95,7 @@ def align(
         The beads in order; each sentence is in one of them.
     """
     same = SAME_LANGUAGE if translated else SAME
-    evidence = Evidence(src, tgt, same=same, needs_known=True)
+    evidence = PairEvidence(src, tgt, same=same, needs_known=True)
     corners = [(0, 0), *anchors, (len(src), len(tgt))]
     sections = [
         (range(i, i_stop), range(j, j_stop)) for (i, j), (i_stop, j_stop) in pairwise(corners)
@@ -111,7 +112,7 @@ def align(
 
 
 def _aligned_by_words(
-    evidence: Evidence, sections: Sequence[tuple[range, range]], found: list[Bead]
+    evidence: PairEvidence, sections: Sequence[tuple[range, range]], found: list[Bead]
 ) -> list[Bead]:
     """Learn words from an alignment and align again, in a wider band as long as it moves."""
     halves = [*[_MIDDLE] * _MOST_ROUNDS, _NARROW]
@@ -133,7 +134,7 @@ def _aligned_by_words(
     return found
 
 
-def _by_word(evidence: Evidence, beads: Sequence[Bead]) -> Iterator[Bead]:
+def _by_word(evidence: PairEvidence, beads: Sequence[Bead]) -> Iterator[Bead]:
     """Divide the score of each bead by its number of words."""
     ends = evidence.src.starts, evidence.tgt.starts
     for bead in beads:
@@ -212,7 +213,7 @@ def _band(rows: range, columns: range, centre: Ints, half: int) -> _Band:
 class _Lengths:
     """Scores of beads by their lengths."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: PairEvidence) -> None:
         ends = [
             np.concatenate([[0.0], np.cumsum(np.expm1(text.log_length))])
             for text in (evidence.src, evidence.tgt)
@@ -255,7 +256,7 @@ class _Lengths:
 class _Words(_Lengths):
     """Scores of beads by their lengths and words."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: PairEvidence) -> None:
         super().__init__(evidence)
         self._rows, self._columns = range(0), range(0)
         self._scores: Floats

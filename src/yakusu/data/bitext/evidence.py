@@ -26,6 +26,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from yakusu.arrays import Floats
 from yakusu.data.lines.words import UNSPACED
 
 LAMBDA = 0.3
@@ -45,10 +46,9 @@ _BEYOND_LATIN = "\u0300"  # the first character of other scripts, and of marks
 _WIDE = str.maketrans("？！：；（）", "?!:;()")
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
 
 
-class Words:
+class WordNumbers:
     """Numbers of the words of both texts; 0 stands for a line without words."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Words:
         return [numbers.setdefault(word, len(numbers)) for word in found] or [0]
 
 
-class Text:
+class NumberedText:
     """The lines of a text as numbers of words.
 
     Args:
@@ -82,7 +82,7 @@ class Text:
         log_length: Logarithm of the number of characters of each line.  # (n,)
     """
 
-    def __init__(self, lines: Sequence[str], words: Words) -> None:
+    def __init__(self, lines: Sequence[str], words: WordNumbers) -> None:
         found = [words.of(line) for line in lines]
         counts = np.fromiter(map(len, found), np.int64, len(found))
         self.starts: Ints = np.concatenate([[0], np.cumsum(counts)])
@@ -159,7 +159,7 @@ class _Links:
     fold: NDArray[np.int8]
 
     @classmethod
-    def of(cls, src: Text, tgt: Text, i: Ints, j: Ints) -> "_Links":
+    def of(cls, src: NumberedText, tgt: NumberedText, i: Ints, j: Ints) -> "_Links":
         """Pair the words of lines i of the source with those of lines j of the target."""
         n_src, n_tgt = src.counts[i], tgt.counts[j]
         sizes = n_src * n_tgt
@@ -183,8 +183,8 @@ def folds(lines: Ints) -> Ints:
     return (lines // BLOCK) % 2
 
 
-def learn(
-    src: Text, tgt: Text, i: Ints, j: Ints, *, n_words: int, same: float
+def learn_lexicons(
+    src: NumberedText, tgt: NumberedText, i: Ints, j: Ints, *, n_words: int, same: float
 ) -> list[tuple[Lexicon, Lexicon]]:
     """Learn which words translate each other from pairs of lines.
 
@@ -249,7 +249,7 @@ def _lexicon(
     return Lexicon(starts, other[kept], p[kept].astype(np.float32), same, known)
 
 
-class Evidence:
+class PairEvidence:
     """Scores pairs of lines of two texts.
 
     Args:
@@ -267,8 +267,8 @@ class Evidence:
         same: float = SAME,
         needs_known: bool = False,
     ) -> None:
-        words, self._same, self._needs_known = Words(), same, needs_known
-        self.src, self.tgt = Text(src, words), Text(tgt, words)
+        words, self._same, self._needs_known = WordNumbers(), same, needs_known
+        self.src, self.tgt = NumberedText(src, words), NumberedText(tgt, words)
         self.n_words = len(words)
         self._frequencies = [
             np.maximum(text.frequency(self.n_words), 1e-9).astype(np.float32)
@@ -278,7 +278,9 @@ class Evidence:
 
     def learn(self, i: Ints, j: Ints) -> None:
         """Learn the probabilities of words from lines i of the source and j of the target."""
-        self._lexicons = learn(self.src, self.tgt, i, j, n_words=self.n_words, same=self._same)
+        self._lexicons = learn_lexicons(
+            self.src, self.tgt, i, j, n_words=self.n_words, same=self._same
+        )
 
     @cached_property
     def unrelated(self) -> float:
@@ -319,9 +321,9 @@ class Evidence:
 
 def _directed(
     lexicon: Lexicon,
-    given: Text,
+    given: NumberedText,
     starts: range,
-    other: Text,
+    other: NumberedText,
     lines: range,
     frequency: Floats,
     counted: NDArray[np.bool_],

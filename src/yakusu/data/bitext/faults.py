@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import Evidence
-from yakusu.data.bitext.offsets import MOST, UNRELATED, Segment, best_path, runs, segments
+from yakusu.data.bitext.evidence import PairEvidence
+from yakusu.data.bitext.offsets import MOST, UNRELATED, Stretch, best_offsets, runs, segments
 
 FaultKind = Literal[
     "shifted", "unrelated", "exchanged", "repeated", "source repeated", "target repeated"
@@ -26,7 +26,7 @@ _LAGS = 3  # distances of repetitions that are examined
 
 
 @dataclass(frozen=True)
-class Lines:
+class Misaligned:
     """Consecutive lines with the same fault.
 
     Attributes:
@@ -47,7 +47,7 @@ class Lines:
 
 def misaligned(
     src: Sequence[str], tgt: Sequence[str], windows: Sequence[int] = (), *, quick: bool = False
-) -> list[Lines]:
+) -> list[Misaligned]:
     """Find the lines that do not translate each other.
 
     Args:
@@ -61,20 +61,20 @@ def misaligned(
     """
     if len(src) < LEAST_LINES:
         return []
-    evidence = Evidence(src, tgt)
+    evidence = PairEvidence(src, tgt)
     exchanged = [each for each in _exchanged(evidence) if each.offset]
     if exchanged:
         src, tgt = [*src], [*tgt]
         for each in exchanged:
             own = slice(each.start, each.stop)
             src[own], tgt[own] = tgt[own], src[own]
-        evidence = Evidence(src, tgt)
-    found = [Lines("exchanged", each.start, each.stop) for each in exchanged]
+        evidence = PairEvidence(src, tgt)
+    found = [Misaligned("exchanged", each.start, each.stop) for each in exchanged]
     found += _shifted(_joined(segments(evidence, windows, quick=quick)))
     return sorted(found, key=lambda each: (each.start, each.kind))
 
 
-def _exchanged(evidence: Evidence) -> list[Segment]:
+def _exchanged(evidence: PairEvidence) -> list[Stretch]:
     """Segments whose two sides are in the languages of the first line, or exchanged (offset 1).
 
     The frequencies of words in the first lines show which language is which, then those of all.
@@ -92,13 +92,13 @@ def _exchanged(evidence: Evidence) -> list[Segment]:
         )
         score = np.clip(one - other, -_SIDES, _SIDES) + 0.5  # exchanged only if evident
         both = np.stack([score, -score], axis=1).astype(np.float32)
-        path = best_path(both, np.full(n, _CHANGE_SIDES))
+        path = best_offsets(both, np.full(n, _CHANGE_SIDES))
         known = np.ones(n, np.bool_)
     return list(runs(path, np.arange(2)))
 
 
 def _mixed(
-    evidence: Evidence, of_src: NDArray[np.bool_], of_tgt: NDArray[np.bool_]
+    evidence: PairEvidence, of_src: NDArray[np.bool_], of_tgt: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Relative frequencies of words in some lines of the source and others of the target."""
     counts = sum(
@@ -108,7 +108,7 @@ def _mixed(
     return np.asarray((counts + 0.5) / (np.sum(counts) + 0.5 * evidence.n_words))
 
 
-def _joined(found: Sequence[Segment]) -> Iterator[Segment]:
+def _joined(found: Sequence[Stretch]) -> Iterator[Stretch]:
     """Join a few unrelated lines with the segment of another offset that follows."""
     start, before = 0, 0
     for one, following in pairwise([*found, None]):
@@ -116,21 +116,21 @@ def _joined(found: Sequence[Segment]) -> Iterator[Segment]:
         few = one.offset == UNRELATED and one.stop - start <= MOST
         if few and following and following.offset != before:
             continue
-        yield Segment(start, one.stop, one.offset)
+        yield Stretch(start, one.stop, one.offset)
         start, before = one.stop, one.offset
 
 
-def _shifted(found: Iterable[Segment]) -> Iterator[Lines]:
+def _shifted(found: Iterable[Stretch]) -> Iterator[Misaligned]:
     before = 0
     for each in found:
         is_unrelated = each.offset == UNRELATED
         if each.stop - each.start < (_FEW_UNRELATED if is_unrelated else _FEW_SHIFTED):
             continue
         if is_unrelated:
-            yield Lines("unrelated", each.start, each.stop)
+            yield Misaligned("unrelated", each.start, each.stop)
             continue
         if each.offset != before or each.offset:
-            yield Lines("shifted", each.start, each.stop, each.offset)
+            yield Misaligned("shifted", each.start, each.stop, each.offset)
         before = each.offset
 
 
@@ -147,7 +147,7 @@ class Repetitions:
         """Take the next line."""
         self._keys.append(zlib.crc32("\n".join(texts).encode("utf-8", "surrogatepass")))
 
-    def found(self, kind: FaultKind = "repeated") -> list[Lines]:
+    def found(self, kind: FaultKind = "repeated") -> list[Misaligned]:
         """The runs: at least 100 lines, and a twentieth of the text."""
         keys = np.array(self._keys, np.uint32)
         least = max(_REPEATED, len(keys) // 20)
@@ -160,7 +160,7 @@ class Repetitions:
             if counts[at] >= least / 2 and lag >= _REPEATED:
                 start, stop = _densest(keys[lag:] == keys[:-lag])
                 if stop - start >= least:
-                    runs_.append(Lines(kind, start + lag, stop + lag, -lag))
+                    runs_.append(Misaligned(kind, start + lag, stop + lag, -lag))
         return sorted(runs_, key=lambda each: each.start)
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.evidence import BLOCK, Evidence, Floats, Ints
+from yakusu.arrays import Floats
+from yakusu.data.bitext.evidence import BLOCK, Ints, PairEvidence
 
 MOST, _MOST_QUICK = 30, 8  # the largest offset
 UNRELATED = 10**9  # in place of an offset
@@ -27,7 +28,7 @@ _LEAST_LINES = 50  # from which words are learnt
 
 
 @dataclass(frozen=True)
-class Segment:
+class Stretch:
     """Lines with the same offset.
 
     Attributes:
@@ -42,8 +43,8 @@ class Segment:
 
 
 def segments(
-    evidence: Evidence, windows: Sequence[int] = (), *, quick: bool = False
-) -> list[Segment]:
+    evidence: PairEvidence, windows: Sequence[int] = (), *, quick: bool = False
+) -> list[Stretch]:
     """Divide two texts into segments of lines with the same offset.
 
     Args:
@@ -61,7 +62,7 @@ def segments(
     lengths = _lengths(evidence, at, valid)
     change = np.full(n, _CHANGE)
     change[starts[1:-1]] /= 2
-    path = best_path(_with_unrelated(lengths), change)
+    path = best_offsets(_with_unrelated(lengths), change)
     for _ in range(1 if quick else 2):
         known = np.flatnonzero(path < len(offsets))
         i, j = known, known + offsets[path[known]]
@@ -71,7 +72,7 @@ def segments(
             i = j = np.flatnonzero(filled[0] & filled[1])
         evidence.learn(i, j)
         scores = _standardised(lengths + _words(evidence, n, most), valid)
-        path = best_path(_with_unrelated(scores), change)
+        path = best_offsets(_with_unrelated(scores), change)
     return list(runs(path, np.append(offsets, UNRELATED)))
 
 
@@ -82,7 +83,7 @@ def _inside(offsets: Ints, starts: Ints, n: int) -> NDArray[np.bool_]:
     return (at >= starts[window - 1]) & (at < starts[window])
 
 
-def _lengths(evidence: Evidence, at: Ints, valid: NDArray[np.bool_]) -> Floats:
+def _lengths(evidence: PairEvidence, at: Ints, valid: NDArray[np.bool_]) -> Floats:
     """L of each line and offset; 0 if it is not valid.  # (n, K)"""
     residual = evidence.tgt.log_length[at] - evidence.src.log_length[:, None]
     residual -= np.median(residual[:, at.shape[1] // 2])
@@ -113,7 +114,7 @@ def _spread(residual: NDArray[np.float64]) -> float:
     return 1.25 * float(np.median(least)) if least else 1.0
 
 
-def _words(evidence: Evidence, n: int, most: int) -> Floats:
+def _words(evidence: PairEvidence, n: int, most: int) -> Floats:
     """W of each line and offset; lines outside of the texts have any value.  # (n, K)"""
     scores = np.zeros((n, 2 * most + 1), np.float32)
     for start in range(0, n, BLOCK):
@@ -134,7 +135,7 @@ def _with_unrelated(scores: Floats) -> Floats:
     return states
 
 
-def best_path(scores: Floats, change: NDArray[np.float64]) -> Ints:
+def best_offsets(scores: Floats, change: NDArray[np.float64]) -> Ints:
     """The best state of each line.
 
     Args:
@@ -158,8 +159,8 @@ def best_path(scores: Floats, change: NDArray[np.float64]) -> Ints:
     return path
 
 
-def runs(path: Ints, offsets: Ints) -> Iterator[Segment]:
+def runs(path: Ints, offsets: Ints) -> Iterator[Stretch]:
     """The segments of a path, given the offset of each state."""
     starts = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist()]
     for start, stop in zip(starts, [*starts[1:], len(path)], strict=True):
-        yield Segment(start, stop, int(offsets[path[start]]))
+        yield Stretch(start, stop, int(offsets[path[start]]))

@@ -1,34 +1,21 @@
 """`align`: two texts or documents -> pairs of sentences that translate each other."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-
-from yakusu.data.bitext.beads import Bead
-from yakusu.data.bitext.beads import align as align_sentences
-from yakusu.data.corpus import Corpus, checked_encoding
-from yakusu.data.files.text import InvalidLines, language_of, read_lines
-from yakusu.data.languages import require_language, same_language
-from yakusu.data.lines.sentences import join, split
-from yakusu.documents.document import plain_text
-from yakusu.documents.registry import SUFFIXES, is_supported, read_document
+from yakusu.data.bitext.beads import Bead, align_sentences
+from yakusu.data.corpus import Corpus
+from yakusu.data.languages import same_language
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import write_text
 from yakusu.pipeline.aligning.misaligned import Fault, find_faults
+from yakusu.pipeline.aligning.texts import SentenceText, anchors, read_texts
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 
-_MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several
-_FEW_SENTENCES, _FEW_MORE = 2.0, 0.05  # of a line; share of lines that only one text has
-_HEADING = re.compile(r"[^.!?。！？]{0,40}?(\d{1,4})(?:\.\s(?=\S))?[^.!?。！？\d]{0,40}")
-_LONGEST_HEADING = 60  # characters
-_PARAGRAPH = 3  # sentences of an average paragraph that is an anchor
-_SIMILAR, _FEW = 0.7, 0.05  # difference of log-lengths of paragraphs, and share of larger ones
 _MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
 
@@ -73,38 +60,6 @@ class Aligned:
         return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
 
 
-@dataclass(frozen=True)
-class _Sentences:
-    """The sentences of a text.
-
-    Attributes:
-        path: The file.
-        language: Code of the language; "" if unknown.
-        texts: The sentences.
-        lines: The line or paragraph of each sentence, from 1.
-    """
-
-    path: Path
-    language: str
-    texts: list[str]
-    lines: list[int]
-
-    @property
-    def paragraphs(self) -> list[int]:
-        """The first sentence of each line or paragraph."""
-        return [i for i, line in enumerate(self.lines) if not i or line != self.lines[i - 1]]
-
-    @property
-    def headings(self) -> list[tuple[str, int]]:
-        """The number in each heading, and the number of its sentence."""
-        found = []
-        for i, text in enumerate(self.texts):
-            heading = _HEADING.fullmatch(text) if len(text) <= _LONGEST_HEADING else None
-            if heading:
-                found.append((heading[1], i))
-        return found
-
-
 def align(
     src: str | Path,
     tgt: str | Path,
@@ -142,29 +97,15 @@ def align(
         RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
         ModelError: The model has other languages, or cannot be used.
     """
-    out = Path(out)
-    if out.suffix.lower() != ".tsv":
-        raise RunError(f"--out {out} does not end in .tsv: name a file such as pairs.tsv")
-    left = out.with_name(f"{out.stem}.left.tsv")
-    if {out.resolve(), left.resolve()} & {Path(src).resolve(), Path(tgt).resolve()}:
-        raise RunError(f"{out} would replace one of the texts: choose another file with --out")
+    out, left = _outputs(Path(out), Path(src), Path(tgt))
     progress = progress or Silent()
-    first, _, second = checked_encoding(encoding).partition(",")
-    texts = _sentences_of(
-        *(
-            _Lines.read(
-                Path(path), code and require_language(code, what="the language"), own.strip()
-            )
-            for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
-        )
-    )
-    one, other = texts
+    one, other = texts = read_texts(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
         raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
     compared = _translated(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(
-            compared, other.texts, _anchors(one, other), translated=model is not None
+            compared, other.texts, anchors(one, other), translated=model is not None
         )
     pairs = [
         bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
@@ -174,7 +115,9 @@ def align(
             f"no sentence of {src} has a translation in {tgt}: check that these are the same text "
             "in two languages, or lower --min-score"
         )
-    rows = [f"{_text(one, x.src)}\t{_text(other, x.tgt)}\t{x.score:.2f}" for x in pairs]
+    rows = [
+        f"{one.joined(range(*x.src))}\t{other.joined(range(*x.tgt))}\t{x.score:.2f}" for x in pairs
+    ]
     unpaired = list(_unpaired(texts, pairs))
     _write(out, rows)
     _write(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
@@ -193,82 +136,22 @@ def align(
     )
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """The lines of a text or the paragraphs of a document, as they are and as sentences.
+def _outputs(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
+    """The files of pairs and of what is left out.
 
-    Attributes:
-        path: The file.
-        language: Code of the language; "" if unknown.
-        lines: Each line, "" if it is blank.
-        divided: The sentences of each line.
+    Raises:
+        RunError: They are not .tsv files, or one of them is a text.
     """
-
-    path: Path
-    language: str
-    lines: list[str]
-    divided: list[list[str]]
-
-    @classmethod
-    def read(cls, path: Path, language: str, encoding: str) -> "_Lines":
-        """Read a file; `encoding` as in `align`.
-
-        Raises:
-            DataError: It cannot be read, or has no sentences.
-        """
-        is_document = is_supported(path) and SUFFIXES.get(path.suffix.lower()) != "text"
-        has_suffix = is_document or path.suffix.lower() in SUFFIXES
-        language = language or language_of(path.stem if has_suffix else path)
-        paragraphs: Iterable[str]
-        if is_document:
-            paragraphs = map(plain_text, read_document(path).texts)
-        else:
-            (name,) = Corpus(src=str(path), encoding=encoding).encodings
-            errors = None if name == "utf-8" else InvalidLines(encoding=name)
-            paragraphs = read_lines(path, errors=errors)
-        lines = [" ".join(paragraph.split()) for paragraph in paragraphs]
-        if not any(lines):
-            raise DataError(f"{path} has no sentences: check the file")
-        return cls(path, language, lines, [split(line, language) for line in lines])
-
-    @property
-    def n_filled(self) -> int:
-        """Number of lines that are not blank."""
-        return sum(map(bool, self.lines))
-
-    @property
-    def mean(self) -> float:
-        """Sentences of a line that is not blank."""
-        return sum(len(each) for each in self.divided if any(each)) / self.n_filled
-
-    @property
-    def are_sentences(self) -> bool:
-        """Whether nearly all lines have one sentence."""
-        return sum(len(each) > 1 for each in self.divided) <= _MOST_SPLIT * self.n_filled
-
-    def sentences(self, *, whole: bool) -> _Sentences:
-        """Return the sentences, or the lines that are not blank."""
-        divided = [[line] for line in self.lines] if whole else self.divided
-        found = [
-            (text.strip(), i)
-            for i, each in enumerate(divided, start=1)
-            for text in each
-            if text.strip()
-        ]
-        return _Sentences(
-            self.path, self.language, [text for text, _ in found], [line for _, line in found]
-        )
-
-
-def _sentences_of(one: _Lines, other: _Lines) -> list[_Sentences]:
-    """Return what is aligned of two texts: lines, where they correspond, or sentences."""
-    few, many = sorted((one.n_filled, other.n_filled))
-    correspond = many <= (1 + _FEW_MORE) * few and max(one.mean, other.mean) <= _FEW_SENTENCES
-    return [each.sentences(whole=correspond or each.are_sentences) for each in (one, other)]
+    if out.suffix.lower() != ".tsv":
+        raise RunError(f"--out {out} does not end in .tsv: name a file such as pairs.tsv")
+    left = out.with_name(f"{out.stem}.left.tsv")
+    if {out.resolve(), left.resolve()} & {src.resolve(), tgt.resolve()}:
+        raise RunError(f"{out} would replace one of the texts: choose another file with --out")
+    return out, left
 
 
 def _translated(
-    one: _Sentences, other: _Sentences, model: str | Path, progress: Progress
+    one: SentenceText, other: SentenceText, model: str | Path, progress: Progress
 ) -> list[str]:
     """The translations of a text into the language of the other one, by greedy search."""
     translator = open_translator(model, SearchConfig(beam=1))
@@ -290,37 +173,9 @@ def _translated(
     return found
 
 
-def _anchors(one: _Sentences, other: _Sentences) -> list[tuple[int, int]]:
-    """The first sentences of headings or paragraphs that belong together.
-
-    Headings do if their numbers are the same in both texts; paragraphs of several sentences, if
-    both texts have as many, of similar lengths.
-    """
-    first, second = one.headings, other.headings
-    if first and [number for number, _ in first] == [number for number, _ in second]:
-        return [(i, j) for (_, i), (_, j) in zip(first, second, strict=True) if i and j]
-    starts = one.paragraphs, other.paragraphs
-    n = len(starts[0])
-    if n != len(starts[1]) or _PARAGRAPH * n > max(len(one.texts), len(other.texts)):
-        return []
-    lengths = (
-        np.log1p(np.add.reduceat([len(text) for text in each.texts], own))
-        for each, own in zip((one, other), starts, strict=True)
-    )
-    ratio = np.subtract(*lengths)
-    if np.mean(np.abs(ratio - np.median(ratio)) > _SIMILAR) > _FEW:
-        return []
-    return [(i, j) for i, j in zip(*starts, strict=True) if i and j]
-
-
-def _text(text: _Sentences, side: tuple[int, int]) -> str:
-    """The sentences of a side of a bead, in one line."""
-    return join([(text.texts[i], " ") for i in range(*side)], text.language).strip()
-
-
 def _unpaired(
-    texts: Sequence[_Sentences], beads: Sequence[Bead]
-) -> Iterator[tuple[_Sentences, int]]:
+    texts: Sequence[SentenceText], beads: Sequence[Bead]
+) -> Iterator[tuple[SentenceText, int]]:
     """Yield the sentences that are in no bead."""
     for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
         paired = {i for side in sides for i in range(*side)}

@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from yakusu.config import Config
-from yakusu.data.bitext.faults import FaultKind, Lines, Repetitions, misaligned
+from yakusu.data.bitext.faults import FaultKind, Misaligned, Repetitions, misaligned
 from yakusu.data.corpus import Corpus, numbered_pairs
 from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, Pair, read_lines
@@ -109,10 +109,10 @@ class _SideRepetitions:
         self._of_tgt.add(pair[1])
 
     @cached_property
-    def _of_one_side(self) -> list[Lines]:
+    def _of_one_side(self) -> list[Misaligned]:
         return [*self._of_src.found("source repeated"), *self._of_tgt.found("target repeated")]
 
-    def explain(self, fault: Lines) -> Lines:
+    def explain(self, fault: Misaligned) -> Misaligned:
         """Return a fault, or the repetition on one side that explains unrelated lines."""
         if fault.kind != "unrelated":
             return fault
@@ -192,10 +192,10 @@ def _numbered(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
     return enumerate(zip_longest(src, tgt, fillvalue=""), start=1)
 
 
-def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Lines]:
+def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Misaligned]:
     """The faults of a sample; those that begin between two blocks are searched there."""
     sides = [src for src, _ in sample.pairs], [tgt for _, tgt in sample.pairs]
-    found = list[Lines]()
+    found = list[Misaligned]()
     for each in misaligned(*sides, sample.starts[1:], quick=quick):
         start, stop = sample.line(each.start), sample.line(each.stop - 1) + 1
         between = [
@@ -208,8 +208,8 @@ def _located(corpus: Corpus, sample: _Sample, *, quick: bool = False) -> list[Li
 
 
 def _located_between(
-    corpus: Corpus, sample: _Sample, run: int, fault: Lines, start: int
-) -> tuple[Lines, int]:
+    corpus: Corpus, sample: _Sample, run: int, fault: Misaligned, start: int
+) -> tuple[Misaligned, int]:
     """A fault that begins between two runs of lines of a sample, and its first line."""
     end_of_run = sample.starts[run + 1] if run + 1 < len(sample.starts) else len(sample.pairs)
     low = max(sample.lines[run - 1], sample.line(sample.starts[run] - 1) - sample.block)
@@ -230,7 +230,7 @@ def _repair(corpus: Corpus) -> str:
     return "'yakusu align SRC TGT --out PAIRS.tsv', with each side in a file of its own,"
 
 
-def _described(corpus: Corpus, sample: _Sample, found: Sequence[Lines]) -> tuple[Fault, ...]:
+def _described(corpus: Corpus, sample: _Sample, found: Sequence[Misaligned]) -> tuple[Fault, ...]:
     """The faults with their line numbers, in words."""
     faults = []
     for each in found:
@@ -247,7 +247,7 @@ def _described(corpus: Corpus, sample: _Sample, found: Sequence[Lines]) -> tuple
     return tuple(faults)
 
 
-def _sentence(corpus: Corpus, fault: Lines, line: int, last: int, *, to_end: bool) -> str:
+def _sentence(corpus: Corpus, fault: Misaligned, line: int, last: int, *, to_end: bool) -> str:
     names = (corpus.src, corpus.tgt) if corpus.src else ("the source", "the target")
     src, tgt = names if names[0] != names[1] else ("the source", "the target")
     where = f"from line {line:,} on" if to_end else f"lines {line:,} to {last:,}"
