@@ -11,7 +11,7 @@ from yakusu.data.languages import same_language
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import write_text
 from yakusu.pipeline.aligning.misaligned import Fault, find_faults
-from yakusu.pipeline.aligning.texts import SentenceText, anchors, read_texts
+from yakusu.pipeline.aligning.texts import SentenceText, anchors, read_both
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
@@ -99,7 +99,7 @@ def align(
     """
     out, left = _outputs(Path(out), Path(src), Path(tgt))
     progress = progress or Silent()
-    one, other = texts = read_texts(Path(src), Path(tgt), languages, encoding)
+    one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
         raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
     compared = _translated(one, other, model, progress) if model else one.texts

@@ -80,7 +80,7 @@ class _Lines:
 
     @classmethod
     def read(cls, path: Path, language: str, encoding: str) -> "_Lines":
-        """Read a file; `encoding` as in `read_texts`.
+        """Read a file; `encoding` as in `read_both`.
 
         Raises:
             DataError: It cannot be read, or has no sentences.
@@ -129,7 +129,7 @@ class _Lines:
         )
 
 
-def read_texts(
+def read_both(
     src: Path, tgt: Path, languages: tuple[str, str], encoding: str
 ) -> tuple[SentenceText, SentenceText]:
     """Read what is aligned of two texts: lines, where they correspond, or sentences.
