@@ -77,7 +77,7 @@ def open_memory_file(
 
 def open_temporary(languages: tuple[str, str]) -> sqlite3.Connection:
     """Create the tables of a memory without a file."""
-    db = _connect_to(":memory:")
+    db = _connect_to(":memory:", _PATIENCE)
     _create(db, languages)
     return db
 
@@ -89,15 +89,16 @@ def open_for_states(path: Path) -> sqlite3.Connection:
         MemoryFileError: It cannot be opened.
     """
     with sqlite_errors(path):
-        return _connect_to(f"{path.absolute().as_uri()}?mode=rw", patience=_SHORT_PATIENCE)
+        return _connect_to(f"{path.absolute().as_uri()}?mode=rw", _SHORT_PATIENCE)
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     """Open a file; in a transaction only where the code says so."""
     uri = path.absolute().as_uri()
     if writable:
-        return _connect_to(f"{uri}?mode=rwc")
-    db = _connect_to(f"{uri}?mode=rw")  # or read-only, if the system does not allow to write
+        return _connect_to(f"{uri}?mode=rwc", _PATIENCE)
+    # Or read-only, if the system does not allow writing.
+    db = _connect_to(f"{uri}?mode=rw", _PATIENCE)
     try:
         db.execute("PRAGMA query_only = ON")
         db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -107,14 +108,14 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         if not is_refused or Path(f"{path}-wal").exists():
             raise
         # The folder cannot be written. The file is complete, but SQLite must be told so.
-        return _connect_to(f"{uri}?mode=ro&immutable=1")
+        return _connect_to(f"{uri}?mode=ro&immutable=1", _PATIENCE)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _connect_to(uri: str, *, patience: float = _PATIENCE) -> sqlite3.Connection:
+def _connect_to(uri: str, patience: float) -> sqlite3.Connection:
     # A job may be continued by another thread, but never runs in two at once.
     db = sqlite3.connect(
         uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
