@@ -101,13 +101,13 @@ def by_states(
 ) -> tuple[float, dict[int, float]]:
     """The same from whole states."""
     away = related.hidden - h
-    scale = 2 * codebook.n_components / spread(related.hidden)
+    scale = spread(codebook.scores(related.hidden)) / spread(related.hidden)
     return weighed(codebook, (away * away).sum(axis=1) * scale, related.stored.tokens)
 
 
-def spread(hidden: Floats) -> float:
-    """The mean squared distance of two states, (N, H)."""
-    return 2 * float(hidden.var(axis=0).sum())
+def spread(rows: Floats) -> float:
+    """The mean squared distance of two rows, (N, D)."""
+    return 2 * float(rows.var(axis=0).sum())
 
 
 def weighed(
