@@ -35,11 +35,13 @@ class Part:
     """Pairs `first` (from 0) to `last` (excluded) of a TSV file with a header or two text files.
 
     path: The TSV file, or the files without the suffix of their language.
+    step: 6 leaves only every sixth of these pairs.
     """
 
     path: str
     first: int = 0
     last: int | None = None
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,9 @@ CORPORA = {
     "Bible, en-de": Corpus(
         ("en", "de"), Part("bible/train.tsv"), Part("bible/dev.tsv"), Part("bible/test.tsv")
     ),
+    "Bible, en-de, every sixth pair": Corpus(
+        ("en", "de"), Part("bible/train.tsv", step=6), Part("bible/dev.tsv"), Part("bible/test.tsv")
+    ),
     "Tatoeba, en-de": _folder("tatoeba/en-de", "en", "de"),
     "Tatoeba, en-fr": _folder("tatoeba/en-fr", "en", "fr"),
 }
@@ -136,7 +141,7 @@ def pairs_of(part: Part, data: Path, languages: tuple[str, str]) -> list[tuple[s
     else:
         files = config.Corpus(src=f"{path}.{source}", tgt=f"{path}.{target}")
     found = [(src, tgt) for src, tgt in read_pairs(files) if src and tgt]
-    return found[part.first : part.last]
+    return found[part.first : part.last : part.step]
 
 
 def write_pairs(pairs: list[tuple[str, str]], paths: tuple[Path, Path]) -> None:
