@@ -25,6 +25,7 @@ _SIZES = (16, 20, 24, 28, 32, 64, 256, 1024, 4096, 16384)
 _LONG = 0.002  # seconds
 _SHORT = 4000  # characters that take longer, if they take long at all
 _STEEPEST = 1.5  # power of the length
+_MOST_SECONDS = 0.1  # of a text while its length grows
 _MAXIMUM = 1024  # of a repetition that has one
 _UNBOUNDED = 10  # a repetition that may be longer is tried
 # What the module `regex` has besides `re`, as characters of a set that are enough to attack
@@ -265,7 +266,7 @@ def slowness(pattern: Any, use: str, attack: Attack) -> str:
     """The times of two texts, if the longer one takes too long for its length; otherwise "".
 
     A repetition with a maximum, often 1,000 characters, is quadratic only up to it: what counts are
-    the longest texts that take less than a second, and then texts twice as long.
+    the longest texts that take less than 0.1 s, and then texts twice as long.
     """
     times: list[tuple[int, float]] = []
     for size in _SIZES:
@@ -274,7 +275,7 @@ def slowness(pattern: Any, use: str, attack: Attack) -> str:
             seconds = min(seconds, seconds_of(pattern, use, attack(size)))
         times.append((size, max(seconds, 1e-6)))
         steep = _steep(*times[-2:])
-        if (seconds < _LONG and size > _SHORT) or seconds * 4**steep > 1:
+        if (seconds < _LONG and size > _SHORT) or seconds * 4**steep > _MOST_SECONDS:
             break
     if times[-1][1] < _LONG or _steep(*times[-2:]) < _STEEPEST:
         return ""
