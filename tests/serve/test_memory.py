@@ -1,15 +1,18 @@
 """Translations that people confirm are used by the requests after them."""
 
 import json
+import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+import yakusu
 from tests.serve.conftest import Client, StartClient
+from yakusu.data.segments import MemorySegment
 from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
@@ -64,6 +67,21 @@ def test_the_next_request_uses_a_translation(start: StartClient, team: str) -> N
     assert asked(client, action="delete", id=first["id"]) == {"deleted": True}
     assert asked(client, action="delete", id=first["id"]) == {"deleted": False}
     assert translated(client, "Sichern") == before
+
+
+def test_the_memories_that_the_models_name_are_used_unless_others_are_given(
+    folders: dict[str, Path], team: str, tmp_path: Path
+) -> None:
+    with TranslationMemory.open(Path(team), writable=True) as memory:
+        memory.add([MemorySegment("Sichern", "Save")])
+    model = Path(shutil.copytree(folders["de-en"], tmp_path / "model"))
+    other = tmp_path / "other.db"
+    TranslationMemory.open(other, ("de", "en"), writable=True).close()
+    yakusu.card(model, memory=team)
+    for given, is_used in (((), True), ((str(other),), False)):
+        with closing(Service(ServeConfig(memory=given), [model])) as service:
+            client = TestClient(create_app(service), base_url="http://localhost")
+            assert (translated(client, "Sichern") == "Save") is is_used
 
 
 def test_the_translation_that_was_confirmed_last_is_used(start: StartClient, team: str) -> None:

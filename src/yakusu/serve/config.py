@@ -107,7 +107,8 @@ class ServeConfig(Config):
         precision: Precision of the engine, as in `EngineConfig`.
         keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
-        memory: Paths of translation memories, each for the direction of its languages.
+        memory: Paths of translation memories, each for the direction of its languages; (): those
+            that the models name.
         memory_writable: Let everybody who may call the service add to its memories. Otherwise,
             clients with an API key may, and if there are no keys, those of this computer.
         min_quality: Lowest estimated quality of the translation of a sentence, from 0 to 100; a

@@ -29,6 +29,7 @@ from yakusu.serve.memories import LanguagePair, MemoryFiles, ServedMemories
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.work import RunningRequests
+from yakusu.translator.folder.named_memory import named_memory
 
 _log = logging.getLogger(__name__)
 _LONGEST_CODE = 40  # characters
@@ -78,7 +79,7 @@ class Service:
             if config.suggestions
             else None
         )
-        files = MemoryFiles.of_settings(config.memory, self.access.keys)
+        files = MemoryFiles.of_settings(config.memory or _memories_of(folders), self.access.keys)
         self.memories = ServedMemories(files)
         self.models = ReloadedModels(
             folders, engine, self.pool, files, min_quality=config.min_quality
@@ -254,6 +255,11 @@ class Service:
 def service_of(request: Request) -> Service:
     """The service that a request is for."""
     return cast(Service, request.app.state.service)
+
+
+def _memories_of(folders: Iterable[Path]) -> Iterable[str]:
+    """The memories that model folders name."""
+    return dict.fromkeys(path for folder in folders for path in named_memory(folder))
 
 
 def _readers(limits: Limits, budget: MemoryBudget) -> Readers:
