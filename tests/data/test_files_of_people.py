@@ -311,7 +311,7 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     assert found == ["a.en 1", "a.en 2", "b.en 1", "b.en 2", "c.en"]
     assert count_pairs(recipe.data.train) == 5
     assert recipe.languages == ("en", "de")
-    with pytest.raises(RecipeError, match="2 files of --src and 1 of --tgt: give as many of both"):
+    with pytest.raises(RecipeError, match="--src names 2 and --tgt 1 of the text files"):
         load_recipe("tiny", src=src, tgt=tgt[0])
 
 
