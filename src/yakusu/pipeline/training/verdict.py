@@ -35,7 +35,7 @@ _ADVICE = (  # the highest median error -> what a person can do with such transl
 )
 _USELESS = "It is not usable yet: a person would write most sentences anew."
 # Pairs of the Bible, English to German, and test BLEU of a run: benchmarks/results/corpora.json
-MEASURED = ((5_003, 0.0), (30_015, 22.45))
+MEASURED = ((5_003, 9.27), (30_015, 22.45))
 _SATISFYING = 0.2  # error for which nobody asks how to get better translations
 
 
