@@ -50,10 +50,12 @@ def test_an_unknown_attribute_is_an_attribute_error() -> None:
 def test_a_function_that_needs_torch_names_the_extra_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "yakusu.pipeline.training.train", raising=False)
+    monkeypatch.delitem(sys.modules, "yakusu.pipeline.import_model", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
-    with pytest.raises(ModuleNotFoundError, match=r"yakusu\.train needs torch.*'\.\[train\]'"):
-        yakusu.train  # noqa: B018
+    with pytest.raises(
+        ModuleNotFoundError, match=r"yakusu\.import_model needs torch.*'\.\[train\]'"
+    ):
+        yakusu.import_model  # noqa: B018
 
 
 def loaded(program: str, *words: str, stdin: str = "") -> set[str]:
@@ -103,6 +105,12 @@ def test_import_yakusu_loads_no_heavy_library() -> None:
 @pytest.mark.parametrize("words", [["--help"], ["translate", "--help"], ["train", "--help"]])
 def test_help_loads_only_the_libraries_of_the_command_line(words: list[str]) -> None:
     assert of(UNUSED_BY_HELP, loaded(COMMAND_LINE, *words)) == set()
+
+
+def test_a_wrong_option_of_train_is_refused_before_torch_is_loaded() -> None:
+    program = COMMAND_LINE.replace("assert not", "assert")
+    modules = loaded(program, "train", "tiny", "--set", "training.max_step=5")
+    assert "yakusu.recipe" in modules and of(("torch", "numba"), modules) == set()
 
 
 def test_the_verb_translate_loads_nothing_that_it_does_not_use() -> None:

@@ -38,7 +38,7 @@ from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import Remarks, curve, slug, with_supported_engine
 from benchmarks.tables import NONE, FilledTable, Table, fill, score_of
 from yakusu.pipeline.receipts.receipt import read_receipt
-from yakusu.pipeline.training.train import Trained
+from yakusu.pipeline.training.trained import Trained
 from yakusu.recipe import Recipe
 
 QUICK = (

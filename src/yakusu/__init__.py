@@ -1,9 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
-Each verb of the command line is also a function: `check`, `prepare`, `train`, `improve`, `average`,
-`distil`, `backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`; the verbs
-`compress`, `import` and `export` are the functions `compress_translator`, `import_model` and
-`export_model`.
+Each verb of the command line is also a function: `check`, `align`, `prepare`, `train`, `improve`,
+`average`, `distil`, `backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`;
+the verbs `compress`, `import` and `export` are the functions `compress_translator`, `import_model`
+and `export_model`.
 `compress`, `memory`, `serve`, `vectors` and `view` are packages. Each name is imported when it is
 first used.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from yakusu.data.lines.config import TextConfig
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
+    from yakusu.pipeline.aligning.align import align
     from yakusu.pipeline.check.check import check
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo.demo import demo
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.training.average import average
     from yakusu.pipeline.training.choose_recipe import choose_recipe
     from yakusu.pipeline.training.prepare import prepare
-    from yakusu.pipeline.training.train import train
+    from yakusu.pipeline.training.train import plan_training, train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.search.config import SamplingConfig, SearchConfig
@@ -57,6 +58,7 @@ _MODULES = {  # public name -> the module that defines it
     "Request": "translator.request",
     "TextConfig": "data.lines.config",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
+    "align": "pipeline.aligning.align",
     "average": "pipeline.training.average",
     **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.synthetic.backtranslate"),
     "card": "pipeline.receipts.relabel",
@@ -74,7 +76,7 @@ _MODULES = {  # public name -> the module that defines it
     "improve": "pipeline.improving.improve",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
-    "train": "pipeline.training.train",
+    **dict.fromkeys(("plan_training", "train"), "pipeline.training.train"),
     "translate": "pipeline.translate",
     "translate_document": "pipeline.documents",
     "verify": "pipeline.receipts.receipt",
@@ -103,6 +105,7 @@ __all__ = [
     "Translation",
     "Translator",
     "YakusuError",
+    "align",
     "average",
     "backtranslate",
     "card",
@@ -122,6 +125,7 @@ __all__ = [
     "improve",
     "load_recipe",
     "memory",
+    "plan_training",
     "prepare",
     "save_recipe",
     "score",

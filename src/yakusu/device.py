@@ -39,6 +39,12 @@ def pick_device(name: str, local_rank: int = 0) -> torch.device:
         raise RecipeError(f"there is no device '{name}' here: use {known}") from error
 
 
+def use_threads(n: int) -> None:
+    """Let torch use `n` threads on the CPU; 0: leave their number as it is."""
+    if n:
+        torch.set_num_threads(n)
+
+
 def keep_freed_memory() -> None:
     """Tell glibc to keep freed memory for the next allocation; no effect with other allocators.
 

@@ -8,6 +8,8 @@ YakusuError
 └── SignalError    a signal stopped a run or a command
 """
 
+AS_UTF8 = "save the file as UTF-8"  # what to do with a file in an encoding that is not read
+
 
 class YakusuError(Exception):
     """Base class of errors with a message for the user; the command line exits with code 2."""
@@ -17,7 +19,13 @@ class DataError(YakusuError):
     """A corpus or text file is missing or invalid."""
 
 
-def unequal(one: str, n_one: int, other: str, n_other: int, *, counted: bool = True) -> DataError:
+class UnequalTextsError(DataError):
+    """Two texts have different numbers of lines."""
+
+
+def unequal(
+    one: str, n_one: int, other: str, n_other: int, *, counted: bool = True
+) -> UnequalTextsError:
     """Return the error of two texts with different numbers of lines.
 
     Args:
@@ -31,7 +39,7 @@ def unequal(one: str, n_one: int, other: str, n_other: int, *, counted: bool = T
     numbers = " and ".join(
         f"{'' if counted or n < least else 'at least '}{n:,}" for n in (n_one, n_other)
     )
-    return DataError(
+    return UnequalTextsError(
         f"{one} and {other} differ in length ({numbers} lines): align them line by line"
     )
 

@@ -4,6 +4,21 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
+def duration(seconds: float) -> str:
+    """An estimated time in words, such as "about 2 h 10 min"."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 60:
+        return f"about {minutes} min"
+    minutes = 10 * round(minutes / 10)
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
+    days = round(seconds / 86400)
+    return f"about {days} day{'s' * (days > 1)}"
+
+
 class Tracker(Protocol):
     """Counts the units of one running job."""
 
@@ -30,6 +45,16 @@ class Progress(Protocol):
 class _SilentTracker:
     def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
         pass
+
+
+class Unsaid:
+    """Tracks jobs like another reporter, and displays no lines."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.track = progress.track
+
+    def say(self, text: str) -> None:
+        """Display nothing."""
 
 
 class Silent:

@@ -25,7 +25,13 @@ from yakusu.config import (
 from yakusu.data.augmentation import AugmentationConfig
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
-from yakusu.data.corpus import Corpus, parse_columns, with_languages
+from yakusu.data.corpus import (
+    Corpus,
+    checked_encoding,
+    parse_columns,
+    with_encoding,
+    with_languages,
+)
 from yakusu.data.files.text import ErrorPolicy
 from yakusu.data.filters import FilterConfig
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
@@ -177,15 +183,18 @@ class RecipeFiles(TypedDict, total=False):
         run: Run folder.
         parent: Model folder to start from.
         mix: Share of the training pairs that are taken from the parent's corpus.
-        src: Source sentences of the training set.
+        src: Source sentences of the training set; of several corpora, a list.
         tgt: Their translations, line by line.
-        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV, CSV or JSON lines.
+        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV, CSV, JSON lines,
+            xlsx, ods or docx; of several corpora, a list. They are read after `src` and `tgt`.
         dev_src: Source sentences of the dev set.
         dev_tgt: Their translations, line by line.
         dev_pairs: One file with both sides of the dev set.
         columns: Source and target in files of pairs, such as "en,de" or "1,3": languages, or names
             or numbers of columns.
         errors: What to do with lines that are not UTF-8: "strict", "skip" or "replace".
+        encoding: The encoding of the text files that are not UTF-8, or those of `src` and `tgt`,
+            as in "cp949,utf-8"; None: detected.
         trees: Trees to train a parser on: a file, a folder or a pattern.
         dev_trees: Trees of the dev set.
     """
@@ -193,14 +202,15 @@ class RecipeFiles(TypedDict, total=False):
     run: str | Path | None
     parent: str | Path | None
     mix: float | None
-    src: str | Path | None
-    tgt: str | Path | None
-    pairs: str | Path | None
+    src: str | Path | Sequence[str | Path] | None
+    tgt: str | Path | Sequence[str | Path] | None
+    pairs: str | Path | Sequence[str | Path] | None
     dev_src: str | Path | None
     dev_tgt: str | Path | None
     dev_pairs: str | Path | None
     columns: str | None
     errors: ErrorPolicy | None
+    encoding: str | None
     trees: str | Path | None
     dev_trees: str | Path | None
 
@@ -242,9 +252,9 @@ def load_recipe(
         raise RecipeError(f"{where}: {_problem(fault, keys, values)}") from error
     if recipe.parent.model:
         _refuse_sizes(overrides)
-    if policy := files.get("errors"):
-        recipe = _with_errors(recipe, policy)
-    if (columns := files.get("columns")) and not (recipe.data.train.pairs or recipe.data.dev.pairs):
+    recipe = _with_reading(recipe, files.get("errors"), files.get("encoding"))
+    pairs = [each.pairs for each in (*recipe.data.train.parts, recipe.data.train, recipe.data.dev)]
+    if (columns := files.get("columns")) and not any(pairs):
         raise RecipeError(f"--columns {columns} has no effect without --pairs FILE: remove it")
     return recipe
 
@@ -260,10 +270,13 @@ _KEYS = {  # name in `RecipeFiles` -> keys of the recipe
     "dev_src": ["data.dev.src"],
     "dev_tgt": ["data.dev.tgt"],
     "dev_pairs": ["data.dev.pairs"],
-    "errors": ["data.train.errors", "data.extra.errors", "data.dev.errors"],
     "trees": ["data.train.trees"],
     "dev_trees": ["data.dev.trees"],
 }
+
+
+_READING = {"columns", "errors", "encoding"}  # how files are read
+_CORPUS = ("src", "tgt", "pairs")
 
 
 def as_overrides(files: Mapping[str, Any]) -> list[str]:
@@ -272,28 +285,72 @@ def as_overrides(files: Mapping[str, Any]) -> list[str]:
     Raises:
         RecipeError: An argument is unknown.
     """
-    if unknown := set(files) - {*_KEYS, "columns"}:
+    if unknown := set(files) - {*_KEYS, *_READING}:
         raise RecipeError(
             f"unknown argument '{min(unknown)}': pass keys of the recipe as overrides, as in "
             '["training.max_steps=500"]'
         )
-    given = {name: value for name, value in files.items() if value is not None}
+    given = {name: value for name, value in files.items() if value not in (None, [], ())}
     columns = given.pop("columns", None)
-    overrides = [
+    for name in _READING & given.keys():
+        del given[name]
+    several = {name: _listed(given.pop(name)) for name in _CORPUS if name in given}
+    listed = list[str]()
+    if any(len(paths) > 1 for paths in several.values()) or len(several) == len(_CORPUS):
+        listed = [f"data.train={_several(**several, columns=columns)}"]
+    else:
+        given |= {name: paths[0] for name, paths in several.items() if paths}
+    overrides = listed + [
         f"{key}={json.dumps(value if isinstance(value, float) else str(value), ensure_ascii=False)}"
         for name, value in given.items()
         for key in _KEYS[name]
     ]
-    return overrides if columns is None else [*overrides, *_column_overrides(columns, given)]
-
-
-def _column_overrides(columns: str, given: Mapping[str, Any]) -> list[str]:
+    if columns is None:
+        return overrides
     splits = [split for split, name in (("train", "pairs"), ("dev", "dev_pairs")) if name in given]
-    return [
-        f"data.{split}.{side}_column={json.dumps(value, ensure_ascii=False)}"
-        for split in splits or ["train"]
-        for side, value in zip(("src", "tgt"), parse_columns(columns), strict=True)
+    return overrides + [
+        f"data.{split}.{key}={value}"
+        for split in splits or ([] if listed else ["train"])
+        for key, value in _column_keys(columns)
     ]
+
+
+def _column_keys(columns: str) -> list[tuple[str, str]]:
+    """The keys of a corpus that select columns, and their values in TOML."""
+    sides = zip(("src", "tgt"), parse_columns(columns), strict=True)
+    return [(f"{side}_column", json.dumps(value, ensure_ascii=False)) for side, value in sides]
+
+
+def _listed(paths: Any) -> list[str]:
+    """One path, or several, as a list of texts."""
+    return [str(paths)] if isinstance(paths, str | Path) else [*map(str, paths)]
+
+
+def _several(
+    src: Sequence[str] = (),
+    tgt: Sequence[str] = (),
+    pairs: Sequence[str] = (),
+    columns: str | None = None,
+) -> str:
+    """Several corpora as a list in TOML: the text files in pairs, then the files with both sides.
+
+    Raises:
+        RecipeError: There are not as many sources as targets.
+    """
+    if len(src) != len(tgt):
+        raise RecipeError(
+            f"--src names {len(src)} and --tgt {len(tgt)} of the text files: give as many of both, "
+            "in the same order"
+        )
+    texts = [{"src": one, "tgt": other} for one, other in zip(src, tgt, strict=True)]
+    entries = [
+        [(key, json.dumps(path, ensure_ascii=False)) for key, path in each.items()]
+        for each in texts
+    ]
+    keys = _column_keys(columns) if columns else []
+    entries += [[("pairs", json.dumps(path, ensure_ascii=False)), *keys] for path in pairs]
+    written = (", ".join(f"{key} = {value}" for key, value in each) for each in entries)
+    return f"[{', '.join(f'{{{each}}}' for each in written)}]"
 
 
 def _refuse_sizes(overrides: Sequence[str]) -> None:
@@ -323,7 +380,7 @@ def differences(one: Recipe, other: Recipe) -> list[str]:
 
 def changes(one: Recipe, other: Recipe) -> dict[str, tuple[Any, Any]]:
     """Return the keys that both recipes have and whose values differ, with both values."""
-    mine, theirs = _flat(one.model_dump()), _flat(other.model_dump())
+    mine, theirs = flat(one.model_dump()), flat(other.model_dump())
     common = [key for key in mine if key in theirs]  # architectures have different keys
     return {key: (mine[key], theirs[key]) for key in common if mine[key] != theirs[key]}
 
@@ -357,15 +414,43 @@ def _with_languages(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"data": data.model_copy(update=updates)})
 
 
-def _with_errors(recipe: Recipe, policy: ErrorPolicy) -> Recipe:
-    """Set what is done with lines that are not UTF-8 in the corpora of further directions."""
-    others = []
-    for each in recipe.data.others:
-        corpora = {"train": each.train, "dev": each.dev}
-        update = {key: own.model_copy(update={"errors": policy}) for key, own in corpora.items()}
-        others.append(each.model_copy(update=update))
-    data = recipe.data.model_copy(update={"others": tuple(others)})
-    return recipe.model_copy(update={"data": data})
+def with_encodings(recipe: Recipe) -> Recipe:
+    """Return a recipe that names the encodings of its corpora, as far as they are not UTF-8.
+
+    Raises:
+        DataError: The encoding of a file is unclear.
+    """
+    return _with_corpora(recipe, with_encoding)
+
+
+def _with_reading(recipe: Recipe, errors: ErrorPolicy | None, encoding: str | None) -> Recipe:
+    """Set what is done with invalid lines in all corpora, and the encoding of those with text.
+
+    Raises:
+        RecipeError: The encoding is unknown.
+    """
+    encoding = checked_encoding(encoding or "")
+
+    def changed(corpus: Corpus) -> Corpus:
+        update: dict[str, Any] = {"parts": tuple(map(changed, corpus.parts))}
+        update |= {"errors": errors} if errors else {}
+        both = corpus.src and corpus.tgt
+        if encoding and (both or ("," not in encoding and (corpus.src or corpus.pairs))):
+            update["encoding"] = encoding
+        return corpus.model_copy(update=update)
+
+    return _with_corpora(recipe, changed) if errors or encoding else recipe
+
+
+def _with_corpora(recipe: Recipe, change: Callable[[Corpus], Corpus]) -> Recipe:
+    """Change all corpora of a recipe."""
+    data = recipe.data
+    others = tuple(
+        each.model_copy(update={"train": change(each.train), "dev": change(each.dev)})
+        for each in data.others
+    )
+    update = {"train": change(data.train), "dev": change(data.dev), "extra": change(data.extra)}
+    return recipe.model_copy(update={"data": data.model_copy(update=update | {"others": others})})
 
 
 def _selected(direction: Direction) -> dict[str, Corpus]:
@@ -425,18 +510,19 @@ def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
     name = model.get("name", DEFAULT) if isinstance(model, Mapping) else DEFAULT
     defaults = Recipe(model=config_of({"name": name}))
     entry = f"data.others.{keys[2]}." if keys[:2] == ["data", "others"] and keys[2:] else ""
-    entries = _flat(Direction().model_dump(), entry) if entry else {}
-    known = [*_flat(defaults.model_dump()), *Recipe.model_fields, *entries]
+    entries = flat(Direction().model_dump(), entry) if entry else {}
+    known = [*flat(defaults.model_dump()), *Recipe.model_fields, *entries]
     same_name = [other for other in known if other.split(".")[-1] == keys[-1]]
     same_group = [other for other in known if other.split(".")[:-1] == list(keys[:-1])]
     return f"unknown key '{key}': {did_you_mean(key, same_name or same_group)}"
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested values by their keys, such as "training.max_steps"."""
+    found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
+            found |= flat(value, f"{prefix}{key}.")
         else:
-            flat[prefix + key] = value
-    return flat
+            found[prefix + key] = value
+    return found

@@ -110,7 +110,7 @@ def _sets(*more: str) -> list[str]:
     return [word for item in (*OVERRIDES, *more) for word in ("--set", item)]
 
 
-def _train_options(folder: Path, run: str = "run", *more: str) -> list[str]:
+def _train_options(folder: Path, run: str | Path = "run", *more: str) -> list[str]:
     files = ["--src", str(folder / "a.en"), "--tgt", str(folder / "a.de")]
     return ["tiny", "--run", str(folder / run), *files, *_sets(*more)]
 

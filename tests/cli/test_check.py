@@ -147,9 +147,8 @@ def test_a_recipe_names_the_corpus_and_the_filters(
             "--set data.source_language=en --set data.target_language=fr",
         ),
         (
-            ["a.en", "a.de", "--pairs", "p.tsv"],
-            "a corpus is two files or one file of pairs, not both: remove --pairs p.tsv or SRC "
-            "a.en and TGT a.de",
+            ["a.en", "a.de", "--recipe", "tiny", "--recipe=base"],
+            "--recipe is given 2 times: give it once",
         ),
         (
             ["a.en", "a.de", "--test-src", "a.en", "--test-pairs", "p.tsv"],
@@ -187,7 +186,8 @@ def test_a_recipe_names_the_corpus_and_the_filters(
         (["a.en", "no.de"], "no.de does not exist: check the path in the recipe or the command"),
         (
             ["a.en", "b.de"],
-            "a.en and b.de differ in length (3 and 1 lines): align them line by line",
+            "a.en and b.de differ in length (3 and 1 lines): align them line by line, as "
+            "'yakusu align a.en b.de --out PAIRS.tsv' does",
         ),
         (
             ["a.en", "a.de", "--test-src", "a.en"],

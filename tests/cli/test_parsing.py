@@ -25,10 +25,10 @@ def test_a_parser_is_trained_run_and_scored_with_the_same_verbs(
         "train", "parse-small", *files, *overrides, "--set", "training.warmup_steps=9"
     )
     assert said.code == 0, said
-    assert "dev F1 = " in said.out and "evalb:COLLINS" in said.out
+    assert "dev F1 = " in said.out
     assert "next: echo 'A sentence .' | " in said.out
     assert "training.max_steps = 6 ends before the learning rate has warmed up" in said.err
-    assert re.search(r"step 3 .* dev F1 \d", said.err)
+    assert re.search(r"step 3 of 6: F1 \d", said.err)
     model = tmp_path / "run" / "model"
     assert "a parser made with yakusu" in (model / "README.md").read_text()
     said = run_yakusu("translate", model, "--beam", "3", stdin=b"the (new) boat\n\n")

@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import zstandard
 
 import yakusu
@@ -21,34 +23,82 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     out, err = (work / "train.out").read_text(), (work / "train.err").read_text()
     model = work / "run" / "model"
     lines = out.splitlines()
-    assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", lines[0])
-    assert re.fullmatch(
-        r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", lines[1]
-    )
-    assert lines[2] == f"model: {model}"
+    assert (lines[0], lines.count("The worst 4:")) == ("The best 4:", 1)
+    stopped, score, first, *_ = lines[next(i for i, x in enumerate(lines) if "stopped" in x) :]
+    assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", stopped)
+    assert re.fullmatch(r"dev BLEU = \d+\.\d\d", score)
+    assert first.startswith("Of 8 unseen sentences, 0 came out word for word; the typical one has ")
+    end = lines.index(f"model: {model}")
     command = r"(.*/)?yakusu|\S*python\S* -m yakusu"  # as the user can type it
     assert re.fullmatch(
-        rf"next: echo 'A sentence\.' \| ({command}) translate {re.escape(str(model))}", lines[3]
+        rf"next: echo '.*' \| ({command}) translate {re.escape(str(model))}", lines[end + 1]
     )
-    assert "pairs read; dropped: 0 empty" in err
-    assert re.search(r"training [\d,]+ parameters on cpu", err)
-    assert re.search(r"step 2  epoch [\d.]+  loss [\d.]+ \(lower bound [\d.]+\)", err)
-    assert f"wrote the mean of the checkpoints of steps 3, 6 to {model}: dev BLEU = " in err
+    assert lines[end + 2].endswith(f"serve {model}, and open http://127.0.0.1:5000/")
+    for only_developers_read in ("lower bound", "padding", "  rate ", "perplexity", "nrefs"):
+        assert only_developers_read not in err + out
+    assert re.search(r"^pairs: \d+ to train on, 8 to measure with, 0 left out$", err, re.MULTILINE)
+    assert re.search(r"^training [\d,]+ parameters on cpu with \d of \d+ cores$", err, re.MULTILINE)
+    assert re.search(r"^step 3 of 6: BLEU [\d.]+, chrF [\d.]+$", err, re.MULTILINE)
+    assert err.count("  source:      ") == err.count("  translation: ") == 6  # at steps 3 and 6
+    assert "First measurement: " in err
+
+
+def test_choices_are_made_once_and_written_to_the_recipe(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions, torch_threads: None
+) -> None:
+    path = own / "run" / "recipe.toml"
+    made = load_recipe(path)
+    chosen = made.training.precision, made.batches.batch_tokens, made.batches.pass_tokens
+    assert chosen == ("fp32", 62, 0) and made.training.threads == torch.get_num_threads()
+    path.write_text(re.sub(r"(?<=\nthreads = )\d+", "3", path.read_text()))
+    more = train_options(own, "run", "training.max_steps=8")
+    assert "threads: " in run_yakusu("train", *more, "--exact").error  # as the recipe says
+    assert run_yakusu("train", *more).code == 0
+    assert load_recipe(path).training.threads == torch.get_num_threads() == 3
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    before = contents(own / "run")
+    for run in ("run", "new"):
+        options_ = train_options(own, run, "training.max_steps=44")
+        said = run_yakusu("train", *options_, "--dry-run")
+        assert said.code == 0
+        first, pairs, *_, time, _ = said.out.splitlines()
+        assert first == "dry run: estimates; nothing is written"
+        assert pairs.startswith("pairs: ") and time.startswith("time: ")
+    assert contents(own / "run") == before and not (own / "new").exists()
+    options_[options_.index("--tgt") + 1] = "none.de"
+    told = run_yakusu("train", *options_, "--dry-run").error
+    assert told.startswith("none.de does not exist")
+
+
+def test_plain_leaves_the_scores_to_the_log_and_verbose_shows_all_numbers(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    plain = run_yakusu("train", *train_options(own, "run", "training.max_steps=8"), "--plain")
+    assert not re.search(r"(dev|:) BLEU|chrF", plain.err + plain.out) and "  source:" in plain.err
+    said = run_yakusu("train", *train_options(own, "run", "training.max_steps=9"), "--verbose")
+    assert re.search(r"step 9  epoch [\d.]+  dev perplexity [\d.]+  dev BLEU", said.err)
+    assert "--plain and --verbose are mutually" in run_yakusu("train", "--plain", "--verbose").error
 
 
 def test_dev_bleu_ignores_case_if_the_vocabulary_does(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:
     lower = "tokenizer.normalization=nmt_nfkc_cf"
-    said = run_yakusu("train", *train_options(own, "lower", lower, "training.max_steps=1"))
-    assert "|case:lc|" in said.out.splitlines()[1]
+    said = run_yakusu(
+        "train", *train_options(own, "lower", lower, "training.max_steps=1"), "--verbose"
+    )
+    assert "|case:lc|" in said.out
 
 
 def test_the_run_folder_holds_the_documented_files(work: Path) -> None:
     run = work / "run"
     assert sorted(path.name for path in run.iterdir()) == [
-        ".lock", "checkpoints", "data", "log.jsonl", "model", "prepared.json", "recipe.toml",
-        "tensorboard",
+        ".lock", "checkpoints", "data", "dev-translations.tsv", "log.jsonl", "model",
+        "prepared.json", "recipe.toml", "tensorboard",
     ]  # fmt: skip
     assert sorted(path.name for path in (run / "model").iterdir()) == [
         "README.md", "codebook.safetensors", "config.json", "coverage.json", "manifest.json",
@@ -61,6 +111,7 @@ def test_the_log_is_json_lines_with_every_event(work: Path) -> None:
     assert [(event["event"], event["step"]) for event in events] == [
         ("train", 2), ("validate", 3), ("train", 4), ("train", 6), ("validate", 6)
     ]  # fmt: skip
+    assert events[1]["dev_chrf"] > 0
     for event in events[:1]:
         assert event["perplexity"] > 1 and event["loss"] > event["loss_zero_point"] > 0
 
@@ -69,7 +120,7 @@ def test_prepare_prints_its_report_and_whether_it_was_done_before(
     run_yakusu: Yakusu, work: Path, tmp_path: Path, train_options: TrainOptions
 ) -> None:
     n = len((work / "a.en").read_text().splitlines())
-    args = ["prepare", *train_options(work), "--run", tmp_path / "run"]
+    args = ["prepare", *train_options(work, tmp_path / "run")]
     first, second = run_yakusu(*args), run_yakusu(*args)
     assert first.code == second.code == 0
     assert first.out.startswith(f"{n} pairs read; dropped: 0 empty, 0 identical, 0 ")
@@ -86,7 +137,7 @@ def test_rerunning_a_finished_run_trains_and_averages_nothing(
     said = run_yakusu("train", *train_options(own))
     assert said.code == 0
     assert re.search(
-        r"^already at step 6 \(epoch [\d.]+, learning rate .*\): nothing left to do, ", said.err
+        r"^already at step 6 \(epoch [\d.]+, best score .*\): nothing left to do, ", said.err
     )
     assert (own / "run" / "log.jsonl").read_text() == log
     assert (own / "run" / "model").stat().st_ctime_ns == made  # it was not averaged again
@@ -99,7 +150,7 @@ def test_a_run_with_more_steps_resumes_and_appends_to_the_log(
     said = run_yakusu("train", *train_options(own, "run", "training.max_steps=8"))
     assert said.code == 0
     assert re.search(r"^already at step 6 \(.*\): resuming$", said.err, re.MULTILINE)
-    assert said.out.startswith("stopped at step 8 after")
+    assert "\nstopped at step 8 after" in said.out
     after = (own / "run" / "log.jsonl").read_text()
     assert after.startswith(log)
     added = [json.loads(line)["step"] for line in after.removeprefix(log).splitlines()]
@@ -120,7 +171,7 @@ def test_another_precision_is_refused_with_exact_and_otherwise_warned_of(
     )
     said = run_yakusu("train", *options_)
     assert (said.code, caplog.messages) == (0, [told])
-    assert said.out.startswith("stopped at step 8 after")
+    assert "\nstopped at step 8 after" in said.out
 
 
 def test_a_diverged_run_names_the_lines_and_the_fix(
@@ -149,7 +200,9 @@ def test_corpus_files_of_unequal_length_are_refused(
     short = tmp_path / "short.de"
     short.write_text("x\n")
     n = len((work / "a.en").read_text().splitlines())
-    said = run_yakusu("prepare", *train_options(work), "--run", tmp_path / "run", "--tgt", short)
+    options_ = train_options(work, tmp_path / "run")
+    options_[options_.index("--tgt") + 1] = str(short)
+    said = run_yakusu("prepare", *options_)
     assert said.error == (
         f"{work / 'a.en'} and {short} differ in length ({n} and 1 lines): align them line by line"
     )
@@ -160,7 +213,9 @@ def test_invalid_utf8_in_a_corpus_is_refused_with_its_place(
 ) -> None:
     latin = tmp_path / "latin.de"
     latin.write_bytes(b"gut\nsch\xf6n\n")
-    said = run_yakusu("prepare", *train_options(work), "--run", tmp_path / "run", "--tgt", latin)
+    options_ = train_options(work, tmp_path / "run")
+    options_[options_.index("--tgt") + 1] = str(latin)
+    said = run_yakusu("prepare", *options_)
     assert said.error.startswith(f"{latin}, line 2, byte 4: 0xf6 is not UTF-8: ")
 
 
@@ -189,11 +244,9 @@ def test_a_vocabulary_too_large_for_the_corpus_is_refused(
 ) -> None:
     said = run_yakusu(
         "prepare",
-        *train_options(work),
+        *train_options(work, tmp_path / "run"),
         "--set",
         "tokenizer.vocab_size=9999",
-        "--run",
-        tmp_path / "run",
     )
     assert re.fullmatch(
         r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
@@ -268,6 +321,108 @@ def test_a_corrupted_checkpoint_is_replaced_by_the_one_before_it(
     ]  # fmt: skip
 
 
+def contents(run: Path) -> dict[str, bytes]:
+    """What a refused command must leave as it is."""
+    kept = [run / "recipe.toml", *run.glob("log.jsonl"), *run.glob("tensorboard/*")]
+    kept += [path for name in ("data", "checkpoints", "model") for path in run.glob(f"{name}/**/*")]
+    return {str(path): path.read_bytes() for path in kept if path.is_file()}
+
+
+def changed_corpus(own: Path) -> None:
+    with (own / "a.en").open("a") as file:
+        file.write("the old\n")
+
+
+def corrupt_data(own: Path) -> None:
+    (own / "run" / "data" / "train.src.tokens").write_bytes(b"")
+
+
+def another_device(own: Path) -> None:
+    recipe = own / "run" / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('device = "auto"', 'device = "none"'))
+
+
+def corrupt_checkpoints(own: Path) -> None:
+    for weights in (own / "run").glob("checkpoints/*/model.safetensors"):
+        weights.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("broken", "options_", "told"),
+    [
+        (None, ["--set", "training.max_step=44"], "unknown key 'training.max_step'"),
+        (None, ["--set", "model.dropout=0.25"], "holds a run with a different recipe"),
+        (None, ["--tgt", "none.de"], "--src names 1 and --tgt 2 of the text files"),
+        (changed_corpus, [], "a.en has changed since"),
+        (corrupt_data, [], "train.src.tokens is corrupt"),
+        (another_device, ["--set", "training.device=none"], "there is no device 'none' here"),
+        (corrupt_checkpoints, [], "is intact ("),
+        (None, ["--exact", "--set", "training.precision=bf16"], "restore the environment, or"),
+    ],
+)
+def test_a_refused_command_changes_nothing(
+    run_yakusu: Yakusu,
+    own: Path,
+    train_options: TrainOptions,
+    broken: Callable[[Path], None] | None,
+    options_: list[str],
+    told: str,
+) -> None:
+    if broken:
+        broken(own)
+    before = contents(own / "run")
+    words = [word.replace("RUN", str(own / "run")) for word in options_]
+    more = train_options(own, "run", "training.max_steps=44")
+    assert told in run_yakusu("train", *more, *words).error
+    assert contents(own / "run") == before
+
+
+def test_a_run_whose_parent_has_changed_is_refused_and_left_as_it_is(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    parent, run = own / "run" / "model", own / "further"
+    words = ["--from", parent, *train_options(own, "further")[1:7], "--set", "data.hold_out=8"]
+    assert run_yakusu("prepare", "adapt", *words).code == 0
+    shutil.copytree(run / "data", run / "model")
+    before = contents(run)
+    shutil.copy(own / "run/checkpoints/step-00000003/model.safetensors", parent)
+    assert "is corrupt" in run_yakusu("train", "adapt", *words, "--set", "seed=1").error
+    assert contents(run) == before
+
+
+def test_a_refused_first_command_leaves_no_recipe(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    for override in ("tokenizer.vocab_size=9999", "training.device=none"):
+        assert run_yakusu("train", *train_options(own, "new", override)).error
+        assert not [*(own / "new").glob("[!.]*")]
+
+
+def test_a_finished_model_is_replaced_only_if_the_command_asks_for_it(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    before = contents(own / "run")
+    without = [each for each in train_options(own) if each != "training.max_steps=6"]
+    del without[without.index("--set", without.index("training.validate_steps=3") - 3)]
+    told = run_yakusu("train", *without).error
+    assert told == (
+        f"{own / 'run' / 'model'} is finished (max_steps = 6), and this recipe has "
+        "training.max_steps = 4000: omit the recipe to keep the model, or add --set "
+        "training.max_steps=4000 or --overwrite to train it further"
+    )
+    assert contents(own / "run") == before
+    assert run_yakusu("average", own / "run", "--best").code == 0
+    receipt = own / "run" / "model" / "receipt.json"
+    best = receipt.read_bytes()
+    assert run_yakusu("train", "--run", own / "run").code == 0
+    assert receipt.read_bytes() == best != before[str(receipt)]
+    alpha = run_yakusu("train", "--run", own / "run", "--set", "search.alpha=1.4")
+    assert alpha.code == 0 and receipt.read_bytes() != best
+    assert (
+        "and this recipe has search.alpha = 0.6" in run_yakusu("train", *train_options(own)).error
+    )
+
+
 def test_a_folder_with_another_run_is_refused(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:
@@ -317,7 +472,7 @@ def test_a_run_folder_that_cannot_be_written_is_refused(
     run_yakusu: Yakusu, train_options: TrainOptions, own: Path
 ) -> None:
     run = "/proc/none/run"  # nobody may create folders there
-    assert run_yakusu("train", *train_options(own), "--run", run).error == (
+    assert run_yakusu("train", *train_options(own, run)).error == (
         f"{run} cannot be written (No such file or directory): choose a writable run "
         "folder with --run"
     )
@@ -450,9 +605,9 @@ def test_lines_that_are_not_utf8_are_left_out_with_their_pairs(
     lines = (own / "a.de").read_bytes().splitlines(keepends=True)
     lines[4] = b"sch\xf6n\n"
     (own / "a.de").write_bytes(b"".join(lines))
-    options_ = [*train_options(own), "--run", str(tmp_path / "skip")]
+    options_ = train_options(own, tmp_path / "skip")
     assert run_yakusu("prepare", *options_).error.endswith(
-        "(for example with iconv -f LATIN1 -t UTF-8), correct the line, or add --errors skip"
+        "is not UTF-8: save the file as UTF-8, correct the line, or add --errors skip"
     )
     assert not (tmp_path / "skip" / "data").exists()
     said = run_yakusu("prepare", *options_, "--errors", "skip")

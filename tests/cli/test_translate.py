@@ -160,8 +160,8 @@ def test_invalid_utf8_on_standard_input_is_refused_with_its_place(
 ) -> None:
     said = run_yakusu("translate", model, stdin=b"the ferry\nsch\xf6n\n")
     assert said.error == (
-        "standard input, line 2, byte 4: 0xf6 is not UTF-8: convert the file (for example "
-        "with iconv -f LATIN1 -t UTF-8), correct the line, or add --errors skip"
+        "standard input, line 2, byte 4: 0xf6 is not UTF-8: save the file as UTF-8, "
+        "correct the line, or add --errors skip"
     )
 
 

@@ -94,8 +94,7 @@ def test_an_empty_file_has_no_terms(tmp_path: Path) -> None:
         ("a\tb\U000f0000\n", ", line 1 has U+F0000, a reserved character: remove it"),
         (
             b"a\tb\nv\xe4\tw\n",
-            ", line 2, byte 2: 0xe4 is not UTF-8: convert the file (for example with iconv -f "
-            "LATIN1 -t UTF-8) or correct the line",
+            ", line 2, byte 2: 0xe4 is not UTF-8: save the file as UTF-8 or correct the line",
         ),
     ],
 )

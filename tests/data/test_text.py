@@ -93,8 +93,7 @@ def test_an_empty_file_has_no_lines_and_a_newline_is_one(tmp_path: Path) -> None
 def test_invalid_utf8_is_reported_with_file_line_and_byte(tmp_path: Path) -> None:
     path = written(tmp_path / "a.de", b"gut\nsch\xf6n\n")
     assert message(path) == (
-        f"{path}, line 2, byte 4: 0xf6 is not UTF-8: convert the file (for example with "
-        "iconv -f LATIN1 -t UTF-8) or correct the line"
+        f"{path}, line 2, byte 4: 0xf6 is not UTF-8: save the file as UTF-8 or correct the line"
     )
 
 

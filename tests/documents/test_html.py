@@ -249,7 +249,7 @@ def test_a_page_keeps_its_encoding(encoding: str, name: str) -> None:
 def test_an_invalid_encoding_is_an_error_with_a_fix(data: bytes, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)) as error:
         read(data, DocumentOptions())
-    assert "convert the file to UTF-8" in str(error.value)
+    assert "save the file as UTF-8" in str(error.value)
 
 
 def test_a_text_with_a_character_that_stands_for_markup_is_kept() -> None:

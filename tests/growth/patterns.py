@@ -24,6 +24,12 @@ def _of_compressed() -> list[Any]:
     return list(map(re.compile, _MAGIC.values()))
 
 
+def _of_alphabets() -> list[Any]:
+    from yakusu.data.files.encodings import _ALPHABETS
+
+    return list(_ALPHABETS)
+
+
 def _of_utf16() -> list[Any]:
     from yakusu.data.files.text import _UTF16
 
@@ -115,6 +121,7 @@ _CODE = (
 # Expressions that are made while the program runs -> examples of them
 MADE: dict[str, Callable[[], list[Any]]] = {
     "data/files/compressed.py: compression_of: magic": _of_compressed,
+    "data/files/encodings.py: f'[{letters}]'": _of_alphabets,
     "data/files/text.py: _refuse_utf16: magic": _of_utf16,
     "data/files/text.py: refuse_binary: magic": _of_binary,
     _CODE: _of_code,

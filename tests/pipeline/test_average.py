@@ -13,9 +13,11 @@ from yakusu.folder import read_json, write_json
 from yakusu.metrics import Score
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training import average as module
-from yakusu.pipeline.training.average import averaged
+from yakusu.pipeline.training.finished import finished_model
 from yakusu.progress import Silent
-from yakusu.recipe import load_recipe
+from yakusu.recipe import Recipe, load_recipe
+from yakusu.training.checkpoint import checkpoints
+from yakusu.training.state import read_state
 
 # Checkpoints of steps 60 and 90; the latter is the best so far, with a BLEU of 10.48.
 RUN = Path(__file__).parents[1] / "fixtures" / "format-1" / "interrupted"
@@ -40,6 +42,8 @@ def dev_scores(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     values: list[float] = []
 
     class FakeDevScore:
+        pairs, translations = (("a", "b"),), ("c",)
+
         def __init__(self, *_: Any) -> None:
             pass
 
@@ -125,28 +129,33 @@ def later(run: Path) -> Iterator[Path]:
     yield run
 
 
+def kept(run: Path, recipe: Recipe) -> Path | None:
+    """The model that `train` keeps at the newest checkpoint."""
+    return finished_model(run, recipe, read_state(checkpoints(run / "checkpoints")[-1]))
+
+
 def test_a_model_is_made_again_only_if_the_run_has_changed(
     run: Path, later: Path, dev_scores: list[float]
 ) -> None:
     shutil.move(later / "checkpoints" / "step-00000097", later / "aside")
     recipe = load_recipe(run / "recipe.toml")
-    assert averaged(run, recipe) is None
+    assert kept(run, recipe) is None
     for scores in ([9.0, 10.48], [10.5]):
         dev_scores += scores
         model = yakusu.average(run)
-        assert averaged(run, recipe) == model
+        assert kept(run, recipe) == model
     other = recipe.search.model_copy(update={"beam": 3})
-    assert averaged(run, recipe.model_copy(update={"search": other})) is None
+    assert kept(run, recipe.model_copy(update={"search": other})) is None
     shutil.move(later / "aside", later / "checkpoints" / "step-00000097")
-    assert averaged(run, recipe) is None
+    assert kept(run, recipe) is None
 
 
-def test_the_best_checkpoint_chosen_by_the_user_is_averaged_again_by_train(
+def test_the_best_checkpoint_chosen_by_the_user_is_kept_by_train(
     run: Path, dev_scores: list[float]
 ) -> None:
     dev_scores += [10.48]
-    yakusu.average(run, best=True)
-    assert averaged(run, load_recipe(run / "recipe.toml")) is None
+    model = yakusu.average(run, best=True)
+    assert kept(run, load_recipe(run / "recipe.toml")) == model
 
 
 def test_the_card_names_the_averaged_checkpoints_and_the_length_of_the_run(

@@ -95,7 +95,7 @@ def test_the_reason_says_which_recipes_need_a_gpu(
     n_pairs: int, told: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "yakusu.pipeline.training.choose_recipe.count_pairs", lambda corpus: n_pairs
+        "yakusu.pipeline.training.choose_recipe.number_of_pairs", lambda corpus: n_pairs
     )
     assert told in choose_recipe(**corpus(1)).reason
 
@@ -146,7 +146,7 @@ def test_a_run_that_failed_before_its_data_were_written_is_chosen_a_recipe_again
     with pytest.raises(DataError):
         yakusu.prepare(**corpus(3))
     files = corpus(12_000)
-    assert (files["run"] / "recipe.toml").exists()
+    assert not (files["run"] / "recipe.toml").exists()
     assert "using the recipe small" in choose_recipe(**files).reason
 
 
@@ -154,7 +154,7 @@ def test_overrides_need_to_be_valid_for_the_chosen_recipe_only(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "yakusu.pipeline.training.choose_recipe.count_pairs", lambda corpus: 390_000
+        "yakusu.pipeline.training.choose_recipe.number_of_pairs", lambda corpus: 390_000
     )
     depths, files = ["model.n_encoder_layers=12", "model.n_decoder_layers=2"], corpus(1)
     train = f"data.train = {{src = '{files['src']}', tgt = '{files['tgt']}'}}"

@@ -29,6 +29,10 @@ SERBIAN = [
     "Молим вас, пошаљите ми рачун што је пре могуће.",
     "Где сте купили те лепе ципеле?",
 ]
+BOTH = (
+    "the source and target languages are not known: add --set data.source_language=CODE and --set "
+    "data.target_language=CODE, such as en"
+)
 CROATIAN = [
     "Gdje se nalazi najbliži željeznički kolodvor?",
     "Navečer volim čitati stare knjige.",
@@ -81,19 +85,20 @@ def test_serbian_in_cyrillic_is_not_croatian(tmp_path: Path) -> None:
     assert recipe.languages == ("sr", "")
 
 
-def test_what_is_not_certain_stays_unknown_without_a_word(
+def test_what_is_not_certain_stays_unknown_and_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(1)
     letters = [" ".join(rng.choices("abcdefgh", k=8)) for _ in range(100)]
     mixed = [*DANISH, *SERBIAN] * 13
-    for sources, targets in ((letters, mixed[:100]), (DANISH, SERBIAN)):  # the last are few
+    for sources, targets in ((letters, mixed[:100]), (DANISH, SERBIAN[:4])):  # the last are few
         given = recipe_of(tmp_path, sources, targets)
-        assert with_detected_languages(given) == (given, "")
+        assert with_detected_languages(given) == (given, BOTH)
     module = "yakusu.pipeline.training.detect_languages"
     monkeypatch.setattr(f"{module}.can_identify", lambda: False)
     given = corpus(tmp_path, "ja")
-    assert with_detected_languages(given) == (given, "")
+    install = ", or install yakusu with its extra 'train' to detect it"
+    assert with_detected_languages(given) == (given, f"{BOTH}{install}")
 
 
 def test_the_languages_are_stored_and_a_run_that_has_started_keeps_them(

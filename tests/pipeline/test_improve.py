@@ -20,7 +20,7 @@ from yakusu.pipeline.improving.comparison import Comparison, ComparisonRecord
 from yakusu.pipeline.improving.confirmed import PairFacts
 from yakusu.pipeline.improving.improve import Improved
 from yakusu.pipeline.receipts.receipt import read_receipt
-from yakusu.pipeline.training.train import Trained
+from yakusu.pipeline.training.trained import Trained
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe
 from yakusu.translator.folder.folder import weights_hash

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import yakusu
-from yakusu.data.pairs import Pairs
+from yakusu.data.pairs import CorpusPart, Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.folder import read_json, verify_folder
@@ -483,7 +483,7 @@ def test_a_missing_file_leaves_no_run_folder(tmp_path: Path) -> None:
 
 def test_a_failed_run_leaves_no_data_folder(files: list[str], tmp_path: Path) -> None:
     fault(recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=9999"), DataError)
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", "recipe.toml"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock"]
 
 
 def test_the_suggested_vocabulary_size_works(files: list[str], tmp_path: Path) -> None:
@@ -668,3 +668,26 @@ def test_an_interrupted_run_is_prepared_again(files: list[str], tmp_path: Path) 
     again = yakusu.prepare(recipe)
     assert not again.existed
     assert (again.folder / "manifest.json").read_bytes() == manifest
+
+
+def test_a_list_of_corpora_is_prepared_like_one_file_and_divided_by_weight(
+    files: list[str], tmp_path: Path
+) -> None:
+    lists = [write(tmp_path, part, name) for name, part in (("b", PAIRS[:150]), ("c", PAIRS[150:]))]
+    listed = "{{src = '{0[0]}', tgt = '{0[1]}'}}, {{src = '{1[0]}', tgt = '{1[1]}'{2}}}"
+    weighted = [listed.format(*lists, weight) for weight in ("", ", weight = 2.5")]
+    one = yakusu.prepare(recipe_for(files, tmp_path / "one")).folder
+    same, divided = (
+        yakusu.prepare(recipe_for(files, tmp_path / f"{n}", f"data.train=[{each}]")).folder
+        for n, each in enumerate(weighted)
+    )
+    for path in one.glob("train.*"):
+        assert path.read_bytes() == (same / path.name).read_bytes()
+        assert path.read_bytes() == (divided / path.name).read_bytes()
+    assert len(Pairs.open(same, "train").parts) == 1
+    pairs = Pairs.open(divided, "train")
+    n_first = int((pairs.lines <= 150).sum())
+    assert pairs.parts == (CorpusPart(n_first, 1.0), CorpusPart(len(pairs) - n_first, 2.5))
+    saved = load_recipe(divided.parent / "recipe.toml")
+    assert [part.weight for part in saved.data.train.parts] == [1.0, 2.5]
+    assert yakusu.prepare(saved).existed

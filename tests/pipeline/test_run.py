@@ -15,8 +15,9 @@ def prepared(tmp_path: Path) -> Path:
     """A run with prepared data."""
     (tmp_path / "a").write_text("x\n")
     run = tmp_path / "run"
-    with locked_run(recipe(run, "training.device=cuda")):
+    with locked_run(first := recipe(run, "training.device=cuda")):
         (run / "data").mkdir()
+        save_recipe(first, run / "recipe.toml")
     return run
 
 
@@ -27,8 +28,8 @@ def recipe(run: Path, *overrides: str) -> Recipe:
 
 
 def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> None:
-    with locked_run(recipe(prepared, "training.device=cpu")):
-        pass
+    with locked_run(later := recipe(prepared, "training.device=cpu")):
+        save_recipe(later, prepared / "recipe.toml")
     (prepared / "checkpoints").mkdir()
     with (
         pytest.raises(RunError, match=r"different recipe \(training\.device = 'cpu', not 'cuda'\)"),

@@ -102,7 +102,7 @@ _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(
     [
         __name__,
-        "yakusu.pipeline.training.train",
+        "yakusu.pipeline.training.fit",
         "torch._dynamo",
         "torch.distributed.fsdp",
         "torch.utils.tensorboard",

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from yakusu.progress import Silent
 from yakusu.training.log import RunLog, SkipEvent
 from yakusu.training.trainer import Trainer
 
@@ -76,7 +75,7 @@ def test_a_skipped_step_names_its_first_lines() -> None:
 
 def test_event_after_an_incomplete_line_starts_a_new_line(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"event": "tr')  # the run was killed here
-    with RunLog(tmp_path, Silent()) as log:
+    with RunLog(tmp_path) as log:
         log.record(SKIP)
         log.record(SKIP)
     incomplete, *lines = (tmp_path / "log.jsonl").read_text().splitlines()
@@ -89,7 +88,7 @@ def test_full_disk_gives_one_warning_and_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "log.jsonl").symlink_to("/dev/full")
-    with RunLog(tmp_path, Silent()) as log:
+    with RunLog(tmp_path) as log:
         log.record(SKIP)
         log.record(SKIP)
     assert caplog.text.count("cannot write the log") == 1

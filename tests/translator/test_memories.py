@@ -131,7 +131,7 @@ def test_a_match_without_the_term_of_the_glossary_is_offered_only(
 ) -> None:
     glossary = tmp_path / "terms.tsv"
     glossary.write_text("save\tsichern\n")
-    ((best,),) = translator(team, glossary=str(glossary)).stream(["Save"])
+    ((best,),) = translator(team, glossary=(str(glossary),)).stream(["Save"])
     assert (best.match, best.matches[0].target) == (None, "Speichern")
 
 

@@ -8,7 +8,7 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress, say
-from yakusu.cli.corpus_options import require_one_form, takes_pairs, takes_test_files
+from yakusu.cli.corpus_options import takes_pairs, takes_test_files
 from yakusu.cli.options import Format
 from yakusu.errors import RecipeError
 
@@ -88,8 +88,8 @@ def check_verb(
 
     Example: `yakusu check --model runs/en-de/model train.en train.de`
     """
-    require_one_form(files["pairs"], {"SRC": src, "TGT": tgt}, "--pairs")
-    files["src"], files["tgt"], test["errors"] = src, tgt, files["errors"]
+    files["src"], files["tgt"] = src, tgt
+    test["errors"], test["encoding"] = files["errors"], files["encoding"]
     if test["pairs"]:
         test["columns"] = files["columns"]
         if not (files["pairs"] or files["dev_pairs"]):
@@ -115,9 +115,10 @@ def check_verb(
 
 def _check_with(model: str, recipe: "Recipe", worst: int, format: Format) -> None:
     """Calibrate a model on the dev set of a recipe, and list the least probable training pairs."""
+    from yakusu.data.lines.shortened import shorten
     from yakusu.pipeline.calibration import calibrate  # loads a model's engine
     from yakusu.pipeline.check.improbable import improbable_pairs
-    from yakusu.pipeline.check.report import Example, shorten
+    from yakusu.pipeline.check.report import Example
 
     if not (recipe.data.train or recipe.data.dev):
         raise RecipeError(

@@ -20,6 +20,12 @@ def _path(name: str, help: str, panel: str | None = None) -> Any:
     return Annotated[str | None, typer.Option(name, help=help, rich_help_panel=panel)]
 
 
+def _paths(*names: str, help: str) -> Any:
+    """An option that names a file of the corpus, and may be given several times."""
+    option = typer.Option(*names, metavar="FILE", help=help, rich_help_panel=_CORPUS)
+    return Annotated[list[str] | None, option]
+
+
 def _held_out(name: str, panel: str) -> dict[str, Any]:
     """The options of a dev or test set."""
     return {
@@ -42,24 +48,20 @@ _PARENT: dict[str, Any] = {
     ],
 }
 _TEXT = {
-    "src": _path(
+    "src": _paths(
         "--src",
-        "Source sentences, one per line. Any file may be compressed (.gz, .bz2, .xz, .zst).",
-        _CORPUS,
+        help="Source sentences, one per line. Any file may be compressed (.gz, .bz2, .xz, .zst). "
+        "Repeatable.",
     ),
-    "tgt": _path("--tgt", "Their translations, line by line.", _CORPUS),
+    "tgt": _paths("--tgt", help="Their translations, line by line. Repeatable."),
 }
 _PAIRS: dict[str, Any] = {
-    "pairs": Annotated[
-        str | None,
-        typer.Option(
-            "--pairs",
-            "--tsv",
-            help="One file with both sides, instead of a source and a target file: TMX, XLIFF, "
-            "PO, TSV, CSV or JSON lines.",
-            rich_help_panel=_CORPUS,
-        ),
-    ],
+    "pairs": _paths(
+        "--pairs",
+        "--tsv",
+        help="One file with both sides: TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx. "
+        "Repeatable: all corpora add up.",
+    ),
     "columns": Annotated[
         str | None,
         typer.Option(
@@ -76,6 +78,16 @@ _PAIRS: dict[str, Any] = {
             "--errors",
             help="What to do with lines that are not UTF-8: refuse the file (strict, the "
             "default), drop their pairs (skip), or read each invalid byte as U+FFFD (replace).",
+            rich_help_panel=_CORPUS,
+        ),
+    ],
+    "encoding": Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of the text files that are not UTF-8, such as cp949, or those of both "
+            "sides: cp949,utf-8. Default: detected.",
             rich_help_panel=_CORPUS,
         ),
     ],
@@ -108,7 +120,7 @@ def require_one_form(pairs: str | Path | None, texts: Mapping[str, str | None], 
 
 
 def _files(values: dict[str, Any]) -> "RecipeFiles":
-    for prefix in ("", "dev_", "test_"):
+    for prefix in ("dev_", "test_"):
         src, tgt, pairs = (f"{prefix}{each}" for each in ("src", "tgt", "pairs"))
         texts = {_option(key): values.get(key) for key in (src, tgt)}
         require_one_form(values.get(pairs), texts, _option(pairs))

@@ -36,8 +36,8 @@ _Files = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="FILE...",
-        help="TMX, XLIFF, PO, TSV, CSV or JSON lines, or text files named after their languages "
-        "(guide.en guide.de), compressed or not.",
+        help="TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx, or text files named after "
+        "their languages (guide.en guide.de), compressed or not.",
     ),
 ]
 _Source = Annotated[
@@ -68,6 +68,13 @@ _Errors = Annotated[
     typer.Option(
         help="What to do with lines that are not UTF-8: refuse the file, leave them out, or read "
         "each invalid byte as U+FFFD.",
+    ),
+]
+_Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the text files that are not UTF-8, such as cp949 (default: detected).",
     ),
 ]
 _Corrected = Annotated[
@@ -160,6 +167,7 @@ def memory_add_verb(
     who: _Who = "",
     columns: _Columns = None,
     errors: _Errors = "strict",
+    encoding: _Encoding = None,
     corrected: _Corrected = None,
     from_: _From = None,
     translated: _Translated = None,
@@ -173,13 +181,19 @@ def memory_add_verb(
 
     Example: `yakusu memory add team.db --corrected guide.de.docx --from guide.docx`
     """
-    from yakusu.data.corpus import parse_columns
+    from yakusu.data.corpus import checked_encoding, parse_columns
     from yakusu.memory.importing import ImportOptions, add_files
 
     if (source is None) != (target is None):
         raise RecipeError("--source and --target belong together: give both or none")
     languages = (source, target) if source is not None and target is not None else None
-    options = ImportOptions(origin, who, parse_columns(columns) if columns else None, errors)
+    options = ImportOptions(
+        origin,
+        who,
+        parse_columns(columns) if columns else None,
+        errors,
+        checked_encoding(encoding or ""),
+    )
     if corrected or from_ or translated:
         from yakusu.pipeline.corrections import add_corrected
 

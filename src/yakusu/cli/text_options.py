@@ -9,7 +9,7 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.errors import DataError
 
 _TO = {"to": Shown("Target language, if several.", "CODE")}
-_GLOSSARY = {"glossary": Shown("Terms and translations.", "FILE")}
+_GLOSSARY = {"glossary": Shown("Glossary. Repeatable.", "FILE")}
 _PROTECT = {"protect": Shown("Regular expression of text to copy. Repeatable.", "REGEX")}
 _PROTECT_SECONDS = {
     "protect_seconds": Shown(

@@ -12,7 +12,7 @@ from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
 if TYPE_CHECKING:
-    from yakusu.pipeline.training.train import Trained
+    from yakusu.pipeline.training.trained import Detail, Trained
 
 _RecipeName = Annotated[
     str | None,
@@ -28,6 +28,14 @@ RecipeOverrides = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Override a key of the recipe, such as training.max_steps=500. Repeatable.",
+    ),
+]
+_AllowMisaligned = Annotated[
+    bool,
+    typer.Option(
+        "--allow-misaligned",
+        help="Start even if lines of the corpus do not translate each other (default: stop with "
+        "the first line and the fix).",
     ),
 ]
 
@@ -55,6 +63,7 @@ def prepare_verb(
             "the same bytes as before; otherwise, change nothing.",
         ),
     ] = False,
+    allow_misaligned: _AllowMisaligned = False,
     *,
     files: "yakusu.RecipeFiles",
 ) -> None:
@@ -72,6 +81,7 @@ def prepare_verb(
         recipe,
         set_ or (),
         again=again,
+        allow_misaligned=allow_misaligned,
         progress=ConsoleProgress(),
         workers=workers,
         **files,
@@ -83,6 +93,23 @@ def prepare_verb(
 def train_verb(
     recipe: _RecipeName = None,
     set_: RecipeOverrides = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what training would do, from a sample; write nothing."),
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Show sentences only; the log has the scores.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show all numbers of the log as well.")
+    ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace a finished model although no --set asks for more training.",
+        ),
+    ] = False,
     exact: Annotated[
         bool,
         typer.Option(
@@ -91,6 +118,7 @@ def train_verb(
             "version of a library, which gives other bytes (default: warn).",
         ),
     ] = False,
+    allow_misaligned: _AllowMisaligned = False,
     *,
     files: "yakusu.RecipeFiles",
 ) -> None:
@@ -102,19 +130,55 @@ def train_verb(
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    made = yakusu.train(recipe, set_ or (), exact=exact, progress=ConsoleProgress(), **files)
-    print_trained(made)
+    if plain and verbose:
+        raise RunError("--plain and --verbose are mutually exclusive: use only one of them")
+    if dry_run:
+        plan = yakusu.plan_training(
+            recipe,
+            set_ or (),
+            allow_misaligned=allow_misaligned,
+            progress=ConsoleProgress(),
+            **files,
+        )
+        print(plan)
+        return
+    detail: Detail = "plain" if plain else "verbose" if verbose else "normal"
+    made = yakusu.train(
+        recipe,
+        set_ or (),
+        exact=exact,
+        overwrite=overwrite,
+        allow_misaligned=allow_misaligned,
+        detail=detail,
+        progress=ConsoleProgress(),
+        **files,
+    )
+    print_trained(made, detail)
 
 
-def print_trained(made: "Trained") -> None:
-    """Print the result of a training run."""
+def print_trained(made: "Trained", detail: "Detail" = "normal") -> None:
+    """Print the result of a training run.
+
+    Args:
+        made: The result.
+        detail: "plain": no score; "verbose": the score with its signature.
+    """
     if made.rank:
         return  # rank 0 reports for all processes
+    example = f"echo {shlex.quote(made.example)}"
+    if made.verdict:
+        print("\n".join(made.verdict.examples()))
+        example = f"echo {shlex.quote(made.verdict.sentences[0].source)}"
+    print(f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}")
+    if detail != "plain":
+        score, _, signature = made.dev_score.partition(" (")
+        print(f"dev {score}" + f" ({signature}" * (detail == "verbose"))
+    if made.verdict:
+        print(made.verdict)
     print(
-        f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
-        f"dev {made.dev_score}\n"
         f"model: {made.model}\n"
-        f"next: echo '{made.example}' | {command()} translate {made.model}"
+        f"next: {example} | {command()} translate {made.model}\n"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
     )
 
 

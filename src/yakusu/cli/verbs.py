@@ -1,5 +1,6 @@
 """The verbs, each imported when it is first used: `translate` starts without those that train."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any
@@ -8,10 +9,11 @@ import typer
 from typer.core import TyperGroup
 
 from yakusu.cli.causes import described
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RecipeError
 
 _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "check": "check",
+    "align": "align",
     **dict.fromkeys(("prepare", "train", "average", "demo"), "train"),
     "improve": "improve",
     **dict.fromkeys(("distil", "backtranslate"), "distil"),
@@ -40,7 +42,9 @@ class _Loaded(Mapping[str, Any]):
         """
         verbs = typer.Typer(rich_markup_mode=MARKUP)
         import_module(f"yakusu.cli.{_MODULES[verb]}").add_to(verbs)
-        return _with_debug(typer.main.get_group(verbs).commands[verb])
+        command = typer.main.get_group(verbs).commands[verb]
+        _refuse_repeated(command)
+        return _with_debug(command)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULES)
@@ -75,6 +79,32 @@ def _with_debug(command: Any) -> Any:
     for each in getattr(command, "commands", {}).values():
         _with_debug(each)
     return command
+
+
+def _refuse_repeated(command: Any) -> None:
+    """Let a verb, and its verbs, refuse a second value of an option that has one.
+
+    Click uses the last value, so that the others would be lost without a word.
+    """
+    make_parser = command.make_parser
+
+    def make_checking_parser(context: Any) -> Any:
+        parser = make_parser(context)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            values, rest, order = parse(args)
+            for option, n in Counter(order).items():
+                if n > 1 and option.param_type_name == "option" and not option.multiple:
+                    raise RecipeError(f"{option.opts[0]} is given {n} times: give it once")
+            return values, rest, order
+
+        parser.parse_args = parse_args
+        return parser
+
+    command.make_parser = make_checking_parser
+    for each in getattr(command, "commands", {}).values():
+        _refuse_repeated(each)
 
 
 def _debug_option(*, hidden: bool) -> Any:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from yakusu.data.pairs import CorpusPart, Ids, Pairs
 
 Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
+CPU_TOKENS = 2**12  # of a batch on a CPU at most, unless a recipe sets its size: its caches
 _PASS_TOKENS = 2**14  # of a pass on a GPU
 
 
@@ -53,7 +54,7 @@ class BatchConfig(Config):
             per_step: Number of batches per step by default; runs of yakusu 0.1.0 have two.
         """
         share = max(1, self.step_tokens // per_step)
-        default = min(share, 4096) if device == "cpu" else share
+        default = min(share, CPU_TOKENS) if device == "cpu" else share
         return min(self.batch_tokens or default, self.step_tokens)
 
     def pass_tokens_on(self, device: str) -> int:

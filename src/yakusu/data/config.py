@@ -14,8 +14,14 @@ class Direction(Config):
     # of `pairs`, or what is detected in the corpus.
     source_language: LanguageCode = ""
     target_language: LanguageCode = ""  # as above; determines BLEU's tokenizer
-    train: Corpus = Corpus()
+    train: Corpus = Corpus()  # or a list of corpora, each with a `weight`
     dev: Corpus = Corpus()  # empty: held out from train
+
+    @model_validator(mode="after")
+    def _check_dev(self) -> "Direction":
+        if self.dev.parts:
+            raise ValueError("a dev set is one corpus: join the files of the list")
+        return self
 
     @property
     def languages(self) -> tuple[str, str]:

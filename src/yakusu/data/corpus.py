@@ -3,14 +3,15 @@
 import logging
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from yakusu.config import Config
-from yakusu.data.files.formats import format_by_name, languages_in, read_file
+from yakusu.data.files.encodings import detected_encoding, is_utf8, require_encoding
+from yakusu.data.files.formats import format_by_name, has_encoding, languages_in, read_file
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines, is_long
 from yakusu.data.files.tables import has_header
 from yakusu.data.files.text import (
@@ -23,7 +24,7 @@ from yakusu.data.files.text import (
     read_lines,
 )
 from yakusu.data.files.tree_files import holds_trees, tree_files
-from yakusu.data.languages import canonical, find_pair, language_code
+from yakusu.data.languages import canonical, find_pair, language_code, same_language
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
 _log = logging.getLogger(__name__)
@@ -32,10 +33,11 @@ Column = Annotated[int, Field(ge=1)] | str
 
 
 class Corpus(Config):
-    """The files of a corpus: two text files, one file with both sides, or trees.
+    """The files of a corpus: two text files, one file with both sides or trees; or several corpora.
 
-    Any file may be compressed. `pairs` is TMX, XLIFF, PO, TSV, CSV or JSON lines; `src_column` and
-    `tgt_column` are its columns, as numbers from 1 or names in its first line, or its languages.
+    Any file may be compressed. `pairs` is TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx;
+    `src_column` and `tgt_column` are its columns, as numbers from 1 or names in its first line, or
+    its languages. In a recipe, several corpora are a list of them.
     """
 
     src: str = ""
@@ -45,6 +47,21 @@ class Corpus(Config):
     tgt_column: Column = 2
     trees: str = ""  # a file, a folder of *.mrg files or a pattern; the source is the words
     errors: ErrorPolicy = "strict"  # for lines that are not UTF-8
+    # Of the text files: one name, or two separated by a comma; empty: UTF-8, or else detected.
+    encoding: str = ""
+    parts: tuple["CorpusEntry", ...] = Field((), strict=False)  # instead of the files
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_list(cls, values: Any) -> Any:
+        return {"parts": values} if isinstance(values, list | tuple) else values
+
+    @model_serializer(mode="wrap")
+    def _write_list(self, write: SerializerFunctionWrapHandler) -> Any:
+        values = write(self)
+        if self.parts:
+            return values["parts"] if type(self) is Corpus else values
+        return {key: value for key, value in values.items() if key != "parts"}
 
     @model_validator(mode="before")
     @classmethod
@@ -70,12 +87,83 @@ class Corpus(Config):
             )
         return self
 
+    @model_validator(mode="after")
+    def _check_parts(self) -> "Corpus":
+        if not self.parts:
+            return self
+        if self.src or self.tgt or self.pairs or self.trees:
+            raise ValueError("a list of corpora has no files of its own: remove src, tgt and pairs")
+        for part in self.parts:
+            if not part or part.trees or part.parts:
+                raise ValueError("an entry of a list of corpora needs src and tgt, or pairs")
+        if max(part.weight for part in self.parts) < 1:
+            raise ValueError("all weights of the list are below 1: increase one to 1 or more")
+        for part in self.parts:
+            for own, first in zip(part.languages, self.languages, strict=True):
+                if own and not same_language(own, first):
+                    raise ValueError(
+                        f"the corpora of a list have the same languages, but these have {first} "
+                        f"and {own}: list other languages as data.others"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _check_encoding(self) -> "Corpus":
+        names = self.encoding.split(",") if self.encoding else []
+        if len(names) > 1 + (not self.pairs):
+            raise ValueError(
+                f"encoding = '{self.encoding}' names {len(names)} encodings: name one, or two for "
+                "src and tgt"
+            )
+        for name in names:
+            require_encoding(name.strip())
+        return self
+
     def __bool__(self) -> bool:
-        return bool(self.src or self.tgt or self.pairs or self.trees)
+        return bool(self.src or self.tgt or self.pairs or self.trees or self.parts)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What messages call both sides: the files of the source and of the target."""
+        if self.parts:
+            src, tgt = zip(*(part.names for part in self.parts), strict=True)
+            return " and ".join(src), " and ".join(tgt)
+        return self.src or self.pairs, self.tgt or self.pairs
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of each part that has its own; (1.0,): all pairs have the same."""
+        weights = tuple(part.weight for part in self.parts)
+        return weights if any(each != 1.0 for each in weights) else (1.0,)
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """Python's names of the encodings of the text files: of `pairs`, or of `src` and `tgt`.
+
+        One stated name is that of the files that are not UTF-8.
+
+        Raises:
+            DataError: A file does not exist, or its encoding is unclear.
+        """
+        files = [path for path in (self.src, self.tgt, self.pairs) if path]
+        stated = [require_encoding(name.strip()) for name in self.encoding.split(",") if name]
+        if len(stated) > 1:
+            return tuple(stated)
+        if self.pairs and not has_encoding(self.pairs):
+            return ("utf-8",)
+        if stated:
+            return tuple("utf-8" if is_utf8(path) else stated[0] for path in files)
+        if self.errors != "strict":
+            return ("utf-8",) * len(files)
+        return tuple(detected_encoding(path) or "utf-8" for path in files)
 
     @property
     def languages(self) -> tuple[str, str]:
         """The codes that the columns or the names of the files state, or ""."""
+        if self.parts:
+            sides = zip(*(part.languages for part in self.parts), strict=True)
+            src, tgt = (next(filter(None, side), "") for side in sides)
+            return src, tgt
         if not self.pairs:
             return language_of(self.src), language_of(self.tgt)
         multilingual = format_by_name(self.pairs) in ("tmx", "xliff")
@@ -105,6 +193,12 @@ class Corpus(Config):
         Raises:
             DataError: No tree file exists.
         """
+        if self.parts:
+            return {
+                f"{number}.{key}": path
+                for number, part in enumerate(self.parts, start=1)
+                for key, path in part.named_files.items()
+            }
         if self.trees:
             numbered = enumerate(tree_files(self.trees), start=1)
             return {f"trees.{number}": path for number, path in numbered}
@@ -115,6 +209,15 @@ class Corpus(Config):
     def files(self) -> tuple[Path, ...]:
         """The files of this corpus."""
         return tuple(self.named_files.values())
+
+
+class CorpusEntry(Corpus):
+    """One of several corpora."""
+
+    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
+
+
+Corpus.model_rebuild()
 
 
 class ExtraCorpus(Corpus):
@@ -159,6 +262,8 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
             of lines, a row lacks a column, or a file of pairs lacks a language.
         RunError: A file needs a library that is not installed.
     """
+    if corpus.parts:
+        return chain.from_iterable(map(read_pairs, corpus.parts))
     if corpus.trees:
         return _read_trees(corpus)
     if corpus.pairs:
@@ -174,7 +279,7 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
 
 
 def refuse_both_sides(path: str | Path, fix: str) -> None:
-    """Refuse a file of pairs, TMX, XLIFF or PO, in the place of a text file.
+    """Refuse a file of pairs, such as TMX or xlsx, in the place of a text file.
 
     Args:
         path: The file; its name states the format.
@@ -183,7 +288,7 @@ def refuse_both_sides(path: str | Path, fix: str) -> None:
     Raises:
         DataError: It is one.
     """
-    if (kind := format_by_name(path)) in ("tmx", "xliff", "po"):
+    if (kind := format_by_name(path)) in ("tmx", "xliff", "po", "xlsx", "ods", "docx"):
         raise DataError(f"{path} contains both sides ({kind.upper()}): {fix}")
 
 
@@ -203,7 +308,7 @@ def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
 
 def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
     names = (corpus.src, corpus.tgt)
-    errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
+    errors = [InvalidLines(corpus.errors, encoding=each) for each in corpus.encodings]
     long = LongLines(), LongLines()
     src, tgt = (
         read_lines(path, errors=own, long=counted)
@@ -229,7 +334,7 @@ def _read_one_file(corpus: Corpus) -> Iterator[Pair]:
 
 
 def _pair_file(corpus: Corpus) -> PairFile:
-    errors = InvalidLines(corpus.errors, whole_lines=True)
+    errors = InvalidLines(corpus.errors, whole_lines=True, encoding=corpus.encodings[0])
     columns = corpus.src_column, corpus.tgt_column
     return PairFile(corpus.pairs, columns, errors, LongLines(), corpus.warn)
 
@@ -269,12 +374,24 @@ def count_pairs(corpus: Corpus) -> int | None:
     Raises:
         DataError: A file cannot be read or is not UTF-8.
     """
+    if corpus.parts:
+        counts = [count_pairs(part) for part in corpus.parts]
+        known = [n for n in counts if n is not None]
+        return sum(known) if len(known) == len(counts) else None
     if corpus.src:
-        return count_lines(corpus.src, errors=InvalidLines(corpus.errors))
+        errors = InvalidLines(corpus.errors, encoding=corpus.encodings[0])
+        return count_lines(corpus.src, errors=errors)
     if corpus.pairs and format_by_name(corpus.pairs) == "tsv":
-        n_lines = count_lines(corpus.pairs, errors=InvalidLines(corpus.errors))
+        errors = InvalidLines(corpus.errors, encoding=corpus.encodings[0])
+        n_lines = count_lines(corpus.pairs, errors=errors)
         return n_lines - has_header(_pair_file(corpus))
     return None
+
+
+def number_of_pairs(corpus: Corpus) -> int:
+    """Count the pairs, if necessary by reading them; see `read_pairs` for the errors."""
+    n = count_pairs(corpus)
+    return sum(1 for _ in read_pairs(corpus)) if n is None else n
 
 
 def parse_columns(columns: str) -> tuple[int | str, int | str]:
@@ -291,6 +408,23 @@ def parse_columns(columns: str) -> tuple[int | str, int | str]:
     return both[0], both[1]
 
 
+def checked_encoding(encoding: str) -> str:
+    """Return the value of --encoding.
+
+    Raises:
+        RecipeError: It names an unknown encoding, or more than two.
+    """
+    names = encoding.split(",") if encoding else []
+    try:
+        if len(names) > 2:
+            raise ValueError("name one encoding, or two for both sides")
+        for name in names:
+            require_encoding(name.strip())
+    except ValueError as error:
+        raise RecipeError(f"--encoding {encoding}: {error}") from error
+    return encoding
+
+
 def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:
     """Select two languages of a TMX or XLIFF file for which none are selected.
 
@@ -299,6 +433,9 @@ def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:
             cannot be read or has several languages to choose from.
         wanted: Source and target language; "": the other one of the two of the file.
     """
+    if corpus.parts:
+        parts = tuple(with_languages(part, wanted) for part in corpus.parts)
+        return corpus.model_copy(update={"parts": parts})
     if not corpus.pairs or (corpus.src_column, corpus.tgt_column) != (1, 2):
         return corpus
     try:
@@ -311,6 +448,20 @@ def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:
     if not (src and tgt):
         return corpus
     return corpus.model_copy(update={"src_column": src, "tgt_column": tgt})
+
+
+def with_encoding(corpus: Corpus) -> Corpus:
+    """Return a corpus that names the encodings of its text files, unless all are UTF-8.
+
+    Raises:
+        DataError: The encoding of a file is unclear.
+    """
+    if corpus.parts:
+        parts = tuple(map(with_encoding, corpus.parts))
+        return corpus.model_copy(update={"parts": parts})
+    if corpus.encoding or not corpus or set(corpus.encodings) <= {"utf-8"}:
+        return corpus
+    return corpus.model_copy(update={"encoding": ",".join(dict.fromkeys(corpus.encodings))})
 
 
 def _complete(wanted: tuple[str, str], codes: list[str], srclang: str) -> tuple[str, str]:

@@ -291,6 +291,12 @@ def identifiable(
 def swapped_message(corpus: Corpus, languages: tuple[str, str]) -> str:
     """Return which files of a corpus are swapped, and the fix."""
     source, target = languages
+    if corpus.parts:
+        return (
+            f"{' and '.join(map(str, corpus.files))} seem to contain '{target}' as the source and "
+            f"'{source}' as the target: exchange src and tgt, or correct data.source_language and "
+            "data.target_language"
+        )
     if corpus.src:
         return (
             f"{corpus.src} seems to be in language '{target}' and {corpus.tgt} in '{source}': "

@@ -4,7 +4,9 @@
     w_i = r_i * sum_j n_j / sum_j n_j r_j    uses of each of its pairs: n_i w_i ~ n_i^(1/T)
 
 With temperature T = 1, every pair is used once per epoch. With a higher one, small corpora are used
-more often and large ones less often; the number of pairs per epoch does not change.
+more often and large ones less often; the number of pairs per epoch does not change. If a direction
+has several corpora with weights, a pair is used as often as this says, times the weight of its
+corpus.
 """
 
 from collections.abc import Sequence
@@ -23,6 +25,17 @@ def mixed(sizes: Sequence[int], temperature: float) -> list[CorpusPart]:
     uses = [max(n, 1) ** (1 / temperature - 1) for n in sizes]  # r; exactly 1 for T = 1
     total = sum(n * r for n, r in zip(sizes, uses, strict=True))
     return [CorpusPart(n, r * sum(sizes) / total) for n, r in zip(sizes, uses, strict=True)]
+
+
+def weighted(part: CorpusPart, sizes: Sequence[int], weights: Sequence[float]) -> list[CorpusPart]:
+    """Divide the pairs of a direction into those of its corpora.
+
+    Args:
+        part: All pairs of the direction.
+        sizes: Number of pairs of each corpus.
+        weights: Weight of each corpus.
+    """
+    return [CorpusPart(n, part.weight * w) for n, w in zip(sizes, weights, strict=True)]
 
 
 def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> CorpusPart:

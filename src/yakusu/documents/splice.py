@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import AnyStr, Generic
 
-from yakusu.data.files.text import BYTE_ORDER_MARKS
-from yakusu.errors import DataError
+from yakusu.data.files.encodings import BYTE_ORDER_MARKS
+from yakusu.errors import AS_UTF8, DataError
 
 # The source between two positions, with the texts in it replaced.
 Copy = Callable[[int, int], AnyStr]
@@ -48,13 +48,12 @@ def decode_source(data: bytes, encoding: str = "utf-8", *, errors: str = "strict
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"line {line}: byte 0x{data[error.start]:02x} is not valid in {encoding}: convert the "
-            "file to UTF-8 (for example with iconv -f LATIN1 -t UTF-8) or correct the line"
+            f"line {line}: byte 0x{data[error.start]:02x} is not valid in {encoding}: {AS_UTF8} or "
+            "correct the line"
         ) from error
     if text.encode(encoding, "replace") != data:
         raise DataError(
-            f"the file uses more than one code of {encoding} for the same character: convert it to "
-            "UTF-8 (for example with iconv -f LATIN1 -t UTF-8)"
+            f"the file uses more than one code of {encoding} for the same character: {AS_UTF8}"
         )
     return DecodedFile(text, encoding, errors)
 

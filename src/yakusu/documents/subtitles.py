@@ -16,12 +16,12 @@ from itertools import pairwise
 
 import regex
 
-from yakusu.data.files.text import BYTE_ORDER_MARKS
+from yakusu.data.files.encodings import BYTE_ORDER_MARKS
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.html.tokens import decoded
 from yakusu.documents.inline import Inline, Piece, PieceKind, formatted_inline
-from yakusu.errors import DataError
+from yakusu.errors import AS_UTF8, DataError
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _TIME = r"(?:\d+\s?:\s?)?\d{1,2}\s?:\s?\d{1,2}(?:\s?[.,:]\s?\d{1,3})?"
@@ -169,7 +169,7 @@ def _decoded(data: bytes, encoding: str) -> str:
         place = len(before.rpartition("\n")[2].encode(encoding)) + 1
         raise DataError(
             f"line {line}, byte {place}: 0x{data[error.start]:02x} is not {encoding.upper()}: "
-            "convert the file (for example with iconv -f LATIN1 -t UTF-8)"
+            + AS_UTF8
         ) from error
     if "\0" in text:
         raise DataError(

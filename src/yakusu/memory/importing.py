@@ -31,7 +31,7 @@ from yakusu.progress import Progress
 _log = logging.getLogger(__name__)
 LONGEST = 10_000  # characters of a field of a segment
 _fields = attrgetter(*COLUMNS)
-_TABLES = ("csv", "tsv", "jsonl")
+_TABLES = ("csv", "tsv", "jsonl", "xlsx", "ods", "docx")
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,14 @@ class ImportOptions:
         who: Who confirmed the segments whose file does not say it.
         columns: Source and target in tables and JSON lines; None: as their header says.
         errors: What to do with lines that are not UTF-8.
+        encoding: The encoding of the text files that are not UTF-8; "": detected.
     """
 
     origin: str | None = None
     who: str = ""
     columns: tuple[int | str, int | str] | None = None
     errors: ErrorPolicy = "strict"
+    encoding: str = ""
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,9 @@ def _side(path: Path, languages: tuple[str, str]) -> int | None:
 
 def _lines(path: Path, translation: Path, options: ImportOptions) -> Iterator[MemorySegment]:
     """Yield the lines of two text files."""
-    corpus = Corpus(src=str(path), tgt=str(translation), errors=options.errors)
+    corpus = Corpus(
+        src=str(path), tgt=str(translation), errors=options.errors, encoding=options.encoding
+    )
     for source, target in read_pairs(corpus):
         if LEFT_OUT is source or LEFT_OUT is target:
             yield MemorySegment(LEFT_OUT, LEFT_OUT)
@@ -299,7 +303,8 @@ def segments_of_file(
 
     is_table = format_of(path) in _TABLES
     columns = (options.columns or (1, 2)) if is_table else languages
-    errors = InvalidLines(options.errors, whole_lines=True)
+    corpus = Corpus(pairs=str(path), errors=options.errors, encoding=options.encoding)
+    errors = InvalidLines(options.errors, whole_lines=True, encoding=corpus.encodings[0])
     file = PairFile(str(path), columns, errors, LongLines(), remark, choose, languages)
     yield from read_segments(file)
     for warning in file.errors.warning(str(path)), file.long.warning(str(path)):

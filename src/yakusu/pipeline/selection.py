@@ -161,7 +161,7 @@ def _require_pairs(
 
 def other_columns(corpus: Corpus) -> str:
     """Return a further fix if a corpus without usable pairs is two columns of a table, or ""."""
-    if not corpus.pairs or format_of(corpus.pairs) not in ("tsv", "csv"):
+    if not corpus.pairs or format_of(corpus.pairs) not in ("tsv", "csv", "xlsx", "ods"):
         return ""
     columns = f"{corpus.src_column},{corpus.tgt_column}"
     return f", choose other columns than {columns} with --columns SRC,TGT"

@@ -23,6 +23,7 @@ class TrainingConfig(Config):
     bpe_dropout: float = Field(0.0, ge=0, lt=1)  # p of BPE-dropout; 0: off
     clip_norm: float = Field(0.0, ge=0)  # 0: no gradient clipping
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
+    threads: int = Field(0, ge=0)  # on the CPU; 0: as many as torch chooses
     compile: Literal["auto", "yes", "no"] = "auto"  # auto: torch.compile on a GPU
     device: str = "auto"  # auto: a GPU if there is one
     max_steps: int = Field(100_000, ge=1)
@@ -43,6 +44,12 @@ class TrainingConfig(Config):
     max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops
     stall_minutes: float = Field(10.0, gt=0)  # how long processes wait for each other
     sharded: bool = False  # each process holds a shard of the weights (FSDP2), not a copy
+
+    def precision_on(self, device: str) -> Literal["fp32", "bf16"]:
+        """Return `precision`, or the default for a device type ("cpu", "cuda")."""
+        if self.precision == "auto":
+            return "fp32" if device == "cpu" else "bf16"
+        return self.precision
 
 
 class ParentConfig(Config):

@@ -1,4 +1,4 @@
-"""The log of a run: JSON lines in a file, curves for TensorBoard, one line of text per event.
+"""The log of a run: JSON lines in a file, and curves for TensorBoard.
 
 Every line of log.jsonl has the keys `event`, `step`, `epoch` and `version`, followed by the keys of
 its kind of event. Lines without `version` have version 1.
@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from yakusu.progress import Progress
 from yakusu.training.state import some_of
 
 _log = logging.getLogger(__name__)
@@ -77,6 +76,7 @@ class ValidateEvent(Event):
         dev_perplexity: Perplexity per target token of the dev set.
         score: Name of the score, such as BLEU.
         dev_score: Its value on the dev set; its key in log.jsonl is `dev_bleu` for BLEU.
+        dev_chrf: chrF on the dev set; None, and no key: of a parser.
         best_step: Step of the best validation so far.
         bad_validations: Number of validations since then.
         validation_seconds: Duration of this validation.
@@ -91,11 +91,13 @@ class ValidateEvent(Event):
     bad_validations: int
     validation_seconds: float
     seconds: float
+    dev_chrf: float | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the keys and values of the line."""
         key = f"dev_{self.score.lower()}"
-        return {key if k == "dev_score" else k: v for k, v in super().fields().items()}
+        fields = {key if k == "dev_score" else k: v for k, v in super().fields().items()}
+        return {k: v for k, v in fields.items() if v is not None}
 
     def __str__(self) -> str:
         best = "  (best so far)" if self.best_step == self.step else ""
@@ -132,18 +134,18 @@ class RunLog:
 
     Args:
         run: The run folder.
-        progress: Displays one line per event.
     """
 
-    def __init__(self, run: Path, progress: Progress) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # takes long to import
-
-        self._file = (run / "log.jsonl").open("ab+", buffering=0)
-        self._tensorboard = SummaryWriter(str(run / "tensorboard"))
-        self._progress = progress
+    def __init__(self, run: Path) -> None:
+        self._run = run
         self._warned = False
 
     def __enter__(self) -> "RunLog":
+        """Open the log; nothing is written before."""
+        from torch.utils.tensorboard import SummaryWriter  # takes long to import
+
+        self._file = (self._run / "log.jsonl").open("ab+", buffering=0)
+        self._tensorboard = SummaryWriter(str(self._run / "tensorboard"))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -154,7 +156,7 @@ class RunLog:
             self._warn(failure)
 
     def record(self, event: Event) -> None:
-        """Write one event to the file and to TensorBoard, and display it."""
+        """Write one event to the file and to TensorBoard."""
         fields = event.fields()
         try:
             self._append(json.dumps(fields))
@@ -164,7 +166,6 @@ class RunLog:
             self._tensorboard.flush()  # its own intervals follow the clock of the system
         except OSError as failure:
             self._warn(failure)
-        self._progress.say(str(event))
 
     def _append(self, line: str) -> None:
         is_cut = False  # a killed run may have left an incomplete last line

@@ -140,7 +140,7 @@ class Clock:
     """
 
     def __init__(self, state: TrainerState) -> None:
-        self.state, self.note = state, ""
+        self.state = state
         now = time.monotonic()
         self._start, self._saved, self._logged = now - state.seconds, now, now
         self._mark = (now, state.target_tokens)
@@ -169,7 +169,6 @@ class Clock:
         (before, tokens), now = self._mark, time.monotonic()
         self._mark, self._logged = (now, self.state.target_tokens), now
         speed = (self.state.target_tokens - tokens) / max(now - before, 1e-9)
-        self.note = f"{speed:,.0f} target tokens/s"
         return round(speed, 1)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from signal import Signals
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -43,6 +44,8 @@ from yakusu.training.state import (
 from yakusu.training.step import ModelLoss, Step, StepSums, dev_perplexity
 
 _LOG_SECONDS = 60.0  # log at least this often
+_LONG_STEP = 10.0  # seconds of a step that is not measured as a whole
+_PROBED = 8  # pairs that are measured instead
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,13 @@ class TrainingOutput:
     checkpoints: Path  # folder
     record: Callable[[Event], None]  # receives every event of the log
     progress: Progress
+
+
+class Pace(NamedTuple):
+    """The measured speed of training."""
+
+    seconds: float  # of a step
+    steps_per_epoch: int
 
 
 class Trainer:
@@ -92,8 +102,7 @@ class Trainer:
         self.model, self.device = model, model.output_weight.device
         self.data, self.config, self.score, self.output = data, config, score, output
         self.group, self.stop = group or Group(), stop or StopSignal()
-        on_gpu = self.device.type != "cpu"
-        self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
+        self.bf16 = config.precision_on(self.device.type) == "bf16"
         self.loss = wrap(self._model_loss(), model, self.group, sharded=config.sharded)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
@@ -139,13 +148,9 @@ class Trainer:
             tracker.advance(state.step)
             self._validate_and_save(clock)  # if a signal stopped the last run before this
             for batches in self._steps():
-                step = self._begin_step(batches)
+                step = self._begin_step(batches, self._pairs)
                 while not step.done:  # repeated with smaller batches if memory runs out
-                    with step.attempt() as loaded:
-                        for batch, weight in loaded:
-                            # Forward, loss, backward. Storing the loss in a variable would keep
-                            # its graph in memory when the step is repeated.
-                            step.mean(self.loss(batch.src, batch.tgt), weight).backward()
+                    self._backward(step)
                 self._update(step)
                 self._tick(clock, tracker)
                 signal = self._agree(clock)
@@ -157,6 +162,36 @@ class Trainer:
             raise self._stopped(signal, "write the model")
         refuse_mostly_skipped(state)
         return limit_reached(self.config, state)
+
+    def measure(self) -> Pace:
+        """Compute the gradient of a step, discard it, and return the time.
+
+        A few pairs are computed first; if a step would take long, their time is scaled up instead.
+        No byte of the model changes: each step seeds its own random numbers.
+        """
+        steps = epoch_steps(
+            self.data.train,
+            step_tokens=self.data.batches.step_tokens,
+            batch_tokens=self.state.batch_tokens,
+            seed=self.data.seed,
+            epoch=self.state.epoch,
+        )
+        few, whole = [steps[0][0][:_PROBED]], steps[-1]
+        self._time(few)  # loads and compiles kernels
+        share = self._n_tokens(few) / self._n_tokens(whole)
+        seconds = self._time(few) / share / self.group.size
+        return Pace(seconds if seconds > _LONG_STEP else self._time(whole), len(steps))
+
+    def _time(self, batches: list[Indices]) -> float:
+        """The seconds of the gradient of some batches, in the slowest process."""
+        start, step = time.monotonic(), self._begin_step(batches, self.data.train)
+        while not step.done:
+            self._backward(step)
+        self.model.zero_grad(set_to_none=True)
+        return max(self.group.gather([time.monotonic() - start]))
+
+    def _n_tokens(self, batches: list[Indices]) -> int:
+        return int(sum(self.data.train.tgt.lengths_of(batch).sum() for batch in batches))
 
     def _model_loss(self) -> ModelLoss:
         config, on_gpu = self.config, self.device.type != "cpu"
@@ -189,13 +224,21 @@ class Trainer:
             state.epoch += 1
             state.step_in_epoch, state.epoch_share = 0, 0.0
 
-    def _begin_step(self, batches: list[Indices]) -> Step:
+    def _backward(self, step: Step) -> None:
+        """Compute the gradient of a step, unless memory runs out."""
+        with step.attempt() as loaded:
+            for batch, weight in loaded:
+                # Forward, loss, backward. Storing the loss in a variable would keep its graph in
+                # memory when the step is repeated.
+                step.mean(self.loss(batch.src, batch.tgt), weight).backward()
+
+    def _begin_step(self, batches: list[Indices], pairs: Pairs) -> Step:
         self.model.train()
         seed = partial(seed_step, self.data.seed, self.state.step, self.group.rank)
         return Step(
             self.loss,
             self.model,
-            self._pairs,
+            pairs,
             batches,
             group=self.group,
             seed=seed,
@@ -246,7 +289,7 @@ class Trainer:
 
     def _tick(self, clock: Clock, tracker: Tracker) -> None:
         clock.tick()
-        note = f"epoch {self.state.epoch + 1}, {clock.note}"
+        note = f"epoch {self.state.epoch + 1}"
         tracker.advance(1, note=note, total=expected_steps(self.config, self.state))
 
     def _agree(self, clock: Clock) -> int:

@@ -472,10 +472,8 @@ class Translator:
 
 
 def _glossary(text: TextConfig, languages: tuple[str, str]) -> Glossary:
-    """The glossary that is named; without terms if none is."""
-    if not text.glossary:
-        return Glossary(())
-    return Glossary.read(text.glossary, languages=languages, protected=text.span_finder())
+    """The terms of the glossaries that are named."""
+    return Glossary.read(*text.glossary, languages=languages, protected=text.span_finder())
 
 
 def _refuse_other_target(language: str, wanted: str) -> None:

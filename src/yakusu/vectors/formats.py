@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.compress.blocks import ROWS, blocks
-from yakusu.errors import DataError
+from yakusu.errors import AS_UTF8, DataError
 from yakusu.folder import open_regular
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.matrices import (
@@ -224,7 +224,7 @@ def _decoded(word: bytes, row: int, place: Place) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{place(row)}: byte 0x{word[error.start]:02x} of the word {word[:40]!r} is not UTF-8: "
-            "convert the file (for example with iconv -f LATIN1 -t UTF-8) or correct the word"
+            f"{AS_UTF8} or correct the word"
         ) from error
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from pathlib import Path
 
-from yakusu.errors import DataError
+from yakusu.errors import AS_UTF8, DataError
 from yakusu.folder import read_utf8
 from yakusu.vectors.wordtasks import Analogy, Completion, Question, Similarity, TestSet
 
@@ -29,9 +29,7 @@ def read_task(path: str | Path) -> TestSet:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not UTF-8: convert it (for example with iconv -f LATIN1 -t UTF-8)"
-        ) from error
+        raise DataError(f"{path} is not UTF-8: {AS_UTF8}") from error
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not filled:
         raise DataError(

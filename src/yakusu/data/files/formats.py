@@ -1,4 +1,4 @@
-"""Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV, CSV and JSON lines.
+"""Files that contain both sides of a corpus: TMX, XLIFF, PO, tables and JSON lines.
 
 Any of them may be compressed. `read_file` yields pairs of plain lines, `read_units` all that a file
 says.
@@ -8,11 +8,16 @@ The suffix of a file determines its format or, if it is unknown, the first bytes
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from yakusu.data.files.compressed import open_binary, plain_name
 from yakusu.data.files.jsonl import jsonl_units, read_jsonl
+from yakusu.data.files.office.docx import docx_tables
+from yakusu.data.files.office.ods import ods_sheets
+from yakusu.data.files.office.sheets import read_sheets, sheet_units
+from yakusu.data.files.office.xlsx import xlsx_sheets
 from yakusu.data.files.po import po_units, read_po
 from yakusu.data.files.tables import csv_units, read_csv, read_tsv, tsv_units
 from yakusu.data.files.text import Pair, PairFile
@@ -21,7 +26,7 @@ from yakusu.data.files.units import FileUnit
 from yakusu.data.files.xliff import HEAD, is_xliff, read_xliff, xliff_languages, xliff_units
 from yakusu.errors import DataError
 
-CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv", "jsonl"]
+CorpusFormat = Literal["tmx", "xliff", "po", "csv", "tsv", "jsonl", "xlsx", "ods", "docx"]
 _READERS: dict[CorpusFormat, Callable[[PairFile], Iterator[Pair]]] = {
     "tmx": read_tmx,
     "xliff": read_xliff,
@@ -29,6 +34,9 @@ _READERS: dict[CorpusFormat, Callable[[PairFile], Iterator[Pair]]] = {
     "csv": read_csv,
     "tsv": read_tsv,
     "jsonl": read_jsonl,
+    "xlsx": partial(read_sheets, xlsx_sheets),
+    "ods": partial(read_sheets, ods_sheets),
+    "docx": partial(read_sheets, docx_tables),
 }
 _UNITS: dict[CorpusFormat, Callable[[PairFile], Iterator[FileUnit]]] = {
     "tmx": tmx_units,
@@ -37,6 +45,9 @@ _UNITS: dict[CorpusFormat, Callable[[PairFile], Iterator[FileUnit]]] = {
     "csv": csv_units,
     "tsv": tsv_units,
     "jsonl": jsonl_units,
+    "xlsx": partial(sheet_units, xlsx_sheets),
+    "ods": partial(sheet_units, ods_sheets),
+    "docx": partial(sheet_units, docx_tables),
 }
 _SUFFIXES: dict[str, CorpusFormat] = {
     ".tmx": "tmx",
@@ -51,6 +62,10 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".tab": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".ods": "ods",
+    ".docx": "docx",
 }
 
 
@@ -80,6 +95,15 @@ def format_of(path: str | Path) -> CorpusFormat:
     if re.match(rb"(\xef\xbb\xbf)?\s*\{\s*\"", head):
         return "jsonl"
     return "po" if re.search(rb"^msgid\s+\"", head, re.MULTILINE) else "tsv"
+
+
+def has_encoding(path: str | Path) -> bool:
+    """Whether a file is in a format that does not say how its text is encoded.
+
+    Raises:
+        DataError: The file cannot be opened, or is a pipe.
+    """
+    return format_of(path) in ("csv", "tsv", "jsonl")
 
 
 def read_file(file: PairFile) -> Iterator[Pair]:

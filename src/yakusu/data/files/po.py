@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from yakusu.data.files.compressed import open_binary, plain_name
+from yakusu.data.files.encodings import extends_ascii
 from yakusu.data.files.long_lines import LongLine, byte_lines, long_line_error
-from yakusu.data.files.text import Pair, PairFile, decode_lines, extends_ascii, one_line
+from yakusu.data.files.text import Pair, PairFile, decode_lines, one_line
 from yakusu.data.files.units import FileUnit, utc_time
 from yakusu.data.languages import closeness
 from yakusu.errors import DataError

@@ -9,9 +9,10 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import InvalidLines, Pair, PairFile, one_line, raw_lines
@@ -25,12 +26,21 @@ from yakusu.data.files.units import (
 from yakusu.data.languages import closeness, language_code, listed_codes
 from yakusu.errors import DataError
 
+if TYPE_CHECKING:
+    from _csv import Reader as CsvReader
+
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# Those of a file that has none of these: no letters, no marks of sentences.
+_RARE = "^~#¦§¬·•:/\\_=+*&%$@<>\x1e\x1f\x01‖¶"
+_BARS = "|||"  # of several characters; read as _UNIT
+_UNIT = "\x1f"
+_STATED = re.compile(r'"?sep=(.)"?\s*')  # the first line of a CSV file, for Excel
 _INSPECTED = 20  # rows from which the separator and the number of columns are found
 _SHOWN = 10  # columns, or numbers of lines, in a message
 ESCAPED = "escaped"  # name of the column that says whether cells have escape sequences
 _TSV_FIX = "separate columns with tabs, or name a file with commas .csv"
 _CSV_FIX = "check the quotes and separators of this row"
+_NO_CELLS = ["sep="]  # the cells of a line that states the separator
 NumberedCells = tuple[int, list[str]]  # number of their line, cells
 
 
@@ -49,7 +59,7 @@ class _Columns:
     header: Sequence[str]
 
 
-_TableRow = tuple[int, _Columns, list[str]]  # number of its line, columns, cells
+TableRow = tuple[int, _Columns, list[str]]  # number of its line, columns, cells
 _REPORTED: list[str] = []  # in place of the cells of a row that another message counts
 
 
@@ -62,7 +72,7 @@ def read_tsv(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: A row lacks a column, or the header lacks a name.
     """
-    return _as_pairs(_tsv(file))
+    return as_pairs(_tsv(file))
 
 
 def read_csv(file: PairFile) -> Iterator[Pair]:
@@ -72,7 +82,7 @@ def read_csv(file: PairFile) -> Iterator[Pair]:
         DataError: As in `read_tsv`, the quotes of a row are wrong, a row has more cells than the
             others, or several characters may be the separator.
     """
-    return _as_pairs(_csv(file))
+    return as_pairs(_csv(file))
 
 
 def tsv_units(file: PairFile) -> Iterator[FileUnit]:
@@ -83,7 +93,7 @@ def tsv_units(file: PairFile) -> Iterator[FileUnit]:
     Raises:
         DataError: As in `read_tsv`, or an escape sequence is malformed.
     """
-    return _as_units(_tsv(file), file.path)
+    return as_units(_tsv(file), file.path)
 
 
 def csv_units(file: PairFile) -> Iterator[FileUnit]:
@@ -92,10 +102,11 @@ def csv_units(file: PairFile) -> Iterator[FileUnit]:
     Raises:
         DataError: As in `read_csv`.
     """
-    return _as_units(_csv(file), file.path)
+    return as_units(_csv(file), file.path)
 
 
-def _as_pairs(rows: Iterator[_TableRow]) -> Iterator[Pair]:
+def as_pairs(rows: Iterator[TableRow]) -> Iterator[Pair]:
+    """Yield the pairs of rows."""
     for _, columns, cells in rows:
         if cells and cells[0] is LEFT_OUT:
             yield LEFT_OUT, LEFT_OUT
@@ -105,7 +116,8 @@ def _as_pairs(rows: Iterator[_TableRow]) -> Iterator[Pair]:
             yield one_line(cells[columns.src]), one_line(cells[columns.tgt])
 
 
-def _as_units(rows: Iterator[_TableRow], path: str) -> Iterator[FileUnit]:
+def as_units(rows: Iterator[TableRow], path: str) -> Iterator[FileUnit]:
+    """Yield the units of rows; `path` is the file in error messages."""
     places: dict[str, int] | None = None
     for number, columns, cells in rows:
         if places is None:
@@ -134,14 +146,14 @@ def _unescaped(cells: Sequence[str], path: str, number: int) -> list[str]:
         ) from error
 
 
-def _tsv(file: PairFile) -> Iterator[_TableRow]:
+def _tsv(file: PairFile) -> Iterator[TableRow]:
     lines = raw_lines(file.path, errors=file.errors, long=file.long)
     rows = (
         (number, [line] if line is LEFT_OUT else line.split("\t"))
         for number, line in enumerate(lines, start=1)
     )
     longer = list[int]()
-    yield from _rows(file, rows, _inspected(file), _TSV_FIX, longer.append)
+    yield from table_rows(file, rows, _inspected(file), _TSV_FIX, longer.append)
     if longer:
         numbers = ", ".join(map(str, longer[:_SHOWN])) + (", ..." if len(longer) > _SHOWN else "")
         rows_are, lines_ = ("row was", "line") if len(longer) == 1 else ("rows were", "lines")
@@ -151,7 +163,7 @@ def _tsv(file: PairFile) -> Iterator[_TableRow]:
         )
 
 
-def _csv(file: PairFile) -> Iterator[_TableRow]:
+def _csv(file: PairFile) -> Iterator[TableRow]:
     def refuse(number: int) -> None:
         raise DataError(
             f"{file.path}, line {number}: this row has more cells than the table has columns: "
@@ -159,7 +171,7 @@ def _csv(file: PairFile) -> Iterator[_TableRow]:
         )
 
     separator, inspected = _separator(file)
-    yield from _rows(file, _csv_rows(file, separator), inspected, _CSV_FIX, refuse)
+    yield from table_rows(file, _csv_rows(file, separator), inspected, _CSV_FIX, refuse)
 
 
 def has_header(file: PairFile) -> bool:
@@ -169,22 +181,22 @@ def has_header(file: PairFile) -> bool:
         DataError: The header lacks a name.
     """
     rows = _inspected(file)
-    return bool(rows) and _find_columns(file, rows[0], rows)[2]
+    return bool(rows) and find_columns(file, rows[0], rows)[2]
 
 
 def _inspected(file: PairFile) -> list[list[str]]:
     """Return the first rows of a TSV file."""
-    begin = raw_lines(file.path, errors=InvalidLines("replace"), long=LongLines())
+    errors = InvalidLines("replace", encoding=file.errors.encoding)
+    begin = raw_lines(file.path, errors=errors, long=LongLines())
     return [line.split("\t") for line in islice(begin, _INSPECTED)]
 
 
 def _csv_rows(file: PairFile, separator: str) -> Iterator[NumberedCells]:
-    lines = (f"{line}\n" for line in raw_lines(file.path, errors=file.errors))
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    begin = 1
+    reader, begin = _csv_reader(file.path, file.errors, separator), 1
     try:
         for cells in reader:
-            yield begin, cells
+            if cells != _NO_CELLS:
+                yield begin, cells
             begin = reader.line_num + 1
     except csv.Error as error:
         raise _malformed(file.path, begin, error) from error
@@ -211,44 +223,78 @@ def _separator(file: PairFile) -> tuple[str, list[list[str]]]:
     Raises:
         DataError: There are several, and no header shows which one it is.
     """
-    candidates: dict[bool, dict[str, list[list[str]]]] = {True: {}, False: {}}
-    for separator in _SEPARATORS:
-        rows, valid = _first_rows(file.path, separator)
-        widths = {len(cells) for cells in rows if cells}
-        if len(widths) == 1 and widths != {1}:
-            candidates[valid][separator] = rows
-    found = candidates[True] or candidates[False]
+    begin = [line.strip() for line in _csv_lines(file, _INSPECTED) if line.strip()]
+    if begin and (stated := _STATED.fullmatch(begin[0])):
+        return stated[1], _first_rows(file, stated[1])[0]
+    if begin and all(_BARS in line for line in begin):
+        return _BARS, _first_rows(file, _BARS)[0]
+    found = _separating(file, _SEPARATORS)
+    if not found:
+        found = _separating(file, [each for each in _RARE if all(each in line for line in begin)])
     if len(found) > 1:
         named = {each: rows for each, rows in found.items() if _has_header(file, rows)}
         found = named or found
     if len(found) > 1:
         raise DataError(
             f"{file.path}: the cells may be separated by "
-            f"{' or '.join(_SEPARATORS[each] for each in found)}: add a header row, such as "
-            "source,target with the separator of the file, or save the file as TSV"
+            f"{' or '.join(_SEPARATORS.get(each, each) for each in found)}: add a header row, such "
+            "as source,target with the separator of the file, or save the file as TSV"
         )
-    return next(iter(found.items()), (",", _first_rows(file.path, ",")[0]))
+    return next(iter(found.items()), (",", _first_rows(file, ",")[0]))
 
 
-def _first_rows(path: str, separator: str) -> tuple[list[list[str]], bool]:
+def _separating(file: PairFile, separators: Iterable[str]) -> dict[str, list[list[str]]]:
+    """Return the separators that split each of the first rows into as many cells, and the rows."""
+    candidates: dict[bool, dict[str, list[list[str]]]] = {True: {}, False: {}}
+    for separator in separators:
+        rows, valid = _first_rows(file, separator)
+        widths = {len(cells) for cells in rows if cells}
+        if len(widths) == 1 and widths != {1}:
+            candidates[valid][separator] = rows
+    return candidates[True] or candidates[False]
+
+
+def _csv_lines(file: PairFile, n: int) -> list[str]:
+    """Return the first lines of a CSV file, as they can be read."""
+    errors = InvalidLines("replace", encoding=file.errors.encoding)
+    return [*islice(raw_lines(file.path, errors=errors), n)]
+
+
+def _csv_reader(path: str, errors: InvalidLines, separator: str) -> "CsvReader":
+    """Python's reader of a CSV file; a line that only states the separator is `_NO_CELLS`."""
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(raw_lines(path, errors=errors), start=1):
+            if number == 1 and _STATED.fullmatch(line):
+                yield f"{_NO_CELLS[0]}\n"
+            elif separator == _BARS:
+                yield f"{line.replace(_BARS, _UNIT)}\n"
+            else:
+                yield f"{line}\n"
+
+    return csv.reader(lines(), delimiter=_UNIT if separator == _BARS else separator, strict=True)
+
+
+def _first_rows(file: PairFile, separator: str) -> tuple[list[list[str]], bool]:
     """Return the first rows of a CSV file up to a malformed one, and whether there was none."""
-    lines = (f"{line}\n" for line in raw_lines(path, errors=InvalidLines("replace")))
+    errors = InvalidLines("replace", encoding=file.errors.encoding)
     rows = list[list[str]]()
     try:
-        for cells in islice(csv.reader(lines, delimiter=separator, strict=True), _INSPECTED):
-            rows.append(cells)
+        for cells in islice(_csv_reader(file.path, errors, separator), _INSPECTED):
+            if cells != _NO_CELLS:
+                rows.append(cells)
     except csv.Error:
         return rows, False
     return rows, True
 
 
-def _rows(
+def table_rows(
     file: PairFile,
     rows: Iterator[NumberedCells],
     inspected: Sequence[list[str]],
     fix: str,
     report_longer: Callable[[int], None],
-) -> Iterator[_TableRow]:
+) -> Iterator[TableRow]:
     """Yield the rows below a header; `report_longer` gets the number of each row that is too long.
 
     The cells are [] for an empty row, and `_REPORTED` or `LEFT_OUT` for one that is left out.
@@ -256,7 +302,7 @@ def _rows(
     errors, first = file.errors, next(rows, None)
     if first is None:
         return
-    src, tgt, is_header = _find_columns(file, first[1], inspected)
+    src, tgt, is_header = find_columns(file, first[1], inspected)
     columns = _Columns(src, tgt, [cell.strip() for cell in first[1]] if is_header else ())
     n_columns = max(len(first[1]) if is_header else _usual_length(inspected), src + 1, tgt + 1)
     n_invalid = errors.count if is_header else 0
@@ -286,7 +332,7 @@ def _usual_length(rows: Sequence[list[str]]) -> int:
     return min(counts, key=lambda length: (-counts[length], length), default=0)
 
 
-def _find_columns(
+def find_columns(
     file: PairFile, row: Sequence[str], inspected: Sequence[list[str]]
 ) -> tuple[int, int, bool]:
     """Return the indices of both columns, from 0, and whether the first row is a header."""

@@ -1,4 +1,4 @@
-"""Lines of text files: UTF-8, plain or compressed, read as a stream.
+"""Lines of text files, plain or compressed, read as a stream: UTF-8, or converted to it.
 
 Only "\\n" ends a line: a carriage return, a form feed or U+2028 within a sentence never shifts the
 alignment of two files.
@@ -13,7 +13,8 @@ from queue import Queue
 from threading import Thread
 from typing import Literal, TypeVar, cast
 
-from yakusu.data.files.compressed import DamagedError, compression_of, open_binary, plain_name
+from yakusu.data.files.compressed import DamagedError, compression_of, plain_name
+from yakusu.data.files.encodings import open_utf8
 from yakusu.data.files.long_lines import (
     LONGEST_LINE,
     LongLine,
@@ -23,7 +24,7 @@ from yakusu.data.files.long_lines import (
     long_line_error,
 )
 from yakusu.data.languages import language_code
-from yakusu.errors import DataError
+from yakusu.errors import AS_UTF8, DataError
 
 Pair = tuple[str, str]  # source line, target line
 Text = str | Path | Iterable[str]  # the path of a file, or its lines
@@ -34,13 +35,11 @@ _HELD = 2**22  # characters that are read ahead, so that long lines do not fill 
 _LEAST = 40  # characters as which the objects of an item count
 _HEAD = 1024  # bytes that tell what a file is
 _BLOCK = 2**20  # bytes in which lines are counted
-_ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 _LANGUAGE_SUFFIX = re.compile("[a-z]{2,3}(_[A-Za-z]{2,4}|-[A-Z]{2}|-[A-Z][a-z]{3})*")
-BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class InvalidLines:
-    """How lines that are not UTF-8 are read, and the numbers of these lines.
+    """How lines that are not in their encoding are read, and the numbers of these lines.
 
     Args:
         policy: "strict": raise DataError; "skip": read an empty line instead, so that line N of
@@ -48,14 +47,21 @@ class InvalidLines:
             invalid byte.
         whole_lines: Under "skip", return the line with its invalid bytes as surrogates, for a
             reader that needs its quotes and tabs and then drops it.
+        encoding: The encoding of the file, as Python names it.
 
     Attributes:
         count: Number of lines that were not UTF-8.
         first: Numbers of the first ten of them.
     """
 
-    def __init__(self, policy: ErrorPolicy = "strict", *, whole_lines: bool = False) -> None:
-        self.policy = policy
+    def __init__(
+        self,
+        policy: ErrorPolicy = "strict",
+        *,
+        whole_lines: bool = False,
+        encoding: str = "utf-8",
+    ) -> None:
+        self.policy, self.encoding = policy, encoding
         self.count, self.first = 0, list[int]()
         self._whole_lines = whole_lines
 
@@ -81,7 +87,8 @@ class InvalidLines:
         one = self.count == 1
         numbers = ", ".join(map(str, self.first)) + (", ..." if self.count > _LISTED else "")
         return (
-            f"{name}: {self.count:,} {'line is' if one else 'lines are'} not UTF-8 and "
+            f"{name}: {self.count:,} {'line is' if one else 'lines are'} not "
+            f"{_shown_name(self.encoding)} and "
             f"{'was' if one else 'were'} {done}: line{'' if one else 's'} {numbers}"
         )
 
@@ -145,7 +152,7 @@ def raw_lines(
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
-    with open_binary(Path(path)) as file:
+    with open_utf8(Path(path), errors.encoding if errors else "") as file:
         yield from decode_lines(
             byte_lines(file.read1, longest), str(path), errors=errors, long=long
         )
@@ -185,7 +192,7 @@ def decode_lines(
                 text = line.decode("utf-8")
             except UnicodeDecodeError as error:
                 if not errors or errors.policy == "strict":
-                    raise _not_utf8(error, name, number, head, option=errors is not None) from error
+                    raise _not_utf8(error, name, number, head, errors) from error
                 _refuse_other_files(head, name, number)
                 text = errors.read(line, number)
             text = text.removesuffix("\n")
@@ -223,9 +230,7 @@ def _read_long(
     try:
         return long.read(LongLine(b"", valid()), number)
     except UnicodeDecodeError as error:
-        raise _not_utf8(
-            error, name, number, head, option=errors is not None, before=before
-        ) from error
+        raise _not_utf8(error, name, number, head, errors, before=before) from error
 
 
 def _not_utf8(
@@ -233,16 +238,24 @@ def _not_utf8(
     name: str,
     number: int,
     head: bytes,
+    errors: InvalidLines | None,
     *,
-    option: bool,
     before: int = 0,
 ) -> DataError:
     """The error of a line; `before` is the number of its bytes that were decoded before."""
     _refuse_other_files(head, name, number)
-    fix = "convert the file (for example with iconv -f LATIN1 -t UTF-8)"
-    fix += ", correct the line, or add --errors skip" if option else " or correct the line"
+    if errors and errors.encoding != "utf-8":
+        return DataError(
+            f"{name}, line {number} is not {errors.encoding}: correct the line, state another "
+            "encoding with --encoding, or add --errors skip"
+        )
+    more = ", correct the line, or add --errors skip" if errors else " or correct the line"
     byte = f"byte {before + error.start + 1}: 0x{error.object[error.start]:02x}"
-    return DataError(f"{name}, line {number}, {byte} is not UTF-8: {fix}")
+    return DataError(f"{name}, line {number}, {byte} is not UTF-8: {AS_UTF8}{more}")
+
+
+def _shown_name(encoding: str) -> str:
+    return "UTF-8" if encoding == "utf-8" else encoding
 
 
 # What a file that is not UTF-8 may be: a pattern of its first bytes, its name, and the fix.
@@ -303,33 +316,22 @@ def _refuse_other_files(head: bytes, name: str, number: int) -> None:
         raise DataError(f"{name} is a binary file, not text: specify a text file in UTF-8")
 
 
-def extends_ascii(encoding: str) -> bool:
-    """Whether an encoding is known and extends ASCII, as one that a file names in ASCII must.
-
-    Python also supports EBCDIC, and codecs such as "unicode_escape" that are not file encodings.
-    """
-    try:
-        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
-    except (LookupError, UnicodeError):
-        return False
-
-
 def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:
     """Count the lines of a text file.
 
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
-    n_lines = _count_in_blocks(path)
+    n_lines = _count_in_blocks(path, errors.encoding if errors else "")
     if n_lines is not None:
         return n_lines
     return sum(1 for _ in raw_lines(path, errors=errors, long=LongLines()))
 
 
-def _count_in_blocks(path: str | Path) -> int | None:
+def _count_in_blocks(path: str | Path, encoding: str) -> int | None:
     """Count the lines of a file, in large blocks; None if it is not UTF-8 text, or damaged."""
     decoder, n_lines, last = codecs.getincrementaldecoder("utf-8")(), 0, b"\n"
-    with open_binary(Path(path)) as file:
+    with open_utf8(Path(path), encoding) as file:
         try:
             while block := file.read(_BLOCK):
                 if b"\0" in block[:_HEAD]:

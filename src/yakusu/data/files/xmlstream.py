@@ -1,6 +1,7 @@
 """Elements of XML files that may be larger than memory."""
 
 import codecs
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -33,10 +34,18 @@ def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) ->
         DataError: The file cannot be read, is malformed (the message names the line), has another
             root element, or declares or uses entities.
     """
+    with open_binary(Path(path)) as file:
+        yield from elements_in(file, path, root, wanted)
+
+
+def elements_in(
+    file: io.BufferedReader, path: str, root: str, wanted: Callable[[str, str], bool]
+) -> Iterator[Element]:
+    """Yield the wanted elements of an open file, which errors call `path`, as `stream_elements`."""
     complete: list[Element] = []
     builder = ElementBuilder(wanted, complete.append)
     waiting = b""  # the parser scans an incomplete tag again from its start: few, larger parts
-    for content in _chunks(path):
+    for content in _chunks(file, path):
         waiting += content
         if content and len(waiting) < builder.n_pending:
             continue
@@ -58,32 +67,29 @@ def stream_elements(path: str, root: str, wanted: Callable[[str, str], bool]) ->
         complete.clear()
 
 
-def _chunks(path: str) -> Iterator[bytes]:
+def _chunks(file: io.BufferedReader, path: str) -> Iterator[bytes]:
     """Yield the content in UTF-8, without byte order mark, and nothing at the end."""
     line = 1
-    with open_binary(Path(path)) as file:
-        head = file.peek(XML_HEAD)[:XML_HEAD]
-        refuse_other_files(head, path)
+    head = file.peek(XML_HEAD)[:XML_HEAD]
+    refuse_other_files(head, path)
+    try:
+        bom, encoding = (b"", "utf-8") if is_not_utf16(head) else encoding_of(head)
+    except DataError as error:
+        raise DataError(f"{path}, {error}") from error
+    decoder = codecs.getincrementaldecoder(encoding)()
+    data = file.read(_CHUNK).removeprefix(bom)
+    while True:
         try:
-            bom, encoding = (b"", "utf-8") if is_not_utf16(head) else encoding_of(head)
-        except DataError as error:
-            raise DataError(f"{path}, {error}") from error
-        decoder = codecs.getincrementaldecoder(encoding)()
-        data = file.read(_CHUNK).removeprefix(bom)
-        while True:
-            try:
-                text = decoder.decode(data, final=not data)
-            except UnicodeDecodeError as error:
-                line += error.object.count(b"\n", 0, error.start)
-                raise DataError(
-                    f"{path}, line {line} is not {encoding}: {WRONG_ENCODING}"
-                ) from error
-            line += text.count("\n")
-            if text or not data:
-                yield text.encode()
-            if not data:
-                return
-            data = file.read(_CHUNK)
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise DataError(f"{path}, line {line} is not {encoding}: {WRONG_ENCODING}") from error
+        line += text.count("\n")
+        if text or not data:
+            yield text.encode()
+        if not data:
+            return
+        data = file.read(_CHUNK)
 
 
 def refuse_other_files(head: bytes, path: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
+from yakusu.data.files.encodings import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.errors import DataError
 
 _ATTRIBUTE = re.compile(r"""(?<!\s)\s+([^\s=]++)\s*=\s*("[^"]*"|'[^']*')""")

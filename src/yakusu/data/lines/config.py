@@ -34,7 +34,7 @@ class TextConfig(Config):
             again. Translations with a prefix, or a phrase to include or exclude, are not compared.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
-        glossary: Path of a glossary; "": none.
+        glossary: Paths of glossaries, which add up; a string is a single one.
         memory: Paths of translation memories; a string is a single one. (): the one that the model
             folder names.
         own_memory: Use the memory that the model folder names, if `memory` is ().
@@ -58,7 +58,7 @@ class TextConfig(Config):
     capitals: bool = True
     check: bool = True
     one_sentence_per_line: bool = False
-    glossary: str = ""
+    glossary: tuple[str, ...] = Field((), strict=False)
     memory: tuple[str, ...] = Field((), strict=False)
     own_memory: bool = True
     exact: bool = True
@@ -89,6 +89,11 @@ class TextConfig(Config):
     @classmethod
     def _accept_string(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
+
+    @field_validator("glossary", mode="before")
+    @classmethod
+    def _accept_path(cls, value: Any) -> Any:
+        return ((value,) if value else ()) if isinstance(value, str) else value
 
     @field_validator("unprotect")
     @classmethod

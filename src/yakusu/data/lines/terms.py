@@ -103,12 +103,11 @@ class Glossary:
     @classmethod
     def read(
         cls,
-        path: str | Path,
-        *,
+        *paths: str | Path,
         languages: tuple[str, str] = ("", ""),
         protected: SpanFinder | None = None,
     ) -> "Glossary":
-        """Read a glossary from a UTF-8 file with two columns, separated by a tab.
+        """Read a glossary from UTF-8 files with two columns, separated by a tab.
 
         Conflicts are logged as warnings.
 
@@ -116,7 +115,7 @@ class Glossary:
         names: "source" and "target", the codes of `languages`, or English names of languages.
 
         Args:
-            path: The file; a name ending in .gz is decompressed.
+            paths: The files, whose terms add up; a name ending in .gz is decompressed.
             languages: The codes of the source and target languages; "" if unknown.
             protected: Finds the parts of a text that are copied, so that they cannot be part of a
                 source term; None: the built-in patterns.
@@ -125,9 +124,10 @@ class Glossary:
             DataError: The file cannot be read or is not UTF-8, a line does not have two columns,
                 or a source term contains a protected span.
         """
-        glossary = cls(_read(path, languages, protected or SpanFinder()))
+        finder = protected or SpanFinder()
+        glossary = cls(term for path in paths for term in _read(path, languages, finder))
         for conflict in glossary.conflicts:
-            _log.warning("%s: %s", path, conflict)
+            _log.warning("%s: %s", " and ".join(map(str, paths)), conflict)
         return glossary
 
     def find(self, source: str) -> tuple[Term, ...]:

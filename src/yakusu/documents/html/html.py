@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from yakusu.data.files.text import BYTE_ORDER_MARKS, extends_ascii
+from yakusu.data.files.encodings import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.data.lines.spans import breaks
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.blocks import Placed, is_block_name, placed
@@ -20,7 +20,7 @@ from yakusu.documents.splice import (
     Spliced,
     decode_source,
 )
-from yakusu.errors import DataError
+from yakusu.errors import AS_UTF8, DataError
 
 _ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
 _LABELLED = {"optgroup", "option", "track"}  # their attribute "label" is displayed
@@ -70,8 +70,7 @@ def _decode(data: bytes) -> DecodedFile:
     codec = _CODECS.get(encoding, encoding) if found else encoding
     if not extends_ascii(codec) and not data.startswith(tuple(BYTE_ORDER_MARKS)):
         raise DataError(
-            f"the encoding {encoding!r} is unknown: convert the file to UTF-8 (for example with "
-            "iconv -f LATIN1 -t UTF-8) and change the encoding that it names"
+            f"the encoding {encoding!r} is unknown: {AS_UTF8} and change the encoding that it names"
         )
     return decode_source(data, codec, errors="xmlcharrefreplace")
 

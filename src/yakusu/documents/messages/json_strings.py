@@ -17,7 +17,7 @@ from yakusu.documents.messages.icu import render_all
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
-from yakusu.errors import DataError
+from yakusu.errors import AS_UTF8, DataError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
@@ -132,7 +132,7 @@ def _decode(data: bytes) -> tuple[bytes, str, str]:
         line = data.count(b"\n", 0, len(bom) + error.start) + 1
         raise DataError(
             f"line {line}: byte 0x{error.object[error.start]:02x} is not {encoding.upper()}: "
-            "convert the file to UTF-8 (for example with iconv -f LATIN1 -t UTF-8)"
+            + AS_UTF8
         ) from error
 
 

@@ -5,8 +5,8 @@ import gettext
 import re
 from collections.abc import Sequence
 
+from yakusu.data.files.encodings import extends_ascii
 from yakusu.data.files.po import ESCAPES, Entry, PoReader, charset_of, language_of_header
-from yakusu.data.files.text import extends_ascii
 from yakusu.documents.messages.po_wrap import columns, wrapped
 from yakusu.errors import DataError
 

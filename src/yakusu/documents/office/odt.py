@@ -9,10 +9,10 @@ translated paragraphs.
 import re
 from collections.abc import Hashable, Iterator
 
+from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import CharacterData, Element, Other, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
-from yakusu.documents.office.archive import Archive
 from yakusu.documents.office.parts import OfficeDocument, parse_part
 from yakusu.errors import DataError
 

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol, TypeAlias
 
+from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
-from yakusu.documents.office.archive import Archive
 from yakusu.documents.splice import Copy, SourceSegment, Splicer
 from yakusu.errors import DataError
 

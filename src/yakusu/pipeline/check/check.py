@@ -12,7 +12,8 @@ from yakusu.data.identification import EvenSample
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.vocabulary import left_out
-from yakusu.errors import DataError, RecipeError
+from yakusu.errors import DataError, RecipeError, UnequalTextsError
+from yakusu.pipeline.aligning.misaligned import Fault, find_faults, unequal_places
 from yakusu.pipeline.check.counts import FindingCounts, RatioCounts, SideCounts, unit_of
 from yakusu.pipeline.check.filters import Decided, Decisions
 from yakusu.pipeline.check.languages import CheckedLanguages
@@ -34,7 +35,7 @@ def check(
 ) -> CheckReport:
     """Report what the training corpus of a recipe contains and what its filters would drop.
 
-    The corpus is read several times, and memory grows by ten bytes per pair only. `data.dev` and
+    The corpus is read several times, and memory grows by about 40 bytes per pair. `data.dev` and
     `test` are compared with it and held in memory.
 
     Args:
@@ -70,14 +71,20 @@ def check(
     progress = progress or Silent()
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
     n_pairs, line, total = 0, 0, count_pairs(corpus)  # `line` is that of the last pair
-    with progress.track("sampling", "pairs", total) as tracker:
-        for line, pair in numbered_pairs(corpus):
-            n_pairs += 1
-            sample.add((line, pair))
-            tracker.advance()
+    has_lines = total is not None and not corpus.parts
+    try:
+        with progress.track("sampling", "pairs", total) as tracker:
+            for line, pair in numbered_pairs(corpus):
+                n_pairs += 1
+                sample.add((line, pair))
+                tracker.advance()
+    except UnequalTextsError as error:
+        raise unequal_places(corpus, error) from error
     first = line - n_pairs + 1  # line of the first pair
     languages.require_order(corpus, (pair for _, pair in sample))
     overlaps = _Overlaps(held_out, languages)
+    with progress.track("comparing lines", "pairs", None):
+        faults = find_faults(corpus)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         reading = _Reading(recipe, languages, list(sample), Path(folder), stack)
         with progress.track("reading", "pairs", n_pairs) as tracker:
@@ -85,7 +92,7 @@ def check(
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
-        return reading.report(overlaps.results(), first=first, has_lines=total is not None)
+        return reading.report(overlaps.results(), faults, first=first, has_lines=has_lines)
 
 
 class _Overlaps:
@@ -175,11 +182,19 @@ class _Reading:
             if len(set(n_sentences)) > 1:
                 self._suspicious.add(_DIFFERENT_SENTENCES, line, pair)
 
-    def report(self, overlaps: tuple[Overlap, ...], *, first: int, has_lines: bool) -> CheckReport:
+    def report(
+        self,
+        overlaps: tuple[Overlap, ...],
+        faults: tuple[Fault, ...],
+        *,
+        first: int,
+        has_lines: bool,
+    ) -> CheckReport:
         """Combine all counts into a report.
 
         Args:
             overlaps: Overlaps with the held-out sets.
+            faults: Lines that do not translate each other.
             first: Line of the first pair.
             has_lines: Whether each pair is a line of its file.
 
@@ -199,6 +214,7 @@ class _Reading:
             ratios=self._ratios.quantiles(),
             correlation=self._ratios.correlation(),
             overlaps=overlaps,
+            faults=faults,
             notes=self._notes(decided.n_pairs, has_lines),
         )
         warnings = (*self._languages.warnings(), *warnings_of(report))
@@ -222,12 +238,11 @@ class _Reading:
         )
 
     def _describe_sides(self) -> tuple[SideReport, SideReport]:
-        files = self._corpus.files
         foreign = self._languages.foreign(self._sample)
         src, tgt = (
             SideReport(
                 label=("Source", "Target")[i],
-                file=str(files[i if self._corpus.src else 0]),
+                file=self._corpus.names[i] or str(self._corpus.files[0]),
                 language=self._codes[i],
                 unit=side.unit,
                 n_units=side.n_units,

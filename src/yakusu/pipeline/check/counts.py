@@ -9,8 +9,9 @@ from typing import TypeVar
 import regex
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.shortened import shorten
 from yakusu.data.lines.words import UNSPACED
-from yakusu.pipeline.check.report import CharacterCount, Example, Finding, shorten
+from yakusu.pipeline.check.report import CharacterCount, Example, Finding
 
 Number = TypeVar("Number", int, float)
 EXAMPLES = 3  # of each finding

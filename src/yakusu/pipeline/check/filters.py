@@ -16,9 +16,10 @@ from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
 from yakusu.data.identification import CorpusLanguages
+from yakusu.data.lines.shortened import shorten
 from yakusu.data.noise import words_only
 from yakusu.pipeline.check.counts import EXAMPLES
-from yakusu.pipeline.check.report import Example, Finding, shorten
+from yakusu.pipeline.check.report import Example, Finding
 
 _KEYS = {  # name of a filter -> key of `FilterConfig`, in the order in which they are applied
     "long line": "",

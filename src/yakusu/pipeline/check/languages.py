@@ -8,9 +8,10 @@ from yakusu.data.files.formats import format_of
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import identifiable, swapped_message
 from yakusu.data.identification import SAMPLE, EvenSample, require_codes
+from yakusu.data.lines.shortened import shorten
 from yakusu.errors import DataError
 from yakusu.pipeline.check.counts import EXAMPLES
-from yakusu.pipeline.check.report import Example, shorten
+from yakusu.pipeline.check.report import Example
 from yakusu.recipe import Recipe
 
 OtherLanguages = tuple[dict[str, float] | None, tuple[Example, ...]]
@@ -111,10 +112,10 @@ class CheckedLanguages:
 
 def _named(corpus: Corpus) -> str:
     """Return another way to state the languages of a corpus; "" for a table."""
-    if corpus.src:
+    if corpus.src or corpus.parts:
         return ", or name the files like train.en"
-    is_table = format_of(corpus.pairs) in ("tsv", "csv")  # which may lack a header
-    return "" if is_table else ", or use --columns en,de"
+    has_languages = format_of(corpus.pairs) in ("tmx", "xliff", "po", "jsonl")  # or a header
+    return ", or use --columns en,de" if has_languages else ""
 
 
 def _sample(corpus: Corpus) -> EvenSample[Pair]:

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from yakusu.data.files.text import Pair
+from yakusu.data.lines.shortened import shorten
 from yakusu.data.noise import words_only
-from yakusu.pipeline.check.report import Example, Finding, Overlap, shorten
+from yakusu.pipeline.check.report import Example, Finding, Overlap
 
 _KINDS = ("sources", "targets", "pairs", "exchanged pairs")
 _PAIRS = _KINDS.index("pairs")

@@ -1,13 +1,12 @@
 """The result of `check`: what a corpus contains, as data and as text."""
 
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.config import Config
 from yakusu.data.languages import listed_codes
+from yakusu.data.lines.shortened import shorten
+from yakusu.pipeline.aligning.misaligned import Fault
 
-_INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-_WIDTH = 60  # characters of an example, each side
 LISTED = 5  # other languages of a side
 _FIXES = {  # name of a finding -> what to do about it
     "control characters": "remove them; a tab or line end may hide a second sentence",
@@ -105,6 +104,7 @@ class CheckReport(Config):
     ratios: dict[str, float]  # quantiles of target length / source length
     correlation: float | None  # of the lengths of both sides, logarithmic; None: undefined
     overlaps: tuple[Overlap, ...]
+    faults: tuple[Fault, ...]  # lines that do not translate each other, or are repeated
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()  # what to look at first
 
@@ -119,6 +119,7 @@ class CheckReport(Config):
             self._lengths(),
             *(_side(side) for side in self.sides),
             *(_overlap(overlap) for overlap in self.overlaps),
+            _list("Alignment", map(str, self.faults)) if self.faults else (),
             _list("Notes", self.notes),
             _list("Warnings", self.warnings or ("none",)),
         )
@@ -185,7 +186,7 @@ def _overlap(overlap: Overlap) -> Iterator[str]:
     return _table(title, found, overlap.n_pairs)
 
 
-def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield title
     yield from (f"  {line}" for line in lines)
 
@@ -201,17 +202,3 @@ def _columns(*rows: Sequence[str]) -> Iterator[str]:
 
 def _number(n: int) -> str:
     return f"{n:,}"
-
-
-def shorten(text: str, around: int = 0) -> str:
-    """Return the part of a line around a position, with control characters as escapes."""
-    start = max(0, min(around - _WIDTH // 3, len(text) - _WIDTH))
-    part = text[start : start + _WIDTH]
-    shown = "".join(map(_visible, part))
-    return ("…" if start else "") + shown + ("…" if start + _WIDTH < len(text) else "")
-
-
-def _visible(character: str) -> str:
-    if unicodedata.category(character) in _INVISIBLE:
-        return character.encode("unicode_escape").decode()
-    return character

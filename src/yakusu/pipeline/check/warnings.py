@@ -26,7 +26,10 @@ def warnings_of(report: CheckReport) -> tuple[str, ...]:
 
 
 def _alignment(report: CheckReport) -> Iterator[str]:
-    if report.correlation is not None and report.correlation < _UNRELATED:
+    if report.faults:
+        first, *others = report.faults
+        yield f"{first}{f' (and {len(others):,} more: see Alignment)' if others else ''}"
+    elif report.correlation is not None and report.correlation < _UNRELATED:
         yield (
             f"the lengths of the two sides are hardly related (correlation {report.correlation}): "
             "check that line N of one file translates line N of the other"

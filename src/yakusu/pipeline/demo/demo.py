@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch  # noqa: F401  (training needs it; without it, no phrasebook is written)
+
 from yakusu.data.files.text import Pair
 from yakusu.data.languages import canonical
 from yakusu.errors import RunError

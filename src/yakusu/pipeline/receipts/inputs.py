@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from yakusu.data.corpus import Corpus
 from yakusu.data.pairs import DataFacts
 from yakusu.errors import DataError, RunError
 from yakusu.folder import sha256
@@ -55,9 +56,15 @@ def models_of(recipe: Recipe) -> dict[str, str]:
     Raises:
         ModelError: The receipt of a synthetic corpus is corrupt.
     """
+    corpora = dict[str, Corpus]()
+    for name, corpus in recipe.data.corpora.items():
+        for number, part in enumerate(corpus.parts, start=1):
+            corpora[f"{name}.{number}"] = part
+        if not corpus.parts:
+            corpora[name] = corpus
     return {
         f"{name}.{role}": digest
-        for name, corpus in recipe.data.corpora.items()
+        for name, corpus in corpora.items()
         if not name.endswith("dev")
         and corpus.src
         and (Path(corpus.src).parent / CORPUS_RECEIPT).exists()

@@ -68,7 +68,7 @@ class ShardConfig:
         runs = {"engine": "torch", "precision": "float32"}  # no warning about another precision
         if isinstance(decoder, NativeDecoder):
             runs = {"engine": "native", "precision": decoder.precision}
-        glossary = str(Path(self.text.glossary).absolute()) if self.text.glossary else ""
+        glossary = _absolute(self.text.glossary)
         text = {"glossary": glossary, "memory": _absolute(self.text.memory)}
         return replace(
             self,
@@ -91,7 +91,7 @@ class ShardConfig:
             models=tuple(model_hash(Path(model)) for model in self.models),
             search=translator.search.model_dump(mode="json"),
             text=self.text.model_dump(mode="json", exclude={"glossary", "memory"}),
-            glossary=sha256(Path(self.text.glossary)) if self.text.glossary else "",
+            glossary=" ".join(sha256(Path(each)) for each in self.text.glossary),
             memories=memories,
             engine=runs,
             errors=self.errors,

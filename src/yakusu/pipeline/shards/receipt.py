@@ -33,7 +33,7 @@ class ShardSettings(_Line):
         models: The hash of each model, see `model_hash`.
         search: Settings of the search.
         text: How text is read.
-        glossary: SHA-256 of the glossary; "": none.
+        glossary: SHA-256 of each glossary; "": none.
         memories: The revisions of the memories, by path.
         engine: What runs the models, with its precision and device.
         errors: What is done with lines that are not UTF-8.

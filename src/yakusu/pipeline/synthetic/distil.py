@@ -37,8 +37,9 @@ from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_o
 from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.pipeline.training.choose_recipe import recipe_of
 from yakusu.pipeline.training.parent import with_parent_sizes
-from yakusu.pipeline.training.run import refuse_other_run
-from yakusu.pipeline.training.train import Trained, train
+from yakusu.pipeline.training.run import is_started, refuse_other_run
+from yakusu.pipeline.training.train import train
+from yakusu.pipeline.training.trained import Trained
 from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, save_recipe
@@ -141,7 +142,7 @@ class _Distillation:
         if self.config.closest and teacher.translator.search.n_best == 1:
             raise RecipeError("--closest chooses among several translations: add --n-best N")
         data = self.recipe.data
-        teacher.require_languages(data.train.src or data.train.pairs, data.languages)
+        teacher.require_languages(data.train.names[0], data.languages)
         student = with_parent_sizes(self._student(teacher.translator.languages))
         if not self.config.corpus_only:  # these fail before hours of translation
             pick_device(student.training.device)
@@ -150,7 +151,8 @@ class _Distillation:
         making = self._making(teacher)
         with locked(self.folder):
             path = self.folder / "recipe.toml"
-            save_recipe(student, path)
+            if not is_started(self.folder):  # the corpus below belongs to a run
+                save_recipe(student, path)
             facts = existing_corpus(self.corpus, making) or self._written(teacher, making)
             self.progress.say(f"{self.corpus}: {facts.summary}")
             trained = None if self.config.corpus_only else train(student, progress=self.progress)
@@ -211,8 +213,10 @@ class _Distillation:
     @property
     def _reading(self) -> dict[str, Any]:
         """The columns of both corpora and their policy for invalid lines, without the defaults."""
-        keys = {"src_column", "tgt_column", "errors"}
-        corpora = {"train": self.recipe.data.train, "dev": self.recipe.data.dev}
+        keys = {"src_column", "tgt_column", "errors", "encoding"}
+        train = self.recipe.data.train
+        numbered = {f"train {n}": each for n, each in enumerate(train.parts, start=1)}
+        corpora: dict[str, Corpus] = {"train": train, **numbered, "dev": self.recipe.data.dev}
         return {
             f"{name} {key}": value
             for name, corpus in corpora.items()
@@ -227,7 +231,7 @@ class _Distillation:
         texts = Texts(
             lambda: _read(corpus),
             corpus.named_files,
-            (corpus.src or corpus.pairs, corpus.tgt or corpus.pairs),
+            corpus.names,
         )
         counts = select_texts(
             self.parts / "texts",
@@ -275,11 +279,11 @@ def _check(recipe: Recipe, config: DistilConfig) -> None:
     if recipe.task != "translation" or recipe.data.others:
         raise RecipeError("a student is a translator of one pair of languages: use another recipe")
     corpus = recipe.data.train
-    if not corpus.src and not corpus.pairs:
+    if not (corpus.src or corpus.pairs or corpus.parts):
         raise RecipeError("there is no text to translate: add --src FILE")
     if corpus.src and not corpus.tgt:
         refuse_both_sides(corpus.src, "pass it as --pairs instead of --src")
-    if config.closest and not (corpus.tgt or corpus.pairs):
+    if config.closest and not (corpus.tgt or corpus.pairs or corpus.parts):
         raise RecipeError("--closest compares translations with references: add --tgt FILE")
     if "TORCHELASTIC_RUN_ID" in os.environ:
         raise RunError(
@@ -290,10 +294,11 @@ def _check(recipe: Recipe, config: DistilConfig) -> None:
 
 def _read(corpus: Corpus) -> Iterator[NumberedPair]:
     """The texts of a corpus with their references; "": there is none."""
-    if corpus.pairs or corpus.tgt:
+    if corpus.pairs or corpus.tgt or corpus.parts:
         yield from numbered_pairs(corpus)
         return
-    errors, long = InvalidLines(corpus.errors), LongLines()
+    errors = InvalidLines(corpus.errors, encoding=corpus.encodings[0])
+    long = LongLines()
     for number, line in enumerate(read_lines(corpus.src, errors=errors, long=long), start=1):
         yield number, (line, "")
     corpus.warn(errors.warning(corpus.src))

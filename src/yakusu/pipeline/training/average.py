@@ -4,21 +4,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.device import pick_device
-from yakusu.errors import ModelError, RunError
+from yakusu.device import pick_device, use_threads
+from yakusu.errors import RunError
 from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.facts import make_receipt
-from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.receipts.receipt import RejectedAverage, named_average
 from yakusu.pipeline.training.calibration import calibration_of
 from yakusu.pipeline.training.codebook import codebook_of
 from yakusu.pipeline.training.data_folder import check_data
 from yakusu.pipeline.training.inherit import freeze
 from yakusu.pipeline.training.validation import DevScore, require_engine
+from yakusu.pipeline.training.verdict import save_translations
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, load_recipe
+from yakusu.recipe import load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
 from yakusu.training.distributed import Group
 from yakusu.training.state import TrainerState, read_state
@@ -69,6 +70,9 @@ def average(
     made, rejected = averager.average(chosen), None
     if last is None and not best and averager.may_lose(made, newest):
         made, rejected = averager.better(made, best_checkpoint(run))
+    if out is None and averager.recipe.task == "translation":
+        sources, references = zip(*averager.dev_score.pairs, strict=True)
+        save_translations(run, sources, references, made.translations)
     averager.save(folder, made, rejected, newest)
     _report(folder, made, rejected, progress)
     return folder
@@ -102,21 +106,6 @@ def best_checkpoint(run: Path) -> list[Path]:
     return [folder for folder in checkpoints(run / "checkpoints") if step_of(folder) == step]
 
 
-def averaged(run: Path, recipe: Recipe) -> Path | None:
-    """Return the model folder of a run if it is intact and averaging would not change it."""
-    folder = run / "model"
-    try:
-        verify_folder(folder)
-        receipt = read_receipt(folder)
-    except (ModelError, OSError):
-        return None
-    steps, mean = receipt.averaged_steps, _steps(last_checkpoints(run))
-    alone = steps == _steps(best_checkpoint(run))
-    lost = alone and receipt.rejected is not None and receipt.rejected.steps == mean
-    same = receipt.recipe.search == recipe.search and receipt.steps == _newest(run).step
-    return folder if same and (steps == mean or lost) else None
-
-
 def _newest(run: Path) -> TrainerState:
     """Return the training state of the newest checkpoint of a run."""
     if not (run / "recipe.toml").exists():
@@ -142,11 +131,12 @@ def _new_folder(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Average:
-    """The mean of checkpoints and its score on the dev set."""
+    """The mean of checkpoints, and its score on the dev set with the translations."""
 
     steps: tuple[int, ...]
     weights: Tensors
     score: Score
+    translations: list[str]
 
 
 class _Averager:
@@ -157,6 +147,7 @@ class _Averager:
         require_engine(self.recipe)
         check_data(run)
         self.tokenizer = Tokenizer.load(self.data)
+        use_threads(self.recipe.training.threads)
         device = pick_device(self.recipe.training.device)
         self.model = build(self.recipe.model, **self.tokenizer.vocab_sizes).to(device)
         freeze(self.model, self.recipe.parent)  # the receipt counts the operations of training
@@ -167,7 +158,8 @@ class _Averager:
             verify_folder(checkpoint)
         weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
         self.model.load_weights(weights)
-        return _Average(_steps(chosen), weights, self.dev_score(self.model))
+        score = self.dev_score(self.model)
+        return _Average(_steps(chosen), weights, score, self.dev_score.translations)
 
     def may_lose(self, made: _Average, state: TrainerState) -> bool:
         """Whether the best checkpoint may score higher than an average."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from yakusu.config import apply_override
-from yakusu.data.corpus import Corpus, count_pairs, read_pairs
+from yakusu.data.corpus import number_of_pairs
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.training.run import is_started
-from yakusu.recipe import Recipe, RecipeFiles, as_overrides, load_recipe
+from yakusu.recipe import Recipe, RecipeFiles, as_overrides, load_recipe, with_encodings
 
 # The smallest corpus of each recipe, in pairs. The recipes are made for 5,000, 30,000, 150,000 and
 # a million pairs; the limits between them are the geometric means.
@@ -44,20 +44,21 @@ def recipe_of(
         files: Files and folders, unless the recipe is loaded.
 
     Returns:
-        The recipe, and why it was chosen; None: it was given.
+        The recipe, which names the encodings of its corpora, and why it was chosen; None: it was
+        given.
 
     Raises:
         RecipeError: A recipe cannot be loaded or chosen, or a loaded one has overrides.
-        DataError: A corpus cannot be read.
+        DataError: A corpus cannot be read, or its encoding is unclear.
     """
     if given is None:
         choice = choose_recipe(overrides, **files)
-        return choice.recipe, choice.reason
+        return with_encodings(choice.recipe), choice.reason
     if not isinstance(given, Recipe):
-        return load_recipe(given, overrides, **files), None
+        return with_encodings(load_recipe(given, overrides, **files)), None
     if overrides or files:
         raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
-    return given, None
+    return with_encodings(given), None
 
 
 def choose_recipe(overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]) -> Choice:
@@ -121,7 +122,7 @@ def _packaged(given: Recipe) -> tuple[str, str]:
             "there is no recipe and no corpus to choose one for: name a recipe, or add --src FILE "
             "--tgt FILE or --pairs FILE"
         )
-    n_pairs = sum(_count(each.data.train) for each in given.directions)
+    n_pairs = sum(number_of_pairs(each.data.train) for each in given.directions)
     if not n_pairs:
         files = (path for each in given.directions for path in each.data.train.files)
         names = " and ".join(map(str, dict.fromkeys(files)))
@@ -130,11 +131,6 @@ def _packaged(given: Recipe) -> tuple[str, str]:
     gpu = " and a GPU" if name in _FOR_GPUS else ""
     sizes = f"which is for {_sizes_of(name)} pairs{gpu}"
     return name, f"{n_pairs:,} sentence pairs: using the recipe {name}, {sizes}"
-
-
-def _count(corpus: Corpus) -> int:
-    n_lines = count_pairs(corpus)
-    return sum(1 for _ in read_pairs(corpus)) if n_lines is None else n_lines
 
 
 def _sizes_of(name: str) -> str:

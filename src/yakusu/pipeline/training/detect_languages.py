@@ -15,10 +15,10 @@ _SIDES = ("source", "target")
 
 
 def with_detected_languages(recipe: Recipe) -> tuple[Recipe, str]:
-    """Return a recipe with the languages of its corpus, and a sentence about those detected or "".
+    """Return a recipe with the languages of its corpus, and a sentence about them or "".
 
     A language that is given stays; one that is not certain stays unknown, and so does one of
-    several close languages, for which the sentence asks. A run that has started keeps its own.
+    several close languages; the sentence asks for these. A run that has started keeps its own.
     """
     given = recipe.languages
     if all(given) or recipe.task != "translation" or recipe.data.others:
@@ -28,12 +28,13 @@ def with_detected_languages(recipe: Recipe) -> tuple[Recipe, str]:
         own = load_recipe(saved).data
         return _with_languages(recipe, (own.source_language, own.target_language)), ""
     if not can_identify():
-        return recipe, ""
+        install = ", or install yakusu with its extra 'train' to detect it"
+        return recipe, _request([_SIDES[i] for i in (0, 1) if not given[i]], install)
     try:
         sample = _sample(recipe)
     except YakusuError:
         return recipe, ""  # reported when the corpus is read
-    detected, close = ["", ""], list[str]()
+    detected, close, unknown = ["", ""], list[str](), list[str]()
     for side, lines in enumerate(zip(*sample, strict=True)):
         if given[side]:
             continue
@@ -42,8 +43,10 @@ def with_detected_languages(recipe: Recipe) -> tuple[Recipe, str]:
                 detected[side] = code
             case [_, *_] as several:
                 close.append(_question(_SIDES[side], several))
+            case _:
+                unknown.append(_SIDES[side])
     found = _with_languages(recipe, (detected[0], detected[1]))
-    return found, "; ".join(filter(None, (_statement(detected), *close)))
+    return found, "; ".join(filter(None, (_statement(detected), *close, _request(unknown))))
 
 
 def _sample(recipe: Recipe) -> EvenSample[tuple[str, str]]:
@@ -73,6 +76,15 @@ def _statement(detected: Sequence[str]) -> str:
     codes = " to ".join(code for _, code in named)
     wrong = "it is" if len(named) == 1 else "they are"
     return f"{what}: {codes}, detected in the corpus (set {options} if {wrong} wrong)"
+
+
+def _request(sides: Sequence[str], otherwise: str = "") -> str:
+    """Ask for languages that cannot be detected."""
+    if not sides:
+        return ""
+    what = "language is" if len(sides) == 1 else "languages are"
+    options = " and ".join(f"--set data.{side}_language=CODE" for side in sides)
+    return f"the {' and '.join(sides)} {what} not known: add {options}, such as en{otherwise}"
 
 
 def _question(side: str, codes: Sequence[str]) -> str:

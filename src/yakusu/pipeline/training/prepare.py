@@ -11,14 +11,15 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 
 from yakusu.data.augmentation import Augmentation
-from yakusu.data.batches import cut_by_length, fullness
+from yakusu.data.batches import CPU_TOKENS, cut_by_length, fullness
+from yakusu.data.corpus import number_of_pairs
 from yakusu.data.coverage import Coverage
 from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
@@ -31,7 +32,7 @@ from yakusu.data.filters import (
     sample_evenly,
 )
 from yakusu.data.lines.placeholders import Placeholders
-from yakusu.data.mixing import extra_part, mixed
+from yakusu.data.mixing import extra_part, mixed, weighted
 from yakusu.data.pairs import Binarised, CorpusPart, DataFacts, Pairs, RawPart, binarise, dtype_for
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
@@ -47,10 +48,15 @@ from yakusu.pipeline.training.data_folder import (
 )
 from yakusu.pipeline.training.detect_languages import with_detected_languages
 from yakusu.pipeline.training.parent import Parent, with_parent_sizes
-from yakusu.pipeline.training.run import is_started, locked_run
+from yakusu.pipeline.training.run import (
+    check_run,
+    is_started,
+    locked_run,
+    with_choices_of_run,
+)
 from yakusu.pipeline.training.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, RecipeFiles
+from yakusu.recipe import Recipe, RecipeFiles, save_recipe
 from yakusu.tasks.task import tasks
 
 _log = logging.getLogger(__name__)
@@ -92,6 +98,7 @@ def prepare(
     overrides: Sequence[str] = (),
     *,
     again: bool = False,
+    allow_misaligned: bool = False,
     progress: Progress | None = None,
     workers: int | None = None,
     **files: Unpack[RecipeFiles],
@@ -107,51 +114,93 @@ def prepare(
         overrides: Keys to override, unless `recipe` is loaded.
         again: Rebuild the data folder, which may be corrupt, and prove that its bytes are those
             that the run was prepared with; if they would differ, change nothing.
+        allow_misaligned: Prepare a new run even if lines of a sample of its training corpora do not
+            translate each other (see `check`).
         progress: Progress reporter.
         workers: Number of processes that encode (default: one per core); no effect on the result.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
             loaded.
 
     Raises:
-        DataError: The corpus is missing, malformed or too small.
+        DataError: The corpus is missing, malformed, misaligned or too small.
         RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The run folder holds a different run, or a corpus has changed since that run, or
             a rebuilt data folder would differ.
     """
     progress = progress or Silent()
     found, why = recipe_of(recipe, overrides, files)
-    recipe, languages = with_detected_languages(with_parent_sizes(found))
+    found = with_choices_of_run(with_parent_sizes(found))
+    recipe, languages = with_detected_languages(found)
     for sentence in filter(None, (why, languages)):
         progress.say(sentence)
+    check_run(recipe, misaligned=allow_misaligned)
     with locked_run(recipe) as run:
-        folder = run / "data"
+        made = prepare_run(recipe, again=again, progress=progress, workers=workers)
+        save_recipe(recipe, run / "recipe.toml")
+    return made
 
-        def write(temporary: Path) -> None:
-            _Preparation(recipe, progress, workers).write(temporary)
 
-        if existed := folder.exists() and not again:
-            check_data(run)
-            check_unchanged(folder, DataFacts.read(folder), recipe)
-        elif is_started(run):
-            _rebuild(run, recipe, write, progress)
-        else:
-            forget_record(run)
-            save_folder(folder, write)
-        write_record(run, is_new=not existed)
+def prepare_run(
+    recipe: Recipe, *, again: bool = False, progress: Progress, workers: int | None = None
+) -> Prepared:
+    """Prepare the data of a run whose folder is locked.
+
+    The recipe is saved with a new data folder, and left as it is beside an existing one.
+
+    Args:
+        recipe: The recipe, with the languages and the sizes of the run.
+        again, progress, workers: As for `prepare`.
+
+    Raises:
+        YakusuError: As in `prepare`; nothing has changed.
+    """
+    run = Path(recipe.run)
+    folder = run / "data"
+
+    def write(temporary: Path) -> None:
+        _Preparation(recipe, progress, workers).write(temporary)
+
+    def write_first(temporary: Path) -> None:
+        write(temporary)
+        forget_record(run)
+        save_recipe(recipe, run / "recipe.toml")
+
+    if existed := folder.exists() and not again:
+        check_data(run)
+        check_unchanged(folder, DataFacts.read(folder), recipe)
+    elif is_started(run):
+        _rebuild(run, recipe, write, progress)
+    else:
+        save_folder(folder, write_first)
+    write_record(run, is_new=not existed)
+    return _prepared(recipe, folder, existed=existed)
+
+
+def _prepared(recipe: Recipe, folder: Path, *, existed: bool) -> Prepared:
     facts = DataFacts.read(folder)
     sizes = [part.n_pairs for part in (facts.parts or {}).get("train", ())]
-    names = ["-".join(each.languages) for each in recipe.directions if recipe.data.others]
+    named = [
+        ("-".join(each.languages), sum(own))
+        for each, own in zip(recipe.directions, _of_directions(recipe, sizes), strict=True)
+        if recipe.data.others
+    ]
     return Prepared(
         folder,
         facts.report,
         facts.n_train,
         sizes[-1] if recipe.data.extra else 0,
-        tuple(zip(names, sizes, strict=False)),
+        tuple(named),
         facts.n_dev,
         facts.n_masked,
         facts.fullness,
         existed,
     )
+
+
+def _of_directions(recipe: Recipe, values: Sequence[int]) -> list[list[int]]:
+    """Divide values, one for each part of the training pairs, into those of the directions."""
+    rest = iter(values)
+    return [list(islice(rest, len(each.data.train.weights))) for each in recipe.directions]
 
 
 def _rebuild(run: Path, recipe: Recipe, write: Callable[[Path], None], progress: Progress) -> None:
@@ -243,7 +292,7 @@ class _Preparation:
             n_masked=written.n_masked,
             inputs=inputs | models_of(self.recipe),
             trees={key: str(path) for key, path in files.items()} if self._reads_trees else {},
-            parts=self._parts(written.sizes, list(map(len, dev))),
+            parts=self._parts(pairs, written.sizes, list(map(len, dev))),
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
 
@@ -354,23 +403,46 @@ class _Preparation:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
 
     def _parts(
-        self, sizes: Sequence[int], dev_sizes: Sequence[int]
+        self, pairs: Pairs, sizes: Sequence[int], dev_sizes: Sequence[int]
     ) -> dict[str, tuple[CorpusPart, ...]] | None:
         """Return the parts of the pairs, the last of which may be the extra corpus.
 
         Args:
+            pairs: The training pairs.
             sizes: Number of training pairs of each part.
             dev_sizes: Number of dev pairs of each direction.
         """
-        if len(sizes) == 1:
-            return None
         data, n = self.recipe.data, len(self.directions)
         own = sizes[:n]
-        extra = (extra_part(size, data.extra, sum(own)) for size in sizes[n:])
-        parts = {"train": (*mixed(own, data.temperature), *extra)}
+        mixture = self._mixture(pairs, own)
+        if len(sizes) == 1 and mixture == [CorpusPart(sizes[0], 1.0)]:
+            return None
+        n_seen = round(sum(part.n_pairs * part.weight for part in mixture))
+        extra = (extra_part(size, data.extra, n_seen) for size in sizes[n:])
+        parts = {"train": (*mixture, *extra)}
         return (
             parts | {"dev": tuple(CorpusPart(n, 1.0) for n in dev_sizes)} if data.others else parts
         )
+
+    def _mixture(self, pairs: Pairs, sizes: Sequence[int]) -> list[CorpusPart]:
+        """The parts of the directions; that of a list of corpora with weights is divided.
+
+        Args:
+            pairs: The training pairs.
+            sizes: Number of those of each direction.
+        """
+        mixture = list[CorpusPart]()
+        start = first = 0  # of the direction, among all pairs and among all lines
+        parts = mixed(sizes, self.recipe.data.temperature)
+        for part, train in zip(parts, (each.train for each in self.directions), strict=True):
+            weights, own = train.corpus.weights, [part.n_pairs]
+            if len(weights) > 1:
+                ends = np.cumsum([number_of_pairs(each) for each in train.corpus.parts])
+                lines = pairs.lines[start : start + part.n_pairs].astype(np.int64) - first
+                own = np.diff(np.searchsorted(lines, ends, side="right"), prepend=0).tolist()
+            mixture += weighted(part, own, weights)
+            start, first = start + part.n_pairs, first + len(train.mask)
+        return mixture
 
     def _report(self) -> FilterReport:
         """The counts of all training pairs."""
@@ -381,7 +453,9 @@ class _Preparation:
 
     def _estimate_fullness(self, pairs: Pairs) -> float:
         sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)
-        batches = cut_by_length(sample, pairs, self.recipe.batches.batch_tokens_on("cpu"))
+        # At most a batch of a CPU, so that the choice for a GPU in a recipe changes nothing.
+        size = min(self.recipe.batches.batch_tokens_on("cpu"), CPU_TOKENS)
+        batches = cut_by_length(sample, pairs, size)
         return fullness(pairs, batches)
 
 
@@ -392,7 +466,7 @@ def augmentation_of(recipe: Recipe, pairs: Pairs, tokenizer: Tokenizer) -> Augme
         tokenizer,
         recipe.augmentation,
         seed=recipe.seed,
-        languages=[each.languages for each in recipe.directions],
+        languages=[each.languages for each in recipe.directions for _ in each.data.train.weights],
         symbols=recipe.tokenizer.symbols,
         max_tokens=recipe.filters.max_tokens,
     )

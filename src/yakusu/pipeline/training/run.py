@@ -6,13 +6,14 @@ RUN/prepared.json   hashes of RUN/data/, to rebuild it
 RUN/checkpoints/    the best checkpoint and the last ones
 RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
+RUN/dev-translations.tsv  its translations of the dev set
 RUN/corpus/, parts/ training corpus of `yakusu distil`, and what it is made from
 RUN/pairs/          training pairs of `yakusu improve`; its comparison is improved.json
 """
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from typing import Any
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.folder import locked
-from yakusu.recipe import Recipe, changes, load_recipe, save_recipe
+from yakusu.pipeline.aligning.misaligned import require_aligned
+from yakusu.recipe import Recipe, changes, load_recipe
 
 # Keys that may change when a run is resumed; all others determine its result.
 _MAY_CHANGE = (
@@ -30,24 +32,51 @@ _MAY_CHANGE = (
     "training.checkpoint_",
     "training.log_steps",
     "training.precision",  # changes the bytes, like the environment of training
+    "training.threads",  # as precision
     "training.stall_minutes",
 )
 _MAY_CHANGE_BEFORE = ("search.", "training.")  # before the first checkpoint
+_OPEN = {  # key -> value that leaves a choice open, which is made before the first step
+    "batches.batch_tokens": 0,
+    "batches.pass_tokens": 0,
+    "training.precision": "auto",
+    "training.threads": 0,
+}
 _TOML_VALUES = ("true", "false", "inf", "nan")  # all other bare words are strings
 _MOST_OVERRIDES = 3  # that an error message suggests
 
 
 @contextmanager
 def locked_run(recipe: Recipe) -> Iterator[Path]:
-    """Lock the run folder of a recipe for this process and save the recipe in it.
+    """Check a run, as `check_run` does, and lock its folder for this process.
+
+    The recipe is not saved in the folder before everything else has been checked.
 
     Yields:
         The run folder.
 
     Raises:
+        YakusuError: As in `check_run`, or the folder is in use or cannot be written.
+    """
+    run = check_run(recipe)
+    with _explain_unusable(run):
+        run.mkdir(parents=True, exist_ok=True)
+        (run / ".lock").touch()
+    with locked(run):
+        yield run
+
+
+def check_run(recipe: Recipe, *, misaligned: bool = True) -> Path:
+    """Check that a run can start or resume, and return its folder; nothing is written.
+
+    Args:
+        recipe: The recipe.
+        misaligned: Whether the lines of a new training corpus may be misaligned.
+
+    Raises:
         RecipeError: The recipe does not specify a run folder or a corpus.
-        RunError: The folder holds another run or other files, is in use, or cannot be written.
-        DataError: A corpus cannot be read.
+        RunError: The folder holds another run or other files, or cannot be read.
+        DataError: A corpus cannot be read, or is misaligned.
     """
     if not recipe.run:
         raise RecipeError(
@@ -56,13 +85,28 @@ def locked_run(recipe: Recipe) -> Iterator[Path]:
     run = Path(recipe.run)
     with _explain_unusable(run):
         refuse_other_run(run, recipe)
-    _check_corpora(recipe)
-    with _explain_unusable(run):
-        run.mkdir(parents=True, exist_ok=True)
-        (run / ".lock").touch()
-    with locked(run):
-        save_recipe(recipe, run / "recipe.toml")
-        yield run
+    _check_corpora(recipe, misaligned=misaligned)
+    return run
+
+
+def with_choices_of_run(recipe: Recipe) -> Recipe:
+    """Return a recipe that keeps the choices of its run where it leaves them open."""
+    saved = Path(recipe.run) / "recipe.toml"
+    if not (recipe.run and saved.is_file() and is_started(saved.parent)):
+        return recipe
+    chosen = changes(load_recipe(saved), recipe)
+    return with_values(
+        recipe, {key: old for key, (old, new) in chosen.items() if _OPEN.get(key) == new}
+    )
+
+
+def with_values(recipe: Recipe, values: Mapping[str, Any]) -> Recipe:
+    """Return a recipe with other valid values of keys such as "training.threads"."""
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        own = getattr(recipe, section).model_copy(update={name: value})
+        recipe = recipe.model_copy(update={section: own})
+    return recipe
 
 
 def is_started(run: Path) -> bool:
@@ -81,12 +125,7 @@ def refuse_other_run(run: Path, recipe: Recipe) -> None:
     saved = run / "recipe.toml"
     if saved.exists() and is_started(run):
         free = _MAY_CHANGE if (run / "checkpoints").exists() else _MAY_CHANGE_BEFORE
-        changed = {
-            key: values
-            for key, values in changes(load_recipe(saved), recipe).items()
-            if key != "run" and not key.startswith(free)
-        }
-        if changed:
+        if changed := _other_run(load_recipe(saved), recipe, free):
             key, (old, new) = next(iter(changed.items()))
             if key == "parent.sha256":
                 raise RunError(
@@ -100,6 +139,23 @@ def refuse_other_run(run: Path, recipe: Recipe) -> None:
             )
     elif not saved.exists() and any(run.glob("[!.]*")):
         raise RunError(f"{run} is not empty and not a run folder: choose another one with --run")
+
+
+def is_of_run(made_by: Recipe, recipe: Recipe) -> bool:
+    """Return whether a model with the recipe `made_by` is of the run of a recipe.
+
+    The corpora may have moved together with the run.
+    """
+    return not _other_run(made_by, recipe, (*_MAY_CHANGE, "data."))
+
+
+def _other_run(saved: Recipe, recipe: Recipe, free: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+    """The keys that must not change in a run and differ, with both values."""
+    return {
+        key: (old, new)
+        for key, (old, new) in changes(saved, recipe).items()
+        if key != "run" and not key.startswith(free) and _OPEN.get(key) != new
+    }
 
 
 def _overrides(changed: dict[str, tuple[Any, Any]], saved: Path) -> str:
@@ -116,8 +172,11 @@ def _as_toml(value: Any) -> str:
     return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 
-def _check_corpora(recipe: Recipe) -> None:
-    """Read the first pair of each corpus, so that a wrong path fails before anything is written."""
+def _check_corpora(recipe: Recipe, *, misaligned: bool) -> None:
+    """Read the first pair of each corpus, so that a wrong path fails before anything is written.
+
+    The lines of the training corpora are compared, unless they may be misaligned.
+    """
     if not recipe.data.train:
         what, how = "text", "--src FILE --tgt FILE, or data.train"
         if recipe.task == "parsing":
@@ -129,10 +188,15 @@ def _check_corpora(recipe: Recipe) -> None:
     for key, corpus in recipe.data.corpora.items():
         _check_sides(key, corpus)
         next(read_pairs(corpus), None)
+    for each in () if misaligned or is_started(Path(recipe.run)) else recipe.directions:
+        require_aligned(each.data.train)
 
 
 def _check_sides(key: str, corpus: Corpus) -> None:
     if bool(corpus.src) == bool(corpus.tgt):
+        for number, part in enumerate(corpus.parts, start=1):
+            _check_sides(f"{key}.{number}", part)
+            next(read_pairs(part), None)
         return
     given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
     side = {"src": "source", "tgt": "target"}[missing]

@@ -1,5 +1,6 @@
 """The score of a model on the dev set, during training."""
 
+import time
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -17,17 +18,21 @@ from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
 from yakusu.errors import RecipeError
 from yakusu.folder import open_regular
-from yakusu.metrics import Score, sentence_scorer
+from yakusu.metrics import Score, score_translations, sentence_scorer
 from yakusu.model.base import Seq2Seq
 from yakusu.native.library import REPAIR
 from yakusu.pipeline.evaluate import translated
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
+from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.training.config import TrainingEngine
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
+
+_LARGE = 30_000_000  # parameters
+_TIMED, _TIMED_IF_LARGE = 32, 4  # sentences from which the duration of a validation is estimated
 
 
 def require_engine(recipe: Recipe) -> None:
@@ -70,6 +75,8 @@ class DevScore:
         parts = (DataFacts.read(data).parts or {}).get("dev") or (CorpusPart(len(src), 1.0),)
         ends = list(accumulate((part.n_pairs for part in parts), initial=0))
         self.sets = [(src[a:b], tgt[a:b]) for a, b in pairwise(ends)]  # of each direction
+        self.pairs = list(zip(src, tgt, strict=True))
+        self.translations: list[str] = []  # of the last call, in the order of `pairs`
 
     def __call__(self, model: Seq2Seq) -> Score:
         """Return the score of the recipe's task: BLEU, or labelled F1.
@@ -80,6 +87,7 @@ class DevScore:
             ModelError: The native engine cannot hold the weights.
         """
         decoder = _decoder(model, self.recipe.training.engine)
+        self.translations = []
         return mean_score(
             [
                 ("-".join(direction.languages), self._score(decoder, direction, *own))
@@ -87,19 +95,52 @@ class DevScore:
             ]
         )
 
-    def _score(self, decoder: Decoder, recipe: Recipe, src: list[str], tgt: list[str]) -> Score:
-        """Score the dev set of a direction."""
-        translator = Translator(
+    def chrf(self) -> float | None:
+        """chrF of the last call; None: the model is a parser."""
+        if self.recipe.task != "translation":
+            return None
+        lowercase, references = self.recipe.tokenizer.lowercases, [tgt for _, tgt in self.pairs]
+        (score,) = score_translations(
+            self.translations, references, metrics=("chrf",), lowercase=lowercase
+        )
+        return score.value
+
+    def estimate(self, model: Seq2Seq) -> float:
+        """Estimate the seconds of a call from those of a few sentences.
+
+        A model that has learnt nothing translates into texts of any length, so translations are as
+        long as the source here.
+        """
+        src = [each for each, _ in self.pairs]
+        small = sum(each.numel() for each in model.parameters()) < _LARGE
+        n = _TIMED if small else _TIMED_IF_LARGE
+        chosen = src[:: max(1, len(src) // n)][:n]
+        decoder = _decoder(model.eval(), self.recipe.training.engine)
+        search = self.recipe.search.model_copy(update={"n_best": 1, "max_extra": 0})
+        translator = self._translator(decoder, self.recipe.directions[0], search)
+        start = time.monotonic()
+        for _ in translator.stream(chosen):
+            pass
+        return (time.monotonic() - start) * len(src) / len(chosen) / self.group.size
+
+    def _translator(self, decoder: Decoder, recipe: Recipe, search: SearchConfig) -> Translator:
+        return Translator(
             decoder,
             self.tokenizer,
             languages=recipe.languages,
-            search=recipe.search.model_copy(update={"n_best": 1}),
+            search=search,
             task=recipe.task,
             text=TextConfig(one_sentence_per_line=True),
         )
+
+    def _score(self, decoder: Decoder, recipe: Recipe, src: list[str], tgt: list[str]) -> Score:
+        """Score the dev set of a direction."""
+        search = recipe.search.model_copy(update={"n_best": 1})
+        translator = self._translator(decoder, recipe, search)
         sources = self.group.shard(src)
         with self.progress.track("validating", "sentences", len(sources)) as tracker:
             hypotheses = self.group.gather(translated(translator, sources, tracker))
+        self.translations += hypotheses
         return translator.task.score(
             hypotheses,
             tgt,

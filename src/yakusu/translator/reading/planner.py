@@ -111,7 +111,7 @@ class Planner:
         self._set_text(text, glossary)
 
     def _set_text(self, text: TextConfig, glossary: Glossary) -> None:
-        self.constraints.check_terms(glossary.terms, text.glossary or "the glossary")
+        self.constraints.check_terms(glossary.terms, " and ".join(text.glossary) or "the glossary")
         self.text_config, self.glossary = text, glossary
         tokenizer = self._tokenizer
         self._covers = tokenizer.covers if text.version > 1 else tokenizer.covers_normalized

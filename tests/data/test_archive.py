@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.documents.office import archive as module
-from yakusu.documents.office.archive import Archive
+from yakusu.data.files.office import archive as module
+from yakusu.data.files.office.archive import Archive
 from yakusu.errors import DataError
 
 

@@ -1,4 +1,4 @@
-"""Zip archives that contain a document (docx, odt): read within limits, written with new contents.
+"""Zip archives that contain a document (docx, xlsx): read within limits, written with new parts.
 
 Everything is checked before a member is used: the number of members, their sizes as declared and
 as decompressed, the ratio of compression, their names and their checksums.
@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import cast
 
 from yakusu.errors import DataError
 
@@ -68,12 +69,23 @@ class Archive:
         """
         info = self._zip.NameToInfo.get(name)
         if info is None:
-            raise DataError(f"the archive lacks {name}: save the document again")
+            raise _lacks(name)
         if info.file_size > MAX_PART:
             raise DataError(
                 f"{name} has {info.file_size:,} bytes, more than {MAX_PART:,}: split the document"
             )
         return self._zip.read(info)
+
+    def open(self, name: str) -> io.BufferedReader:
+        """Open a member, which may be larger than one that is read as a whole.
+
+        Raises:
+            DataError: The archive does not contain the member.
+        """
+        info = self._zip.NameToInfo.get(name)
+        if info is None:
+            raise _lacks(name)
+        return io.BufferedReader(cast(io.RawIOBase, self._zip.open(info)))
 
     def rewritten(self, contents: Mapping[str, bytes | bytearray]) -> bytes:
         """Return the archive with new contents of some members.
@@ -96,6 +108,10 @@ class Archive:
                         member.write(chunk)
                 copied.external_attr = info.external_attr  # zipfile replaces 0
         return target.getvalue()
+
+
+def _lacks(name: str) -> DataError:
+    return DataError(f"the archive lacks {name}: save the document again")
 
 
 @contextmanager

@@ -1,0 +1,83 @@
+"""The verb `align`: two texts -> pairs of sentences."""
+
+from typing import Annotated
+
+import typer
+
+import yakusu
+from yakusu.cli.console import ConsoleProgress
+
+_Src = Annotated[str, typer.Argument(metavar="SRC", help="A text or a document.")]
+_Tgt = Annotated[str, typer.Argument(metavar="TGT", help="Its translation.")]
+_Out = Annotated[
+    str,
+    typer.Option(
+        metavar="PAIRS",
+        help="File of pairs to write (.tsv); what is left out is written to PAIRS.left.tsv.",
+    ),
+]
+_Language = Annotated[
+    str,
+    typer.Option(metavar="CODE", help="Its language (default: that at the end of the file name)."),
+]
+_MinScore = Annotated[
+    float | None,
+    typer.Option(
+        help="Leave out pairs with a lower score; those of unrelated sentences are about 0 or less."
+    ),
+]
+_Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the text files that are not UTF-8, such as cp949, or those of both: "
+        "cp949,utf-8 (default: detected).",
+    ),
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Compare TGT with translations of SRC by this model.",
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command("align")(align_verb)
+
+
+def align_verb(
+    src: _Src,
+    tgt: _Tgt,
+    out: _Out,
+    source_language: _Language = "",
+    target_language: _Language = "",
+    min_score: _MinScore = None,
+    model: _Model = None,
+    encoding: _Encoding = "",
+) -> None:
+    """Write the sentences of two texts that translate each other as pairs.
+
+    The texts may lack sentences, and divide others differently, but have the same order. Lengths
+    and words show what belongs together; no dictionary is needed, and a model is optional.
+
+    Example: `yakusu align book.en.docx book.de.docx --out pairs.tsv`
+
+    Example: `yakusu align train.en train.de --out pairs.tsv --min-score 0.2`
+    """
+    languages = (source_language, target_language)
+    print(
+        yakusu.align(
+            src,
+            tgt,
+            out,
+            languages=languages,
+            min_score=min_score,
+            model=model,
+            encoding=encoding,
+            progress=ConsoleProgress(),
+        )
+    )

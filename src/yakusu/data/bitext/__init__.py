@@ -1,0 +1,1 @@
+"""Parallel texts: whether their sentences belong together, and which of them do."""

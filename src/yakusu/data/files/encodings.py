@@ -1,0 +1,435 @@
+"""The encodings of text files: UTF-8 unless a file cannot be; then detected, stated, converted.
+
+    bytes -> not UTF-8? -> candidates (charset-normalizer) -> those that decode the whole file
+          -> the one whose letters belong to one language -> its name, or a question to the user
+
+Several names for the same letters are one candidate. If candidates decode to different letters and
+none is clearly better, nothing is guessed. Files are converted as they are read, never on disk.
+"""
+
+import codecs
+import io
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from yakusu.data.files.compressed import DamagedError, open_binary
+from yakusu.errors import DataError
+
+_log = logging.getLogger(__name__)
+_BLOCK = 2**18  # bytes that are decoded at a time
+_SAMPLE = 2**16  # bytes from which an encoding is detected
+_FEW = 4  # bytes; a file with no more invalid ones is UTF-8 with errors
+_SHOWN = 50  # characters of a line in a message
+_LISTED = 5  # candidates in a question
+_MARGIN = 0.04  # of the share of letters that belong to a language
+_CHAOS, _COHERENCE = 0.1, 0.2  # worse than those of the best candidate: not a candidate
+_SAME = 0.002  # share of letters in which two versions of one encoding differ
+_CONTROL_WEIGHT = 20  # of a control character, which no text has
+_ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
+_INVALID = "yakusu-invalid"  # name of an error handler of codecs
+_WIDE = re.compile("utf_(16|32)(_[bl]e)?")  # encodings that do not extend ASCII, but are of files
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+# The encodings in use; of several names for the same letters, the most probable one.
+_PREFERRED = (
+    *(
+        "cp1252",
+        "cp949",
+        "euc_kr",
+        "cp932",
+        "euc_jp",
+        "gb18030",
+        "big5hkscs",
+        "mac_roman",
+        "cp1250",
+        "cp850",
+    ),
+    "iso8859_2",
+    *("cp1251", "koi8_u", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
+)
+_LATIN = ("cp1252", "mac_roman", "cp1250", "cp850")
+# Letters that are not in ASCII, by language. Candidates differ in them.
+_ALPHABETS = tuple(
+    re.compile(f"[{letters}]")
+    for letters in (
+        *("áčďéěíňóřšťúůýž", "æøåéèêóòôâ", "äöüßé", "áéíóúüñ", "äöüõšž", "äöåšžé"),
+        *("àâæçéèêëîïôœùûüÿ", "áéíóöőúüű", "áéíóúýþæöð", "àèéìîòóù", "ąčęėįšųūž"),
+        *("āčēģīķļņšūž", "éèëïöüáíóúê", "ąćęłńóśźż", "áâãàçéêíóôõúü", "ăâîșțşţ"),
+        *("áäčďéíĺľňóôŕšťúýž", "čšžćđ", "ëç", "åäöé", "çğıöşüâîû", "àçéèíïóòúü", "ĉĝĥĵŝŭ"),
+        *("ċġħżàèìòù", "âêîôûŵŷ", "êëéèôûîïáö", "āēīōū", "\u0430-\u045f\u0491", "ά-ώ"),
+        *("\u05b0-\u05ea", "\u060c-\u0652\u067e\u0686\u0698\u06a9\u06af\u06cc", "\u0e01-\u0e5b"),
+        *("\uac00-\ud7a3", "\u3041-\u30fe\u4e00-\u9fff", "\u4e00-\u9fff"),
+    )
+)
+_JAPANESE = ("cp932", "shift_j", "euc_j")
+_CHINESE_OR_KOREAN = (
+    "cp949",
+    "euc_kr",
+    "johab",
+    "gb18030",
+    "big5hkscs",
+)  # have kana, unlike their texts
+_FILLER = "\u3164"  # begins a syllable of several codes in EUC-KR
+_KANA = re.compile("[\u3041-\u30fe]")
+_WRITTEN = re.compile("[\xa0¡¿«»‘’‚“”„‹›–—…·•°§£€™©®×ªº\u3000-\u3011\uff01-\uff5e]")  # anywhere
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """An encoding in which a sample may be.
+
+    Attributes:
+        name: Its name, of several the preferred one.
+        letters: Those of the sample that are not ASCII.
+        chaos: charset-normalizer's measure of disorder; None: it does not list this encoding.
+        coherence: Its measure of the probability of the letters in a language.
+        familiar: The share of characters beyond ASCII that belong to one language.
+    """
+
+    name: str
+    letters: Counter[str]
+    chaos: float | None
+    coherence: float
+    familiar: float
+
+    def is_close(self, best: "_Candidate") -> bool:
+        """Whether its letters are as common in a language as those of the most probable one."""
+        return self.familiar >= best.familiar - _MARGIN
+
+    def rivals(self, best: "_Candidate") -> bool:
+        """Whether this encoding may be right instead of the most probable one."""
+        if self.chaos is None:  # left out for a few Latin letters, not as unreadable
+            return self.name in _LATIN and self.is_close(best)
+        return (
+            self.name in _PREFERRED
+            and self.is_close(best)
+            and self.chaos <= (best.chaos or 0) + _CHAOS
+            and self.coherence >= best.coherence - _COHERENCE
+        )
+
+    def differs(self, other: "_Candidate") -> bool:
+        """Whether it gives other letters, apart from a few that some versions write otherwise."""
+        n = (self.letters - other.letters).total() + (other.letters - self.letters).total()
+        return n > _SAME * max(self.letters.total(), other.letters.total())
+
+
+def require_encoding(name: str) -> str:
+    """Return Python's name of an encoding of text files.
+
+    Raises:
+        ValueError: It is unknown, or not for text files.
+    """
+    try:
+        known = codecs.lookup(name).name.replace("-", "_")
+    except (LookupError, ValueError):
+        known = ""
+    if not known or not (_WIDE.fullmatch(known) or known == "utf_8_sig" or _is_for_text(known)):
+        raise ValueError(
+            f"'{name}' is not the name of an encoding: use one that Python knows, such as cp949, "
+            "cp1252 or utf-16"
+        )
+    return "utf-8" if known == "utf_8_sig" else known.replace("utf_", "utf-")
+
+
+def extends_ascii(encoding: str) -> bool:
+    """Whether an encoding is known and extends ASCII, as one that a file names in ASCII must.
+
+    Python also supports EBCDIC, and codecs such as "unicode_escape" that are not file encodings.
+    """
+    try:
+        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
+    except (LookupError, UnicodeError):
+        return False
+
+
+def _is_for_text(encoding: str) -> bool:
+    """Whether an encoding writes ASCII as ASCII, if not only ASCII: ISO-2022-JP does."""
+    return extends_ascii(encoding) or encoding.startswith(("iso2022", "shift_jis"))
+
+
+def open_utf8(path: Path, encoding: str = "") -> io.BufferedReader:
+    """Open a text file, which may be compressed, as UTF-8.
+
+    Args:
+        path: The file.
+        encoding: Its encoding; "": UTF-8. A byte that is not in it is read as 0xFF, which is
+            invalid in UTF-8, too.
+
+    Raises:
+        DataError: See `open_binary`.
+    """
+    file = open_binary(path)
+    if encoding in ("", "utf-8"):
+        return file
+    codecs.register_error(_INVALID, _invalid)
+    return io.BufferedReader(_Converted(file, encoding), _BLOCK)
+
+
+def _invalid(error: UnicodeError) -> tuple[str, int]:
+    """Read an invalid byte as a surrogate that `_Converted` writes as 0xFF."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\udcff", error.start + 1
+
+
+class _Converted(io.RawIOBase):
+    """The content of a file in UTF-8."""
+
+    def __init__(self, file: io.BufferedReader, encoding: str) -> None:
+        self._file, self._rest = file, b""
+        self._decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
+        self._is_done = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview[int]") -> int:  # type: ignore[override]
+        while not self._rest and not self._is_done:
+            data = self._file.read1(_BLOCK)
+            self._is_done = not data
+            text = self._decoder.decode(data, final=not data)
+            self._rest = text.encode("utf-8", "surrogateescape")
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+# ---- detection -----------------------------------------------------------------------------------
+
+
+def is_utf8(path: str | Path) -> bool:
+    """Whether a file is UTF-8 with characters beyond ASCII; False: it cannot be read."""
+    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+    try:
+        with open_binary(Path(path)) as file:
+            while block := file.read(_BLOCK):
+                is_ascii = is_ascii and block.isascii()
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+    except (DataError, UnicodeDecodeError):
+        return False
+    return not is_ascii
+
+
+def detected_encoding(path: str | Path) -> str:
+    """Return the encoding of a text file that is not UTF-8; "": it is, or cannot be read as text.
+
+    A file that is UTF-8 except for a few bytes counts as UTF-8. The encoding is stated in a log
+    message, once.
+
+    Raises:
+        DataError: Several encodings are possible that decode to different letters.
+    """
+    try:
+        if not Path(path).is_file():
+            return ""
+        stat = Path(path).stat()
+        return _detected(str(path), stat.st_size, stat.st_mtime_ns)
+    except (OSError, DamagedError):
+        return ""  # reported when the file is read
+
+
+@lru_cache(maxsize=64)
+def _detected(path: str, size: int, changed: int) -> str:
+    """The encoding of a file with a size and a time of change."""
+    with open_binary(Path(path)) as file:
+        wide = _wide_encoding(file.peek(4096)[:4096])
+    if not wide and _decodes(path, "utf-8"):
+        return ""
+    sample = b"" if wide else _invalid_lines(path)
+    if not (wide or sample):
+        return ""
+    found = [wide] if wide else _most_probable(path, sample)
+    if len(found) != 1:
+        raise _ambiguous(path, sample, found)
+    _log.warning(
+        "%s is read as %s, not as UTF-8, as in '%s'; if that is wrong, state its encoding with "
+        "--encoding",
+        path,
+        found[0],
+        _first_line(path, found[0]),
+    )
+    return found[0]
+
+
+def _wide_encoding(head: bytes) -> str:
+    """The encoding that a byte order mark, or NUL bytes at every second place, show; "": none."""
+    if head.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "utf-32"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\0" not in head:
+        return ""
+    # In the wrong order of bytes, a line break is U+0A00, which is no character.
+    whole = head[: len(head) // 2 * 2]
+    texts = {name: whole.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")}
+    found = [
+        name
+        for name, text in texts.items()
+        if all(each.isprintable() or each.isspace() for each in text)
+        and ("\n" in text or b"\n" not in head)
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
+def _invalid_lines(path: str) -> bytes:
+    """Lines that are not UTF-8, evenly over a file; b"": most characters beyond ASCII are UTF-8."""
+    n_valid = n_invalid = n_lines = 0
+    kept, step, size = list[bytes](), 1, 0
+    with open_binary(Path(path)) as file:
+        for line in _raw_lines(file):
+            if line.isascii():
+                continue
+            text = line.decode("utf-8", "surrogateescape")
+            n = sum("\udc80" <= each <= "\udcff" for each in text)
+            n_valid += sum(each > "\x7f" for each in text) - n
+            n_invalid += n
+            if not n:
+                continue
+            if b"\0" in line:
+                return b""
+            n_lines += 1
+            if n_lines % step == 0:
+                kept.append(line)
+                size += len(line)
+            if size > _SAMPLE:
+                kept, step = kept[::2], 2 * step
+                size = sum(map(len, kept))
+    return b"" if n_invalid <= max(_FEW, n_valid) else b"".join(kept)
+
+
+def _raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
+    """The lines of a file, of which those longer than a sample are divided."""
+    while line := file.readline(_SAMPLE // 4):
+        yield line
+
+
+def _most_probable(path: str, sample: bytes) -> list[str]:
+    """Names of encodings that decode a file to different letters, the most probable one first."""
+    from charset_normalizer import from_bytes  # takes time to import
+
+    found, seen = list[_Candidate](), set[str]()
+    for match in from_bytes(sample, enable_fallback=False):
+        seen.update(match.could_be_from_charset)
+        names = [name for name in _PREFERRED if name in match.could_be_from_charset]
+        for name in (*names, match.encoding):
+            if _is_for_text(name) and _decodes(path, name):
+                found.append(_candidate(name, sample, match.chaos, match.coherence))
+                break
+    for name in _PREFERRED:  # charset-normalizer leaves some out
+        if name not in seen and _decodes(path, name):
+            found.append(_candidate(name, sample, None, 0.0))
+    if not found:
+        return []
+    found.sort(key=lambda each: -each.familiar)
+    close = [each for each in found if each.is_close(found[0])]
+    best = min(
+        close,
+        key=lambda each: (each.name not in _PREFERRED, -round(each.coherence, 1), -each.familiar),
+    )
+    found.sort(key=lambda each: each is not best)
+    if not any(each.rivals(best) and each.differs(best) for each in found):
+        return [best.name]
+    distinct = list[_Candidate]()
+    for each in found:
+        if each.is_close(best) and all(each.differs(other) for other in distinct):
+            distinct.append(each)
+    return [each.name for each in distinct]
+
+
+def _candidate(name: str, sample: bytes, chaos: float | None, coherence: float) -> _Candidate:
+    text = sample.decode(name)
+    if name in _CHINESE_OR_KOREAN:
+        text = _KANA.sub("\ufffd", _without_rare(text, name))
+    letters = Counter(each for each in text if each > "\x7f" and each.isalpha())
+    familiar = _familiarity(text)
+    if name.startswith(_JAPANESE) and 10 * len(_KANA.findall(text)) < letters.total():
+        familiar /= 2
+    return _Candidate(name, letters, chaos, coherence, familiar)
+
+
+def _decodes(path: str, encoding: str) -> bool:
+    """Whether an encoding decodes a whole file."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with open_binary(Path(path)) as file:
+        try:
+            while block := file.read(_BLOCK):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeError:
+            return False
+    return True
+
+
+def _without_rare(text: str, encoding: str) -> str:
+    """A text with U+FFFD in place of what later extensions added to KS X 1001 and GB 2312."""
+    if encoding not in ("cp949", "gb18030"):
+        return text
+    beyond = (each for each in set(text) if each > "\x7f")
+    rare = {ord(each): "\ufffd" for each in beyond if min(each.encode(encoding)) < 0xA1}
+    return text.translate(rare)
+
+
+def _familiarity(text: str) -> float:
+    """The share of characters beyond ASCII that one language uses, or punctuation, in such places.
+
+    Upper-case letters after lower-case ones, quotes within words, letters of other scripts after
+    Latin ones, and control characters are in no language.
+    """
+    total, counts = 0, Counter[str]()
+    for (before, each, after), n in Counter(zip(text, text[1:], text[2:], strict=False)).items():
+        if each < "\x80":
+            continue
+        total += _CONTROL_WEIGHT * n if each < "\xa0" or each == _FILLER else n
+        latin_before = "a" <= before.lower() <= "z"
+        if not each.isalpha():
+            is_wrong = latin_before and after.isalpha() and each not in "’·–—\xa0"
+        elif each < "\u0250":
+            is_wrong = each.isupper() and before.islower()
+        else:
+            is_wrong = latin_before or "a" <= after.lower() <= "z"
+            is_wrong |= each.isupper() and before.islower()
+            is_wrong |= each == "ς" and after.isalpha()
+        counts[each.lower()[:1]] += 0 if is_wrong else n
+    written = sum(n for each, n in counts.items() if _WRITTEN.fullmatch(each))
+    known = max(
+        sum(n for each, n in counts.items() if letters.fullmatch(each)) for letters in _ALPHABETS
+    )
+    return (known + written) / total if total else 0.0
+
+
+def _ambiguous(path: str, sample: bytes, found: Sequence[str]) -> DataError:
+    if not found:
+        return DataError(
+            f"{path} is not UTF-8, and its encoding cannot be detected: state it, as in "
+            "--encoding cp949, or save the file as UTF-8"
+        )
+    line = next(each for each in sample.split(b"\n") if not each.isascii())
+    shown = "; ".join(f"{name} '{_shortened(line.decode(name))}'" for name in found[:_LISTED])
+    return DataError(
+        f"{path} is not UTF-8, and its encoding is unclear ({shown}): state the one that is right, "
+        f"as in --encoding {found[0]}, or save the file as UTF-8"
+    )
+
+
+def _first_line(path: str, encoding: str) -> str:
+    """The first line of a file with characters beyond ASCII."""
+    with open_utf8(Path(path), encoding) as file:
+        for line in _raw_lines(file):
+            if not line.isascii():
+                text = line.decode("utf-8", "replace").removeprefix("\ufeff")
+                if not text.isascii():
+                    return _shortened(text)
+    return ""
+
+
+def _shortened(line: str) -> str:
+    text = " ".join(line.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

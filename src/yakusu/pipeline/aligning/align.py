@@ -1,0 +1,198 @@
+"""`align`: two texts or documents -> pairs of sentences that translate each other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from yakusu.data.bitext.beads import Bead, align_sentences
+from yakusu.data.corpus import Corpus
+from yakusu.data.languages import same_language
+from yakusu.errors import DataError, ModelError, RunError
+from yakusu.folder import write_text
+from yakusu.pipeline.aligning.misaligned import Fault, find_faults
+from yakusu.pipeline.aligning.texts import SentenceText, anchors, read_both
+from yakusu.pipeline.translate import open_translator
+from yakusu.progress import Progress, Silent
+from yakusu.search.config import SearchConfig
+
+_MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Result of `align`.
+
+    Attributes:
+        out: The pairs: source, target and score, in three columns.
+        left: The sentences that are in no pair: the file, the line or paragraph, and the sentence.
+        n_sentences: Number of sentences of both texts.
+        n_pairs: Number of pairs.
+        n_left: Number of sentences of both texts that are in no pair.
+        kinds: Number of pairs with p sentences of the source and q of the target, by "p-q".
+        median_score: Median score of a pair.
+        faults: What `check` finds in the pairs.
+    """
+
+    out: Path
+    left: Path
+    n_sentences: tuple[int, int]
+    n_pairs: int
+    n_left: tuple[int, int]
+    kinds: dict[str, int]
+    median_score: float
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in self.kinds.items())
+        n_src, n_tgt = self.n_sentences
+        lines = [
+            f"{n_src:,} and {n_tgt:,} sentences; {self.n_pairs:,} pairs ({kinds}), median score "
+            f"{self.median_score:.2f}: {self.out}",
+            f"left out: {self.n_left[0]:,} and {self.n_left[1]:,} sentences: {self.left}",
+        ]
+        if self.median_score < _UNRELATED and self.n_pairs >= _MANY:
+            lines.append(
+                "warning: most scores are those of unrelated sentences: check that the files hold "
+                "the same text in two languages"
+            )
+            return "\n".join(lines)
+        return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
+
+
+def align(
+    src: str | Path,
+    tgt: str | Path,
+    out: str | Path,
+    *,
+    languages: tuple[str, str] = ("", ""),
+    min_score: float | None = None,
+    model: str | Path | None = None,
+    encoding: str = "",
+    progress: Progress | None = None,
+) -> Aligned:
+    """Write the sentences of two texts that translate each other, in the same order, as pairs.
+
+    The same texts give the same bytes. A text file with one sentence a line is aligned line by
+    line, and so are two with nearly the same number of short lines; other lines and the paragraphs
+    of documents are divided into sentences.
+
+    Args:
+        src: A text or a document in any format that `translate` reads.
+        tgt: Its translation.
+        out: The file of pairs (.tsv); what is left out is written next to it, as NAME.left.tsv.
+        languages: Codes of both languages (default: those at the end of the names of the files).
+        min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
+            for each known word: pairs of unrelated sentences are about 0 or less.
+        model: Model folder of a translator from source to target. Its translations are then
+            compared with the target in place of the source, as Bleualign does.
+        encoding: Encoding of the text files that are not UTF-8, or those of both, separated by a
+            comma (default: detected).
+        progress: Progress reporter.
+
+    Raises:
+        DataError: A file cannot be read or has no sentences, a language is unknown, or both texts
+            are the same.
+        RecipeError: `encoding` is unknown.
+        RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
+        ModelError: The model has other languages, or cannot be used.
+    """
+    out, left = _outputs(Path(out), Path(src), Path(tgt))
+    progress = progress or Silent()
+    one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
+    if one.texts == other.texts:
+        raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
+    compared = _translated(one, other, model, progress) if model else one.texts
+    with progress.track("aligning", "sentences", None):
+        beads = align_sentences(
+            compared, other.texts, anchors(one, other), translated=model is not None
+        )
+    pairs = [
+        bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
+    ]
+    if not pairs:
+        raise DataError(
+            f"no sentence of {src} has a translation in {tgt}: check that these are the same text "
+            "in two languages, or lower --min-score"
+        )
+    rows = [
+        f"{one.joined(range(*x.src))}\t{other.joined(range(*x.tgt))}\t{x.score:.2f}" for x in pairs
+    ]
+    unpaired = list(_unpaired(texts, pairs))
+    _write(out, rows)
+    _write(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
+    return Aligned(
+        out,
+        left,
+        n_sentences=(len(one.texts), len(other.texts)),
+        n_pairs=len(pairs),
+        n_left=(
+            sum(text is one for text, _ in unpaired),
+            sum(text is other for text, _ in unpaired),
+        ),
+        kinds=_kinds(pairs),
+        median_score=median(bead.score for bead in pairs),
+        faults=find_faults(Corpus(pairs=str(out))),
+    )
+
+
+def _outputs(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
+    """The files of pairs and of what is left out.
+
+    Raises:
+        RunError: They are not .tsv files, or one of them is a text.
+    """
+    if out.suffix.lower() != ".tsv":
+        raise RunError(f"--out {out} does not end in .tsv: name a file such as pairs.tsv")
+    left = out.with_name(f"{out.stem}.left.tsv")
+    if {out.resolve(), left.resolve()} & {src.resolve(), tgt.resolve()}:
+        raise RunError(f"{out} would replace one of the texts: choose another file with --out")
+    return out, left
+
+
+def _translated(
+    one: SentenceText, other: SentenceText, model: str | Path, progress: Progress
+) -> list[str]:
+    """The translations of a text into the language of the other one, by greedy search."""
+    translator = open_translator(model, SearchConfig(beam=1))
+    if translator.task_name != "translation":
+        raise ModelError(f"{model} is a {translator.task.model_noun}: use a translator")
+    if translator.targets and other.language:
+        translator = translator.translating_to(other.language)
+    for text, known in zip((one, other), translator.languages, strict=True):
+        if text.language and known and not same_language(text.language, known):
+            raise ModelError(
+                f"{text.path} is in {text.language}, but {model} translates from "
+                f"{' to '.join(translator.languages)}: use another model, or exchange the texts"
+            )
+    with progress.track("translating", "sentences", len(one.texts)) as tracker:
+        found = []
+        for best in translator.stream(one.texts):
+            found.append(best[0].text)
+            tracker.advance()
+    return found
+
+
+def _unpaired(
+    texts: Sequence[SentenceText], beads: Sequence[Bead]
+) -> Iterator[tuple[SentenceText, int]]:
+    """Yield the sentences that are in no bead."""
+    for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
+        paired = {i for side in sides for i in range(*side)}
+        yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
+
+
+def _kinds(beads: Sequence[Bead]) -> dict[str, int]:
+    counts: dict[tuple[int, int], int] = {}
+    for bead in beads:
+        counts[bead.sizes] = counts.get(bead.sizes, 0) + 1
+    return {f"{p}-{q}": counts[p, q] for p, q in sorted(counts)}
+
+
+def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
+    try:
+        write_text(path, "".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written ({error.strerror}): choose another --out"
+        ) from error

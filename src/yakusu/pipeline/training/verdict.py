@@ -1,0 +1,203 @@
+"""How good a finished translator is, in words, from its translations of the dev set."""
+
+import csv
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from yakusu.data.lines.shortened import shorten
+from yakusu.folder import write_text
+from yakusu.metrics import sentence_scorer
+
+NAME = "dev-translations.tsv"
+_MOST = 500  # sentences that are measured
+_WIDTH = 160  # characters of a sentence that are shown
+_SHOWN = 10  # best and worst sentences
+_FEW_SPACES = 1 / 20  # of the characters, as in Japanese, Chinese and Thai
+_SHARES = {  # the share of words that are wrong, in words
+    Fraction(1, 10): "a tenth",
+    Fraction(1, 5): "a fifth",
+    Fraction(1, 4): "a quarter",
+    Fraction(1, 3): "a third",
+    Fraction(2, 5): "two fifths",
+    Fraction(1, 2): "half",
+    Fraction(3, 5): "three fifths",
+    Fraction(2, 3): "two thirds",
+    Fraction(3, 4): "three quarters",
+    Fraction(9, 10): "nine tenths",
+}
+_ADVICE = (  # the highest median error -> what a person can do with such translations
+    (0.2, "Read each translation before you use it; about half of them need few changes or none."),
+    (0.5, "Use it for drafts that a person corrects sentence by sentence."),
+    (0.8, "Use it to guess what a text is about; do not publish what it writes."),
+)
+_USELESS = "It is not usable yet: a person would write most sentences anew."
+# Pairs of the Bible, English to German, and test BLEU of a run: benchmarks/results/corpora.json
+MEASURED = ((5_003, 9.27), (30_015, 22.45))
+_SATISFYING = 0.2  # error for which nobody asks how to get better translations
+
+
+@dataclass(frozen=True)
+class DevTranslation:
+    """A sentence of the dev set.
+
+    Attributes:
+        source: The source.
+        reference: Its reference translation.
+        translation: The translation of the model.
+        error: TER of the translation, as a share of the reference; 0: no difference but case.
+    """
+
+    source: str
+    reference: str
+    translation: str
+    error: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How good the translations of the dev set are.
+
+    Attributes:
+        sentences: The measured sentences.
+        unit: What an error counts: "words", or "characters" of a text with few spaces.
+        n_pairs: Number of training pairs; None: unknown.
+    """
+
+    sentences: tuple[DevTranslation, ...]
+    unit: str
+    n_pairs: int | None = None
+
+    @property
+    def exact(self) -> int:
+        """Number of translations that equal their references."""
+        return sum(each.translation == each.reference for each in self.sentences)
+
+    @property
+    def error(self) -> float:
+        """The median error."""
+        return statistics.median(each.error for each in self.sentences)
+
+    @property
+    def worst_quarter(self) -> float:
+        """The error that a quarter of the sentences reach."""
+        errors = sorted(each.error for each in self.sentences)
+        return errors[-max(1, len(errors) // 4)]
+
+    @property
+    def copied(self) -> int:
+        """Number of translations that wrongly equal their sources."""
+        return sum(each.translation == each.source != each.reference for each in self.sentences)
+
+    @property
+    def empty(self) -> int:
+        """Number of translations without text."""
+        return sum(not each.translation.strip() for each in self.sentences)
+
+    def __str__(self) -> str:
+        return "\n".join(self.statements())
+
+    def statements(self) -> Iterator[str]:
+        """Yield the sentences of the verdict."""
+        n, unit = len(self.sentences), self.unit
+        how = "word for word" if unit == "words" else "exactly as in the reference"
+        yield (
+            f"Of {n:,} unseen sentence{'s' * (n > 1)}, {self.exact:,} came out {how}; the typical "
+            f"one has {share(self.error)} of its {unit} wrong."
+        )
+        if (worst := share(self.worst_quarter)) != share(self.error):
+            yield f"In the worst quarter, it is {worst}{' or more' * (worst != 'all')}."
+        if self.copied:
+            yield f"{self.copied:,} came out in the source language, unchanged."
+        if self.empty:
+            yield f"{self.empty:,} came out empty."
+        yield next((advice for most, advice in _ADVICE if self.error <= most), _USELESS)
+        (few, low), (many, high) = MEASURED
+        if self.error > _SATISFYING and self.n_pairs is not None and self.n_pairs < many:
+            yield (
+                "More of your own text would help most: on the Bible, English to German, BLEU rose "
+                f"from {low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
+            )
+
+    def examples(self) -> Iterator[str]:
+        """Yield the lines of the best and the worst sentences, long ones first."""
+        ranked = sorted(self.sentences, key=lambda each: (each.error, -len(each.source)))
+        n = min(_SHOWN, (len(ranked) + 1) // 2)
+        for name, chosen in (("best", ranked[:n]), ("worst", ranked[n:][: -_SHOWN - 1 : -1])):
+            if chosen:
+                yield f"The {name} {len(chosen)}:" if len(chosen) > 1 else f"The {name}:"
+            for each in chosen:
+                yield from example(each.source, each.translation, each.reference)
+
+
+def example(source: str, translation: str, reference: str) -> list[str]:
+    """Return the lines that show a sentence; long ones are cut."""
+    named = (("source:", source), ("translation:", translation), ("reference:", reference))
+    return [f"  {name:12} {shorten(text, width=_WIDTH)}" for name, text in named]
+
+
+def share(error: float) -> str:
+    """A share of words in words: the nearest simple fraction."""
+    if error == 0:
+        return "none"
+    if error > 0.95:
+        return "all"
+    nearest = min(_SHARES, key=lambda each: abs(each - error))
+    return _SHARES[nearest]
+
+
+def verdict_of(
+    sources: Sequence[str],
+    references: Sequence[str],
+    made: Sequence[str],
+    *,
+    n_pairs: int | None = None,
+) -> Verdict:
+    """Measure translations of the dev set, at most 500 that are evenly spaced.
+
+    Args:
+        sources: The sources.
+        references: Their references.
+        made: Their translations.
+        n_pairs: Number of training pairs; None: unknown.
+    """
+    rows = range(0, len(sources), -(-len(sources) // _MOST))
+    text = "".join(references)
+    unit = "words" if text.count(" ") >= _FEW_SPACES * len(text) else "characters"
+    score = sentence_scorer("ter")
+
+    def error(row: int) -> float:
+        both = made[row], references[row]
+        if unit == "characters":
+            both = " ".join(made[row]), " ".join(references[row])
+        return score(*both) / 100
+
+    return Verdict(
+        tuple(DevTranslation(sources[row], references[row], made[row], error(row)) for row in rows),
+        unit,
+        n_pairs,
+    )
+
+
+def save_translations(
+    run: Path, sources: Sequence[str], references: Sequence[str], made: Sequence[str]
+) -> None:
+    """Write the translations of the dev set into the folder of a run, for a spreadsheet."""
+    rows = zip(sources, references, made, strict=True)
+    lines = ("\t".join(" ".join(text.split("\t")) for text in row) for row in rows)
+    write_text(run / NAME, "source\treference\ttranslation\n" + "".join(f"{x}\n" for x in lines))
+
+
+def saved_verdict(run: Path, *, n_pairs: int | None = None) -> Verdict | None:
+    """Measure the saved translations of a run; None: there are none."""
+    try:
+        with (run / NAME).open(encoding="utf-8", newline="") as file:
+            _, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    except (OSError, ValueError):
+        return None
+    if not rows or any(len(row) != 3 for row in rows):
+        return None
+    sources, references, made = zip(*rows, strict=True)
+    return verdict_of(sources, references, made, n_pairs=n_pairs)

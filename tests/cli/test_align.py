@@ -1,0 +1,50 @@
+"""The verb `align`: what it prints, and the inputs that it refuses."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bitexts import bitext
+
+Yakusu = Callable[..., Any]
+SRC, TGT = (("".join(f"{line}\n" for line in side)).encode() for side in bitext(60))
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.en").write_bytes(SRC)
+    Path("a.de").write_bytes(TGT)
+
+
+@pytest.mark.usefixtures("files")
+def test_the_pairs_and_the_sentences_left_out_are_counted(run_yakusu: Yakusu) -> None:
+    said = run_yakusu("align", "a.en", "a.de", "--out", "pairs.tsv")
+    first, second = said.out.splitlines()
+    assert first.startswith("60 and 60 sentences; 60 pairs (60 1-1), median score ")
+    assert second == "left out: 0 and 0 sentences: pairs.left.tsv"
+    assert (said.code, said.err) == (0, "")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("content", "options", "refusal"),
+    [
+        (b"", (), "a.de has no sentences: check the file"),
+        (b"\x7fELF" + bytes(range(256)), (), "a.de is a program, not text"),
+        (SRC, (), "a.en and a.de are the same text: name a text and its translation"),
+        (TGT, ("--encoding", "x"), "--encoding x: 'x' is not the name of an encoding"),
+        (TGT, ("--min-score", "99"), "no sentence of a.en has a translation in a.de"),
+        (TGT, ("--model", "none"), "none is not a model folder: check the path"),
+    ],
+)
+def test_bad_input_has_one_sentence_and_writes_nothing(
+    content: bytes, options: tuple[str, ...], refusal: str, run_yakusu: Yakusu
+) -> None:
+    Path("a.de").write_bytes(content)
+    said = run_yakusu("align", "a.en", "a.de", "--out", "pairs.tsv", *options)
+    assert said.code == 2
+    assert said.err.startswith(f"error: {refusal}") and said.err.count("\n") == 1
+    assert not Path("pairs.tsv").exists()
