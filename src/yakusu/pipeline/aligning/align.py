@@ -49,8 +49,8 @@ class Aligned:
         lines = [
             f"{self.out}: {self.n_pairs:,} pairs ({kinds}) of {n_src:,} source and {n_tgt:,} "
             f"target sentences, median score {self.median_score:.2f}",
-            f"{self.left}: {self.n_left[0]:,} source and {self.n_left[1]:,} target sentences that "
-            "are left out",
+            f"{self.left}: {self.n_left[0]:,} source and {self.n_left[1]:,} target sentences left "
+            "out",
         ]
         if self.median_score < _UNRELATED and self.n_pairs >= _MANY:
             lines.append(
