@@ -39,7 +39,7 @@ def test_pairs_and_what_is_left_out_are_written(tmp_path: Path) -> None:
     assert (SRC[151], TGT[151]) in set(read_pairs(Corpus(pairs=str(out))))
     before = out.read_bytes()
     assert str(yakusu.align(corpus.src, corpus.tgt, out)).startswith(
-        f"{out}: 198 pairs (1-1: 197, 2-1: 1) of 200 source and 198 target sentences, median score "
+        f"{out}: 198 pairs (1-1: 197; 2-1: 1) of 200 source and 198 target sentences, median score "
     )
     assert out.read_bytes() == before
     unrelated = replace(made, n_pairs=500, median_score=-0.1)

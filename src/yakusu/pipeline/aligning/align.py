@@ -44,7 +44,7 @@ class Aligned:
     faults: tuple[Fault, ...]
 
     def __str__(self) -> str:
-        kinds = ", ".join(f"{kind}: {n:,}" for kind, n in self.kinds.items())
+        kinds = "; ".join(f"{kind}: {n:,}" for kind, n in self.kinds.items())
         n_src, n_tgt = self.n_sentences
         lines = [
             f"{self.out}: {self.n_pairs:,} pairs ({kinds}) of {n_src:,} source and {n_tgt:,} "
