@@ -27,7 +27,7 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     stopped, score, first, *_ = lines[next(i for i, x in enumerate(lines) if "stopped" in x) :]
     assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", stopped)
     assert re.fullmatch(r"dev BLEU = \d+\.\d\d", score)
-    assert first.startswith("Of 8 unseen sentences, 0 came out word for word; the typical one has ")
+    assert first.startswith("Of 8 unseen sentences, 0 came out exactly as in the ")
     end = lines.index(f"model: {model}")
     command = r"(.*/)?yakusu|\S*python\S* -m yakusu"  # as the user can type it
     assert re.fullmatch(
@@ -352,7 +352,7 @@ def corrupt_checkpoints(own: Path) -> None:
     [
         (None, ["--set", "training.max_step=44"], "unknown key 'training.max_step'"),
         (None, ["--set", "model.dropout=0.25"], "holds a run with a different recipe"),
-        (None, ["--tgt", "none.de"], "--src names 1 and --tgt 2 of the text files"),
+        (None, ["--tgt", "none.de"], "there are 1 --src and 2 --tgt files: give one"),
         (changed_corpus, [], "a.en has changed since"),
         (corrupt_data, [], "train.src.tokens is corrupt"),
         (another_device, ["--set", "training.device=none"], "there is no device 'none' here"),

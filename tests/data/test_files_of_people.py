@@ -144,7 +144,7 @@ def test_the_first_sheet_with_the_columns_is_read(
         (zipped({"a.txt": ""}), "a.xlsx: the archive lacks xl/workbook.xml"),
         (
             workbook({"A": '<row><c t="s"><v>7</v></c></row>'}),
-            "a.xlsx has no shared string '7': save it again",
+            "a.xlsx lacks shared string '7': save it again",
         ),
         (
             zipped({"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><workbook>&b;</workbook>'}),
@@ -203,8 +203,8 @@ def test_repeated_cells_and_rows_of_a_spreadsheet_take_no_memory(tmp_path: Path)
     tracemalloc.stop()
     assert found == [*WORDS, ("again", "wieder"), ("again", "wieder"), ("day", "2026-11-28")]
     assert refusal(path, spreadsheet([row("a", "b", n=2_000_000)])) == (
-        "a.ods, sheet 'Words', row 1 occurs 2,000,000 times, which is too much for a sheet: "
-        "remove it"
+        "a.ods, sheet 'Words', row 1 is repeated 2,000,000 times, more than a sheet can hold: "
+        "delete it"
     )
 
 
@@ -263,7 +263,7 @@ def test_an_encoding_is_detected_stated_and_written_to_the_recipe(
     assert [*read_pairs(corpus)] == [("One – 1", line) for line in lines]
     assert count_pairs(corpus) == len(lines)
     assert with_encoding(corpus).encoding == f"utf-8,{encoding}"
-    assert caplog.text.count(f"a.txt is read as {encoding}, not as UTF-8, as in '") == 1
+    assert caplog.text.count(f"a.txt is not UTF-8 and is read as {encoding}, as in '") == 1
 
 
 def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path) -> None:
@@ -273,10 +273,10 @@ def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path
     for encoding in ("cp949", "euc-kr,utf-8", "UHC"):
         corpus = load_recipe("tiny", **both, encoding=encoding).data.train
         assert [*read_pairs(corpus)] == [("집", "a “house”")]
-    with pytest.raises(RecipeError, match="'klingon' is not the name of an encoding: use one that"):
+    with pytest.raises(RecipeError, match="'klingon' is not a known text encoding: use one that"):
         load_recipe("tiny", **both, encoding="klingon")
     wrong = load_recipe("tiny", **both, encoding="ascii").data.train
-    with pytest.raises(DataError, match="line 1 is not ascii: correct the line, state another"):
+    with pytest.raises(DataError, match="line 1 is not ascii: correct the line, specify another"):
         [*read_pairs(wrong)]
     skipped = load_recipe("tiny", **both, encoding="ascii", errors="skip").data.train
     assert [*read_pairs(skipped)] == [("", "a “house”")]
@@ -287,7 +287,7 @@ def test_an_unclear_encoding_is_refused_with_the_candidates(tmp_path: Path) -> N
     said = refusal(tmp_path / "a.tsv", content)
     assert said.startswith("a.tsv is not UTF-8, and its encoding is unclear (")
     assert "cp1252 'a exès a'" in said and "cp1250 'a exčs a'" in said
-    assert "state the one that is right, as in --encoding " in said
+    assert "specify the one with the right letters, as in --encoding " in said
 
 
 def test_a_file_that_is_utf8_except_for_a_few_bytes_is_refused_with_the_line(
@@ -311,7 +311,7 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     assert found == ["a.en 1", "a.en 2", "b.en 1", "b.en 2", "c.en"]
     assert count_pairs(recipe.data.train) == 5
     assert recipe.languages == ("en", "de")
-    with pytest.raises(RecipeError, match="--src names 2 and --tgt 1 of the text files"):
+    with pytest.raises(RecipeError, match="there are 2 --src and 1 --tgt files: give one"):
         load_recipe("tiny", src=src, tgt=tgt[0])
 
 
@@ -320,8 +320,8 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     [
         ("[{src = 'a.en', tgt = 'a.de'}, {src = 'a.en', tgt = 'a.fr'}]", "these have de and fr"),
         ("[{pairs = 'a.tsv', weight = 0.5}]", "all weights of the list are below 1"),
-        ("[{}]", "an entry of a list of corpora needs src and tgt, or pairs"),
-        ("{pairs = 'a.tsv', encoding = 'x'}", "'x' is not the name of an encoding"),
+        ("[{}]", "each entry of a list of corpora needs src and tgt, or pairs"),
+        ("{pairs = 'a.tsv', encoding = 'x'}", "'x' is not a known text encoding"),
     ],
 )
 def test_a_wrong_list_of_corpora_is_refused(train: str, expected: str) -> None:

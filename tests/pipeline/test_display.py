@@ -40,7 +40,7 @@ def test_equally_near_sentences_are_chosen_by_their_text_and_only_once() -> None
     ("result", "first", "patience", "said"),
     [
         (event(100, 100), True, 10, "First measurement: the next ones will show whether the"),
-        (event(200, 200), False, 10, "The translations are better than at every measurement be"),
+        (event(200, 200), False, 10, "The translations are better than at any earlier meas"),
         (event(300, 200, 1), False, 3, "No better than at step 200: training ends if the next 2 m"),
         (event(400, 200, 2), False, 3, "No better than at step 200: training ends if the next mea"),
         (event(500, 200, 3), False, 3, "No better than at step 200: training ends."),

@@ -95,15 +95,15 @@ class Corpus(Config):
             raise ValueError("a list of corpora has no files of its own: remove src, tgt and pairs")
         for part in self.parts:
             if not part or part.trees or part.parts:
-                raise ValueError("an entry of a list of corpora needs src and tgt, or pairs")
+                raise ValueError("each entry of a list of corpora needs src and tgt, or pairs")
         if max(part.weight for part in self.parts) < 1:
-            raise ValueError("all weights of the list are below 1: increase one to 1 or more")
+            raise ValueError("all weights of the list are below 1: set at least one to 1 or more")
         for part in self.parts:
             for own, first in zip(part.languages, self.languages, strict=True):
                 if own and not same_language(own, first):
                     raise ValueError(
-                        f"the corpora of a list have the same languages, but these have {first} "
-                        f"and {own}: list other languages as data.others"
+                        "the corpora of a list must have the same languages, but these have "
+                        f"{first} and {own}: move other languages to data.others"
                     )
         return self
 
@@ -417,7 +417,7 @@ def checked_encoding(encoding: str) -> str:
     names = encoding.split(",") if encoding else []
     try:
         if len(names) > 2:
-            raise ValueError("name one encoding, or two for both sides")
+            raise ValueError("name one encoding, or one for each side")
         for name in names:
             require_encoding(name.strip())
     except ValueError as error:

@@ -129,7 +129,7 @@ def require_encoding(name: str) -> str:
         known = ""
     if not known or not (_WIDE.fullmatch(known) or known == "utf_8_sig" or _is_for_text(known)):
         raise ValueError(
-            f"'{name}' is not the name of an encoding: use one that Python knows, such as cp949, "
+            f"'{name}' is not a known text encoding: use one that Python supports, such as cp949, "
             "cp1252 or utf-16"
         )
     return "utf-8" if known == "utf_8_sig" else known.replace("utf_", "utf-")
@@ -250,8 +250,8 @@ def _detected(path: str, size: int, changed: int) -> str:
     if len(found) != 1:
         raise _ambiguous(path, sample, found)
     _log.warning(
-        "%s is read as %s, not as UTF-8, as in '%s'; if that is wrong, state its encoding with "
-        "--encoding",
+        "%s is not UTF-8 and is read as %s, as in '%s'; if these letters are wrong, specify its "
+        "encoding with --encoding",
         path,
         found[0],
         _first_line(path, found[0]),
@@ -408,14 +408,14 @@ def _familiarity(text: str) -> float:
 def _ambiguous(path: str, sample: bytes, found: Sequence[str]) -> DataError:
     if not found:
         return DataError(
-            f"{path} is not UTF-8, and its encoding cannot be detected: state it, as in "
+            f"{path} is not UTF-8, and its encoding cannot be detected: specify it, as in "
             "--encoding cp949, or save the file as UTF-8"
         )
     line = next(each for each in sample.split(b"\n") if not each.isascii())
     shown = "; ".join(f"{name} '{_shortened(line.decode(name))}'" for name in found[:_LISTED])
     return DataError(
-        f"{path} is not UTF-8, and its encoding is unclear ({shown}): state the one that is right, "
-        f"as in --encoding {found[0]}, or save the file as UTF-8"
+        f"{path} is not UTF-8, and its encoding is unclear ({shown}): specify the one with the "
+        f"right letters, as in --encoding {found[0]}, or save the file as UTF-8"
     )
 
 

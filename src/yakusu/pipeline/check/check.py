@@ -194,7 +194,7 @@ class _Reading:
 
         Args:
             overlaps: Overlaps with the held-out sets.
-            faults: Lines that do not translate each other.
+            faults: Misaligned lines.
             first: Line of the first pair.
             has_lines: Whether each pair is a line of its file.
 

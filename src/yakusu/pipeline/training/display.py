@@ -86,7 +86,7 @@ def progress_sentence(event: ValidateEvent, *, first: bool, patience: int) -> st
     if first:
         return "First measurement: the next ones will show whether the translations improve."
     if event.best_step == event.step:
-        return "The translations are better than at every measurement before."
+        return "The translations are better than at any earlier measurement."
     if (left := patience - event.bad_validations) > 0:
         more = "measurement is" if left == 1 else f"{left} measurements are"
         return (

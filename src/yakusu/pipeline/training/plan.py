@@ -31,27 +31,27 @@ class TrainingPlan:
     """What a run will do.
 
     Attributes:
-        languages: Codes of the languages; "": unknown, or told before.
-        n_pairs: Training pairs.
-        n_dev: Pairs of the dev set.
-        dropped: Pairs that the filters drop.
+        languages: Codes of the languages; "": unknown, or already reported.
+        n_pairs: Number of training pairs.
+        n_dev: Number of pairs of the dev set.
+        dropped: Number of pairs that the filters drop.
         vocab_sizes: Size of each vocabulary.
         rare: Characters of the training text without a token, sorted.
         in_bytes: Whether these are spelled in bytes; otherwise, they become the unknown token.
         parameters: Number of parameters that are trained.
         frozen: Number of other parameters.
-        tokens: Tokens of the training text, both sides.
+        tokens: Number of tokens of the training text, both sides.
         device: Type of the device.
         threads: Number of threads on the CPU.
         cores: Number of cores that this process may use.
-        steps: Steps that are left, if nothing ends training earlier.
+        steps: Number of steps that are left, if nothing ends training earlier.
         max_steps: `training.max_steps`.
         warmup_steps: `training.warmup_steps`.
-        seconds: Estimate of their duration with validation; None: not measured.
+        seconds: Estimated duration of these steps, with validations; None: not measured.
         may_stop: Whether training may end earlier.
         resumes: Whether the run has steps already.
-        sampled: Number of pairs from which all of this is estimated; 0: all of them, and nothing
-            is written either; None: of a run that now starts.
+        sampled: Number of pairs on which a dry run bases its estimates; 0: a dry run with all
+            pairs; None: not a dry run.
     """
 
     languages: tuple[str, str]
@@ -88,7 +88,7 @@ class TrainingPlan:
         if self.resumes:
             return
         if self.sampled is not None:
-            how = f"estimates from {self.sampled:,} of the pairs" if self.sampled else "estimates"
+            how = f"estimates from {self.sampled:,} pairs" if self.sampled else "estimates"
             yield f"dry run: {how}; nothing is written"
         yield (
             f"pairs: {self._about}{self.n_pairs:,} to train on, {self.n_dev:,} to measure with, "
@@ -106,7 +106,7 @@ class TrainingPlan:
         shown = " ".join(self.rare[:_SHOWN]) + (" ..." if len(self.rare) > _SHOWN else "")
         n = f"{len(self.rare):,} rare character{'s' * (len(self.rare) > 1)}"
         fate = "spelled in bytes" if self.in_bytes else "unknown to the model"
-        return f"{n} without one, {fate}: {shown}"
+        return f"{n} without a token, {fate}: {shown}"
 
     def _model(self) -> str:
         frozen = f" ({self.frozen:,} others are frozen)" if self.frozen else ""
@@ -119,7 +119,7 @@ class TrainingPlan:
         less = ", less if the translations stop improving" if self.may_stop else ""
         yield (
             f"time: {duration(self.seconds)} on this machine for {self.steps:,} steps{less}; "
-            "Ctrl-C at any time, the same command resumes"
+            "stop with Ctrl-C at any time, and repeat the command to resume"
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -128,7 +128,7 @@ class TrainingPlan:
         if self.tokens < _FEW_TOKENS * self.parameters:
             advice = "it will learn little: add text"
             if fitting != "tiny" or self.parameters > _LARGER_THAN_TINY:
-                advice = f"a smaller one learns more: the recipe {fitting} is for this corpus"
+                advice = f"a smaller model learns more: use the recipe {fitting}"
             yield (
                 f"warning: the model has {self.parameters:,} parameters for {self.tokens:,} tokens "
                 f"of text; {advice}"
@@ -137,7 +137,7 @@ class TrainingPlan:
             advice = "use a machine with a GPU"
             if fitting in ("tiny", "small", "medium"):
                 advice += f", or the recipe {fitting}"
-            yield f"warning: that is {duration(self.seconds or 0)} without a GPU: {advice}"
+            yield f"warning: training takes {duration(self.seconds or 0)} without a GPU: {advice}"
         if self.max_steps < self.warmup_steps:
             yield (
                 f"warning: training.max_steps = {self.max_steps:,} ends before the learning rate "

@@ -29,11 +29,11 @@ _SHARES = {  # the share of words that are wrong, in words
     Fraction(9, 10): "nine tenths",
 }
 _ADVICE = (  # the highest median error -> what a person can do with such translations
-    (0.2, "Read each translation before you use it; about half of them need few changes or none."),
-    (0.5, "Use it for drafts that a person corrects sentence by sentence."),
-    (0.8, "Use it to guess what a text is about; do not publish what it writes."),
+    (0.2, "Read each translation before you use it; about half need little or no correction."),
+    (0.5, "Use the model for drafts that a person corrects sentence by sentence."),
+    (0.8, "Use the model to see what a text is about; do not publish its translations."),
 )
-_USELESS = "It is not usable yet: a person would write most sentences anew."
+_USELESS = "The model is not usable yet: a person would have to rewrite most sentences."
 # Pairs of the Bible, English to German, and test BLEU of a run: benchmarks/results/corpora.json
 MEASURED = ((5_003, 9.27), (30_015, 22.45))
 _SATISFYING = 0.2  # error for which nobody asks how to get better translations
@@ -102,13 +102,12 @@ class Verdict:
     def statements(self) -> Iterator[str]:
         """Yield the sentences of the verdict."""
         n, unit = len(self.sentences), self.unit
-        how = "word for word" if unit == "words" else "exactly as in the reference"
         yield (
-            f"Of {n:,} unseen sentence{'s' * (n > 1)}, {self.exact:,} came out {how}; the typical "
-            f"one has {share(self.error)} of its {unit} wrong."
+            f"Of {n:,} unseen sentence{'s' * (n > 1)}, {self.exact:,} came out exactly as in the "
+            f"reference; a typical translation has {share(self.error)} of its {unit} wrong."
         )
         if (worst := share(self.worst_quarter)) != share(self.error):
-            yield f"In the worst quarter, it is {worst}{' or more' * (worst != 'all')}."
+            yield f"In the worst quarter, {worst} of them{' or more' * (worst != 'all')} are wrong."
         if self.copied:
             yield f"{self.copied:,} came out in the source language, unchanged."
         if self.empty:
@@ -117,7 +116,7 @@ class Verdict:
         (few, low), (many, high) = MEASURED
         if self.error > _SATISFYING and self.n_pairs is not None and self.n_pairs < many:
             yield (
-                "More of your own text would help most: on the Bible, English to German, BLEU rose "
+                "More text of your own would help most: on the Bible, English to German, BLEU rose "
                 f"from {low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
             )
 

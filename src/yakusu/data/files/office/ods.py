@@ -34,7 +34,7 @@ def ods_sheets(path: str) -> Iterator[Sheet]:
 def _rows(path: str) -> Iterator[_Row]:
     archive = open_archive(path, ".ods")
     if _MANIFEST in archive.names and b"encryption-data" in archive.read(_MANIFEST):
-        raise DataError(f"{path} has a password: save it without")
+        raise DataError(f"{path} has a password: save it without one")
     sheet, name, number = None, "", 1
     for row in part_elements(archive, path, "content.xml", "document-content", ("table-row",)):
         table = row.parent
@@ -46,8 +46,8 @@ def _rows(path: str) -> Iterator[_Row]:
         size = n * sum(map(len, cells))
         if cells and (number + n - 1 > MAX_ROWS or (n > 1 and size > _MAX_REPEATED)):
             raise DataError(
-                f"{path}, {name}, row {number:,} occurs {n:,} times, which is too much for a "
-                "sheet: remove it"
+                f"{path}, {name}, row {number:,} is repeated {n:,} times, more than a sheet "
+                "can hold: delete it"
             )
         if cells:
             yield from ((name, (each, cells)) for each in range(number, number + n))

@@ -81,11 +81,11 @@ class _Cells:
             stated = row.get("r")
             number = int(stated) if re.fullmatch(r"\d{1,7}", stated) else number + 1
             if number > MAX_ROWS:
-                raise DataError(f"{self._path} has more than {MAX_ROWS:,} rows: divide it")
+                raise DataError(f"{self._path} has more than {MAX_ROWS:,} rows: split it")
             cells = list[str]()
             for cell in row.elements:
                 if cell.name == "c" and (text := self._text(cell)):
-                    place = _column(cell.get("r"), len(cells))
+                    place = _column(cell.get("r"), len(cells), self._path)
                     cells += [""] * (place - len(cells)) + [text]
             if any(map(str.strip, cells)):
                 yield number, cells
@@ -122,12 +122,12 @@ class _SharedStrings:
             self._content += _string(each).encode("utf-8", "surrogatepass")
             self._ends.append(len(self._content))
             if len(self._content) > MAX_PART:
-                raise DataError(f"{path} has more than {MAX_PART:,} bytes of text: divide it")
+                raise DataError(f"{path} has more than {MAX_PART:,} bytes of text: split it")
 
     def __getitem__(self, index: str) -> str:
         known = re.fullmatch(r"\d{1,9}", index) and int(index) < len(self._ends) - 1
         if not known:
-            raise DataError(f"{self._path} has no shared string '{index[:20]}': save it again")
+            raise DataError(f"{self._path} lacks shared string '{index[:20]}': save it again")
         start, end = self._ends[int(index)], self._ends[int(index) + 1]
         return self._content[start:end].decode("utf-8", "surrogatepass")
 
@@ -148,14 +148,14 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
-def _column(reference: str, following: int) -> int:
+def _column(reference: str, following: int, path: str) -> int:
     """The index of a column, by the reference of a cell or, without one, after the others."""
     found, place = _REFERENCE.fullmatch(reference), 0
     for letter in found[1] if found else "":
         place = 26 * place + ord(letter) - ord("A") + 1
     place = place - 1 if found else following
     if not following <= place < MAX_COLUMNS:
-        raise DataError(f"the cell {reference[:20]} is out of place: save the workbook again")
+        raise DataError(f"{path}, cell {reference[:20]} is out of place: save the workbook again")
     return place
 
 
