@@ -136,7 +136,7 @@ def test_unusable_texts_are_refused(tmp_path: Path) -> None:
             "from line 30[0-3] on, line N of {src} belongs to line N - 1",
         ),
         (SRC[:225] + TGT[225:], TGT[:225] + SRC[225:], "from line 226 on, source and target are"),
-        (SRC[:225] * 2, TGT[:225] * 2, "both sides repeat those from line 1 on"),
+        (SRC[:225] * 2, TGT[:225] * 2, "{src} and .* repeat their lines from line 1 on: remove"),
         (SRC[:225] * 2, TGT, "from line 226 on, {src} repeats its lines from line 1 on, but"),
     ],
 )
