@@ -14,6 +14,7 @@ from odf.table import CoveredTableCell, Table, TableCell, TableRow
 from odf.text import P
 
 from yakusu.data.corpus import Column, Corpus, count_pairs, read_pairs, with_encoding
+from yakusu.data.files.office import xlsx
 from yakusu.data.files.text import Pair
 from yakusu.errors import DataError, RecipeError
 from yakusu.recipe import load_recipe
@@ -86,7 +87,7 @@ def test_a_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
     strings = (
         "<si><t>en</t></si><si><t>de</t></si>"
         "<si><r><t>A red </t></r><r><rPr><b/></rPr><t>house.</t></r></si>"
-        '<si><t>東京_x000D_</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></si>'
+        '<si><t>東京_xD83D__xDE00__xD83D__x000D_</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></si>'
     )
     styles = (
         '<numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm"/>'
@@ -101,7 +102,8 @@ def test_a_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
         '<row r="4"><c r="B4" t="s"><v>2</v></c><c r="D4" t="str"><f>X1</f><v>Haus</v></c></row>'
         '<row r="5"><c r="B5" t="s"><v>3</v></c><c r="D5"><v>0.10000000000000001</v></c></row>'
         '<row r="6"><c r="B6" s="1"><v>45000</v></c><c r="D6" s="2"><v>45000.5</v></c></row>'
-        '<row r="7"><c r="B7" t="e"><v>#N/A</v></c><c r="D7" s="3"><v>7</v></c></row>'
+        '<row r="7"><c r="B7" t="e"><v>#N/A</v></c><c r="C7" t="s"/>'
+        '<c r="D7" s="3"><v>7</v></c></row>'
         '<row r="8"><c r="B8" t="b"><v>1</v></c><c r="D8" s="1"><v>0.25</v></c></row>'
     )
     content = workbook(
@@ -109,7 +111,7 @@ def test_a_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
     )
     assert pairs(tmp_path / "a.xlsx", content, "en", "de") == [
         ("A red house.", "Haus"),
-        ("東京", "0.1"),
+        ("東京😀\ufffd", "0.1"),
         ("2023-03-15", "2023-03-15 12:00:00"),
         ("", "7"),
         ("TRUE", "06:00:00"),
@@ -224,6 +226,20 @@ def test_the_tables_of_a_document_are_one_corpus(tmp_path: Path) -> None:
     ]
 
 
+def test_merged_cells_and_empty_strings_take_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged = '<tc><tcPr><gridSpan val="9999"/></tcPr></tc>' * 300
+    content = f"<document><body><tbl><tr>{merged}</tr></tbl></body></document>"
+    tracemalloc.start()
+    refusal(tmp_path / "a.docx", zipped({"word/document.xml": content}))
+    assert tracemalloc.get_traced_memory()[1] < 8e6
+    tracemalloc.stop()
+    monkeypatch.setattr(xlsx, "MAX_PART", 1000)
+    told = refusal(tmp_path / "a.xlsx", workbook({"A": inline("a", "b")}, "<si/>" * 200))
+    assert told == "a.xlsx has more than 1,000 bytes of text: divide it"
+
+
 @pytest.mark.parametrize("separator", ["^", "~", ":", "\x1f", "¦", "|||", "@"])
 def test_any_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None:
     content = "".join(f"{src}{separator}{tgt}\n" for src, tgt in WORDS)
@@ -264,6 +280,8 @@ def test_an_encoding_is_detected_stated_and_written_to_the_recipe(
     assert count_pairs(corpus) == len(lines)
     assert with_encoding(corpus).encoding == f"utf-8,{encoding}"
     assert caplog.text.count(f"a.txt is not UTF-8 and is read as {encoding}, as in '") == 1
+    missing = Corpus(pairs="none.txt")
+    assert with_encoding(missing) == missing
 
 
 def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path) -> None:
@@ -280,6 +298,16 @@ def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path
         [*read_pairs(wrong)]
     skipped = load_recipe("tiny", **both, encoding="ascii", errors="skip").data.train
     assert [*read_pairs(skipped)] == [("", "a “house”")]
+    (tmp_path / "a.ko").write_bytes("a\ud800b\nc\n".encode("utf-16", "surrogatepass"))
+    (tmp_path / "b.en").write_text("a\nb\n")
+    replaced = load_recipe("tiny", **both, encoding="utf-16", errors="replace").data.train
+    assert [*read_pairs(replaced)] == [("a\ufffdb", "a"), ("c", "b")]
+
+
+def test_the_encoding_of_a_text_without_line_breaks_is_detected(tmp_path: Path) -> None:
+    text = "x" + TEXTS["cp949"].replace("\n", "") * 2000
+    (tmp_path / "a.ko").write_bytes(text.encode("cp949"))
+    assert Corpus(src=str(tmp_path / "a.ko"), tgt=str(tmp_path / "a.ko")).encodings[0] == "cp949"
 
 
 def test_an_unclear_encoding_is_refused_with_the_candidates(tmp_path: Path) -> None:
@@ -313,6 +341,8 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     assert recipe.languages == ("en", "de")
     with pytest.raises(RecipeError, match="there are 2 --src and 1 --tgt files: give one"):
         load_recipe("tiny", src=src, tgt=tgt[0])
+    with pytest.raises(RecipeError, match=r"the corpora of data\.extra have one weight: remove"):
+        load_recipe("tiny", ["data.extra=[{pairs = 'a.tsv', weight = 2.0}]"])
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,8 @@ def test_unusable_texts_are_refused(tmp_path: Path) -> None:
             "30[0-3], or {src} has 1 too many: correct the files, or pair the sentences again with",
         ),
         (SRC[:225] + TGT[225:], TGT[:225] + SRC[225:], "from line 226 on, source and target are"),
-        (SRC[:225] * 2, TGT[:225] * 2, "both sides repeat the lines from 1 on"),
-        (SRC[:225] * 2, TGT, "from line 226 on, {src} repeats its lines from 1 on, but"),
+        (SRC[:225] * 2, TGT[:225] * 2, "{src} and .* repeat their lines from line 1 on: remove"),
+        (SRC[:225] * 2, TGT, "from line 226 on, {src} repeats its lines from line 1 on, but"),
     ],
 )
 def test_a_fault_is_described_with_its_line(

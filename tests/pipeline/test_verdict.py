@@ -118,9 +118,9 @@ def test_errors_count_words_or_the_characters_of_a_text_without_spaces(
 
 
 def test_saved_translations_give_the_same_verdict(tmp_path: Path) -> None:
-    texts = (["a\tb", 'say "no"'], ["ä b", "ja"], ["ä c", ""])
+    texts = (["a\tb\rc", 'say "no"'], ["ä b", "ja"], ["ä c", ""])
     save_translations(tmp_path, *texts)
-    assert (tmp_path / NAME).read_text().splitlines()[1] == "a b\tä b\tä c"
+    assert (tmp_path / NAME).read_text().splitlines()[1] == "a b c\tä b\tä c"
     found = saved_verdict(tmp_path)
     assert found is not None and found.empty == 1 and found.sentences[1].source == 'say "no"'
     (tmp_path / NAME).write_text("cut")

@@ -228,6 +228,10 @@ class ExtraCorpus(Corpus):
 
     @model_validator(mode="after")
     def _check_weight_has_files(self) -> "ExtraCorpus":
+        if self.share is None and self.weights != (1.0,):
+            raise ValueError(
+                "the corpora of data.extra have one weight: remove theirs, or use data.train"
+            )
         if self.weight != 1.0 and self.share is not None:
             raise ValueError("extra.weight and extra.share are mutually exclusive: remove one")
         if self.share is not None and not self:
@@ -451,7 +455,7 @@ def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:
 
 
 def with_encoding(corpus: Corpus) -> Corpus:
-    """Return a corpus that names the encodings of its text files, unless all are UTF-8.
+    """Return a corpus that names the encodings of its text files, unless all are UTF-8 or missing.
 
     Raises:
         DataError: The encoding of a file is unclear.
@@ -459,7 +463,10 @@ def with_encoding(corpus: Corpus) -> Corpus:
     if corpus.parts:
         parts = tuple(map(with_encoding, corpus.parts))
         return corpus.model_copy(update={"parts": parts})
-    if corpus.encoding or not corpus or set(corpus.encodings) <= {"utf-8"}:
+    named = (path for path in (corpus.src, corpus.tgt, corpus.pairs) if path)
+    if corpus.encoding or not all(Path(path).exists() for path in named):
+        return corpus  # a missing file is reported when it is read: a run resumes without
+    if set(corpus.encodings) <= {"utf-8"}:
         return corpus
     return corpus.model_copy(update={"encoding": ",".join(dict.fromkeys(corpus.encodings))})
 

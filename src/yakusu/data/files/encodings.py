@@ -170,9 +170,9 @@ def open_utf8(path: Path, encoding: str = "") -> io.BufferedReader:
 
 
 def _invalid(error: UnicodeError) -> tuple[str, int]:
-    """Read an invalid byte as a surrogate that `_Converted` writes as 0xFF."""
+    """Read an invalid byte, or code of UTF-16, as a surrogate that `_Converted` writes as 0xFF."""
     assert isinstance(error, UnicodeDecodeError)
-    return "\udcff", error.start + 1
+    return "\udcff", error.end if error.encoding.startswith("utf") else error.start + 1
 
 
 class _Converted(io.RawIOBase):
@@ -345,7 +345,7 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
 
 
 def _candidate(name: str, sample: bytes, chaos: float | None, coherence: float) -> _Candidate:
-    text = sample.decode(name)
+    text = sample.decode(name, "replace")  # characters of long lines may be divided
     if name in _CHINESE_OR_KOREAN:
         text = _KANA.sub("\ufffd", _without_rare(text, name))
     letters = Counter(each for each in text if each > "\x7f" and each.isalpha())
@@ -373,7 +373,7 @@ def _without_rare(text: str, encoding: str) -> str:
     if encoding not in ("cp949", "gb18030"):
         return text
     beyond = (each for each in set(text) if each > "\x7f")
-    rare = {ord(each): "\ufffd" for each in beyond if min(each.encode(encoding)) < 0xA1}
+    rare = {ord(each): "\ufffd" for each in beyond if min(each.encode(encoding, "replace")) < 0xA1}
     return text.translate(rare)
 
 
@@ -412,7 +412,8 @@ def _ambiguous(path: str, sample: bytes, found: Sequence[str]) -> DataError:
             "--encoding cp949, or save the file as UTF-8"
         )
     line = next(each for each in sample.split(b"\n") if not each.isascii())
-    shown = "; ".join(f"{name} '{_shortened(line.decode(name))}'" for name in found[:_LISTED])
+    lines = ((name, line.decode(name, "replace")) for name in found[:_LISTED])
+    shown = "; ".join(f"{name} '{_shortened(text)}'" for name, text in lines)
     return DataError(
         f"{path} is not UTF-8, and its encoding is unclear ({shown}): specify the one with the "
         f"right letters, as in --encoding {found[0]}, or save the file as UTF-8"

@@ -3,6 +3,7 @@
 import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -79,12 +80,21 @@ def require_aligned(corpus: Corpus) -> None:
     )
 
 
-def unequal_places(corpus: Corpus, error: UnequalTextsError) -> DataError:
-    """Return the error of two files of different lengths with the lines that may be missing."""
-    found = [each for each in find_faults(corpus) if each.kind != "repeated"]
-    if found:
-        return DataError(f"{str(error).partition(': ')[0]}: {_listed(found)}")
-    return DataError(f"{error}, or {_repair(corpus)}")
+@contextmanager
+def explained_unequal(corpus: Corpus) -> Iterator[None]:
+    """Name the lines that may be missing, if two files have different numbers of lines.
+
+    Raises:
+        DataError: They have.
+    """
+    try:
+        yield
+    except UnequalTextsError as error:
+        found = [each for each in find_faults(corpus) if each.kind != "repeated"]
+        fix = f"{error}, or {_repair(corpus)}"
+        if found:
+            fix = f"{str(error).partition(': ')[0]}: {_listed(found)}"
+        raise DataError(fix) from error
 
 
 def _listed(faults: Sequence[Fault]) -> str:
@@ -255,6 +265,7 @@ def _sentence(corpus: Corpus, fault: Misaligned, line: int, last: int, *, to_end
     names = (corpus.src, corpus.tgt) if corpus.src else ("the source", "the target")
     src, tgt = names if names[0] != names[1] else ("the source", "the target")
     where = f"from line {line:,} on" if to_end else f"in lines {line:,} to {last:,}"
+    where = f"{corpus.pairs}, {where}" if corpus.pairs else where
     k = fault.offset
     if fault.kind == "shifted" and not k:
         return f"{where}, line N of {src} matches line N of {tgt} again"
@@ -268,11 +279,14 @@ def _sentence(corpus: Corpus, fault: Misaligned, line: int, last: int, *, to_end
     if fault.kind == "exchanged":
         return f"{where}, source and target are swapped: swap these lines of {src} and {tgt}"
     if fault.kind == "repeated":
-        return f"{where}, both sides repeat the lines from {line + k:,} on: remove the repetition"
+        return (
+            f"{where}, {src} and {tgt} repeat their lines from line {line + k:,} on: remove these "
+            "lines"
+        )
     if fault.kind in ("source repeated", "target repeated"):
         copy, other = (src, tgt) if fault.kind == "source repeated" else (tgt, src)
         return (
-            f"{where}, {copy} repeats its lines from {line + k:,} on, but {other} does not: "
+            f"{where}, {copy} repeats its lines from line {line + k:,} on, but {other} does not: "
             f"restore these lines of {copy} from the original text"
         )
     return (

@@ -18,7 +18,8 @@ from yakusu.progress import duration
 from yakusu.recipe import Recipe
 from yakusu.training.distributed import full_model
 from yakusu.training.schedule import limit_reached
-from yakusu.training.trainer import Trainer
+from yakusu.training.state import explained_out_of_memory
+from yakusu.training.trainer import LESS_MEMORY, Trainer
 
 _SHOWN = 20  # characters
 _FEW_STEPS = 20  # are not worth an estimate
@@ -205,14 +206,15 @@ def _estimate(trainer: Trainer, dev_score: DevScore) -> tuple[int, float | None]
     steps = 0 if limit_reached(config, state) else config.max_steps - state.step
     if steps < _FEW_STEPS:
         return steps, None
-    pace = trainer.measure()
+    with explained_out_of_memory(lambda: state):
+        pace = trainer.measure()
     if config.max_epochs:
         left = (config.max_epochs - state.epochs) * pace.steps_per_epoch
         steps = min(steps, math.ceil(left))
     validations = math.ceil(steps / config.validate_steps)
-    seconds = steps * pace.seconds + validations * dev_score.estimate(
-        full_model(trainer.model, trainer.group)
-    )
+    model = full_model(trainer.model, trainer.group)
+    with explained_out_of_memory(lambda: state, LESS_MEMORY):
+        seconds = steps * pace.seconds + validations * dev_score.estimate(model)
     if config.max_hours and seconds > (limit := 3600 * config.max_hours - state.seconds):
         steps, seconds = math.ceil(steps * limit / seconds), limit
     return steps, seconds
