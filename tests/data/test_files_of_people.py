@@ -237,7 +237,7 @@ def test_merged_cells_and_empty_strings_take_no_memory(
     tracemalloc.stop()
     monkeypatch.setattr(xlsx, "MAX_PART", 1000)
     told = refusal(tmp_path / "a.xlsx", workbook({"A": inline("a", "b")}, "<si/>" * 200))
-    assert told == "a.xlsx has more than 1,000 bytes of text: divide it"
+    assert told == "a.xlsx has more than 1,000 bytes of text: split it"
 
 
 @pytest.mark.parametrize("separator", ["^", "~", ":", "\x1f", "¦", "|||", "@"])
