@@ -344,7 +344,7 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     assert recipe.languages == ("en", "de")
     with pytest.raises(RecipeError, match="2 files of --src and 1 of --tgt: give as many of both"):
         load_recipe("tiny", src=src, tgt=tgt[0])
-    with pytest.raises(RecipeError, match="the corpora of data.extra have one weight: remove"):
+    with pytest.raises(RecipeError, match="extra have one weight: remove theirs, or use data"):
         load_recipe("tiny", ["data.extra=[{pairs = 'a.tsv', weight = 2.0}]"])
 
 
