@@ -302,6 +302,9 @@ def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path
     (tmp_path / "b.en").write_text("a\nb\n")
     replaced = load_recipe("tiny", **both, encoding="utf-16", errors="replace").data.train
     assert [*read_pairs(replaced)] == [("a\ufffdb", "a"), ("c", "b")]
+    (tmp_path / "a.ko").write_bytes("집\n".encode("cp949"))
+    with pytest.raises(DataError, match=r"a\.ko has no byte order mark: state another encoding"):
+        [*read_pairs(load_recipe("tiny", **both, encoding="utf-16").data.train)]
 
 
 def test_the_encoding_of_a_text_without_line_breaks_is_detected(tmp_path: Path) -> None:
@@ -341,7 +344,7 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     assert recipe.languages == ("en", "de")
     with pytest.raises(RecipeError, match="there are 2 --src and 1 --tgt files: give one"):
         load_recipe("tiny", src=src, tgt=tgt[0])
-    with pytest.raises(RecipeError, match=r"the corpora of data\.extra have one weight: remove"):
+    with pytest.raises(RecipeError, match="extra have one weight: remove theirs, or use data"):
         load_recipe("tiny", ["data.extra=[{pairs = 'a.tsv', weight = 2.0}]"])
 
 

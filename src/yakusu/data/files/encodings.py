@@ -166,7 +166,7 @@ def open_utf8(path: Path, encoding: str = "") -> io.BufferedReader:
     if encoding in ("", "utf-8"):
         return file
     codecs.register_error(_INVALID, _invalid)
-    return io.BufferedReader(_Converted(file, encoding), _BLOCK)
+    return io.BufferedReader(_Converted(file, encoding, path), _BLOCK)
 
 
 def _invalid(error: UnicodeError) -> tuple[str, int]:
@@ -178,8 +178,8 @@ def _invalid(error: UnicodeError) -> tuple[str, int]:
 class _Converted(io.RawIOBase):
     """The content of a file in UTF-8."""
 
-    def __init__(self, file: io.BufferedReader, encoding: str) -> None:
-        self._file, self._rest = file, b""
+    def __init__(self, file: io.BufferedReader, encoding: str, path: Path) -> None:
+        self._file, self._rest, self._path = file, b"", path
         self._decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
         self._is_done = False
 
@@ -190,7 +190,13 @@ class _Converted(io.RawIOBase):
         while not self._rest and not self._is_done:
             data = self._file.read1(_BLOCK)
             self._is_done = not data
-            text = self._decoder.decode(data, final=not data)
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeError as error:  # of UTF-16 and UTF-32; invalid bytes are no error
+                raise DataError(
+                    f"{self._path} has no byte order mark: state another encoding, such as "
+                    "utf-16-le"
+                ) from error
             self._rest = text.encode("utf-8", "surrogateescape")
         part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(part)] = part
@@ -205,17 +211,21 @@ class _Converted(io.RawIOBase):
 
 
 def is_utf8(path: str | Path) -> bool:
-    """Whether a file is UTF-8 with characters beyond ASCII; False: it cannot be read."""
-    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+    """Whether a file is UTF-8, whatever encoding is stated; False: it cannot be read.
+
+    ASCII with NUL or escape characters may be UTF-16 or ISO-2022.
+    """
+    decoder, is_ascii, is_plain = codecs.getincrementaldecoder("utf-8")(), True, True
     try:
         with open_binary(Path(path)) as file:
             while block := file.read(_BLOCK):
                 is_ascii = is_ascii and block.isascii()
+                is_plain = is_plain and b"\0" not in block and b"\x1b" not in block
                 decoder.decode(block)
             decoder.decode(b"", final=True)
     except (DataError, UnicodeDecodeError):
         return False
-    return not is_ascii
+    return is_plain or not is_ascii
 
 
 def detected_encoding(path: str | Path) -> str:
