@@ -99,9 +99,7 @@ def train_verb(
             "--dry-run", help="Show what training would do, from a sample; write nothing."
         ),
     ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Hide scores; the log has them.")
-    ] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Hide scores; the log has them.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show all numbers of the log as well.")
     ] = False,
