@@ -13,7 +13,7 @@ _Out = Annotated[
     str,
     typer.Option(
         metavar="PAIRS",
-        help="File to write the pairs to (.tsv); what is left out is written to PAIRS.left.tsv.",
+        help="File for the pairs (.tsv); what is left out is written to PAIRS.left.tsv.",
     ),
 ]
 _Language = Annotated[
