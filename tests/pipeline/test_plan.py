@@ -1,11 +1,14 @@
 """What a run says before its first step."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from yakusu.pipeline.training import dry_run
 from yakusu.pipeline.training.plan import TrainingPlan
 from yakusu.progress import duration
+from yakusu.recipe import load_recipe
 
 PLAN = TrainingPlan(
     languages=("en", "de"),
@@ -88,3 +91,18 @@ def test_durations_are_rounded() -> None:
         "less than a minute", "about 2 min", "about 1 h", "about 2 h", "about 1 day",
         "about 40 days",
     ]  # fmt: skip
+
+
+def test_a_sample_is_seen_more_often_so_that_a_dry_run_has_as_many_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_run, "_SAMPLE", 10)
+    monkeypatch.setattr(dry_run, "_PER_TOKEN", 0)
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("a\n" * 40)
+    recipe = load_recipe(
+        "tiny", ["training.max_epochs=3"], src=tmp_path / "a.en", tgt=tmp_path / "a.de"
+    )
+    sampled, n_sampled, n = dry_run._sampled(recipe, tmp_path)
+    assert (n_sampled, n) == (10, 40)
+    assert sampled.training.max_epochs == 12

@@ -114,6 +114,8 @@ def test_errors_count_words_or_the_characters_of_a_text_without_spaces(
 ) -> None:
     found = verdict_of(references, references, made)
     assert found.unit == unit
+    many = verdict_of(*[[*references] * 550] * 3)
+    assert len(many.sentences) == {"words": 367, "characters": 92}[unit]
     assert [each.error for each in found.sentences] == pytest.approx(errors)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
-from yakusu.data.identification import EvenSample
+from yakusu.data.identification import SAMPLE, EvenSample
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.vocabulary import left_out
@@ -78,7 +78,8 @@ def check(
             sample.add((line, pair))
             tracker.advance()
     first = line - n_pairs + 1  # line of the first pair
-    languages.require_order(corpus, (pair for _, pair in sample))
+    spaced = list(sample)[:: max(1, len(sample) // SAMPLE)]
+    languages.require_order(corpus, (pair for _, pair in spaced))
     overlaps = _Overlaps(held_out, languages)
     with progress.track("comparing lines", "pairs", None):
         faults = find_faults(corpus)
