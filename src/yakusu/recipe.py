@@ -183,18 +183,18 @@ class RecipeFiles(TypedDict, total=False):
         run: Run folder.
         parent: Model folder to start from.
         mix: Share of the training pairs that are taken from the parent's corpus.
-        src: Source sentences of the training set; of several corpora, a list.
+        src: Source sentences of the training set; a list of files, if there are several corpora.
         tgt: Their translations, line by line.
         pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV, CSV, JSON lines,
-            xlsx, ods or docx; of several corpora, a list. They are read after `src` and `tgt`.
+            xlsx, ods or docx; or a list of files, which are read after `src` and `tgt`.
         dev_src: Source sentences of the dev set.
         dev_tgt: Their translations, line by line.
         dev_pairs: One file with both sides of the dev set.
         columns: Source and target in files of pairs, such as "en,de" or "1,3": languages, or names
             or numbers of columns.
         errors: What to do with lines that are not UTF-8: "strict", "skip" or "replace".
-        encoding: The encoding of the text files that are not UTF-8, or those of `src` and `tgt`,
-            as in "cp949,utf-8"; None: detected.
+        encoding: The encoding of text files that are not UTF-8, or one for `src` and one for
+            `tgt`, as in "cp949,utf-8"; None: detected.
         trees: Trees to train a parser on: a file, a folder or a pattern.
         dev_trees: Trees of the dev set.
     """
@@ -339,8 +339,8 @@ def _several(
     """
     if len(src) != len(tgt):
         raise RecipeError(
-            f"--src names {len(src)} and --tgt {len(tgt)} of the text files: give as many of both, "
-            "in the same order"
+            f"there are {len(src)} --src and {len(tgt)} --tgt files: give one --tgt for each "
+            "--src, in the same order"
         )
     texts = [{"src": one, "tgt": other} for one, other in zip(src, tgt, strict=True)]
     entries = [

@@ -23,8 +23,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_pairs_and_the_sentences_left_out_are_counted(run_yakusu: Yakusu) -> None:
     said = run_yakusu("align", "a.en", "a.de", "--out", "pairs.tsv")
     first, second = said.out.splitlines()
-    assert first.startswith("60 and 60 sentences; 60 pairs (60 1-1), median score ")
-    assert second == "left out: 0 and 0 sentences: pairs.left.tsv"
+    assert first.startswith("pairs.tsv: 60 pairs (1-1: 60) of 60 source and 60 target sentences, ")
+    assert second == "pairs.left.tsv: 0 source and 0 target sentences left out"
     assert (said.code, said.err) == (0, "")
 
 
@@ -34,8 +34,8 @@ def test_the_pairs_and_the_sentences_left_out_are_counted(run_yakusu: Yakusu) ->
     [
         (b"", (), "a.de has no sentences: check the file"),
         (b"\x7fELF" + bytes(range(256)), (), "a.de is a program, not text"),
-        (SRC, (), "a.en and a.de are the same text: name a text and its translation"),
-        (TGT, ("--encoding", "x"), "--encoding x: 'x' is not the name of an encoding"),
+        (SRC, (), "a.en and a.de contain the same text: pass a text and its translation"),
+        (TGT, ("--encoding", "x"), "--encoding x: 'x' is not a known text encoding"),
         (TGT, ("--min-score", "99"), "no sentence of a.en has a translation in a.de"),
         (TGT, ("--model", "none"), "none is not a model folder: check the path"),
     ],

@@ -27,7 +27,7 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     stopped, score, first, *_ = lines[next(i for i, x in enumerate(lines) if "stopped" in x) :]
     assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", stopped)
     assert re.fullmatch(r"dev BLEU = \d+\.\d\d", score)
-    assert first.startswith("Of 8 unseen sentences, 0 came out word for word; the typical one has ")
+    assert first.startswith("Of 8 unseen sentences, 0 came out exactly as in the ")
     end = lines.index(f"model: {model}")
     command = r"(.*/)?yakusu|\S*python\S* -m yakusu"  # as the user can type it
     assert re.fullmatch(
@@ -127,6 +127,9 @@ def test_prepare_prints_its_report_and_whether_it_was_done_before(
     assert first.out.endswith(f"binarised pairs and tokenizer: {tmp_path / 'run' / 'data'}\n")
     assert second.out == f"already prepared: {first.out}"
     assert "learning a vocabulary of 70 tokens from" in first.err and second.err == ""
+    tokens = tmp_path / "run" / "data" / "train.src.tokens"
+    tokens.write_bytes(b"")
+    assert f"{tokens} is corrupt" in run_yakusu("train", *args[1:]).error  # it is of this recipe
 
 
 def test_rerunning_a_finished_run_trains_and_averages_nothing(
@@ -204,7 +207,8 @@ def test_corpus_files_of_unequal_length_are_refused(
     options_[options_.index("--tgt") + 1] = str(short)
     said = run_yakusu("prepare", *options_)
     assert said.error == (
-        f"{work / 'a.en'} and {short} differ in length ({n} and 1 lines): align them line by line"
+        f"{work / 'a.en'} and {short} differ in length ({n} and 1 lines): align them line by line, "
+        f"or pair the sentences again with 'yakusu align {work / 'a.en'} {short} --out PAIRS.tsv'"
     )
 
 
@@ -342,6 +346,10 @@ def another_device(own: Path) -> None:
     recipe.write_text(recipe.read_text().replace('device = "auto"', 'device = "none"'))
 
 
+def no_checkpoints(own: Path) -> None:
+    shutil.rmtree(own / "run" / "checkpoints")
+
+
 def corrupt_checkpoints(own: Path) -> None:
     for weights in (own / "run").glob("checkpoints/*/model.safetensors"):
         weights.write_bytes(b"")
@@ -352,11 +360,12 @@ def corrupt_checkpoints(own: Path) -> None:
     [
         (None, ["--set", "training.max_step=44"], "unknown key 'training.max_step'"),
         (None, ["--set", "model.dropout=0.25"], "holds a run with a different recipe"),
-        (None, ["--tgt", "none.de"], "--src names 1 and --tgt 2 of the text files"),
+        (None, ["--tgt", "none.de"], "there are 1 --src and 2 --tgt files: give one"),
         (changed_corpus, [], "a.en has changed since"),
         (corrupt_data, [], "train.src.tokens is corrupt"),
         (another_device, ["--set", "training.device=none"], "there is no device 'none' here"),
         (corrupt_checkpoints, [], "is intact ("),
+        (no_checkpoints, [], "has a model, but no checkpoint to resume from: add --overwrite to"),
         (None, ["--exact", "--set", "training.precision=bf16"], "restore the environment, or"),
     ],
 )

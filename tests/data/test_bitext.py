@@ -76,6 +76,11 @@ def test_a_repeated_half_is_found_but_not_repeated_sentences() -> None:
         often.add(SRC[i % 7 if i % 2 else i], "")
     assert twice.found() == [Misaligned("repeated", 225, 450, -225)]
     assert often.found() == []
+    near = ["a"] * 200 + ["b", "c"] * 100 + ["d", "e", "f"] * 67  # are repeated nearby more often
+    both = Repetitions()
+    for text in 2 * [*SRC[:160], *near]:
+        both.add(text)
+    assert [(each.start, each.offset) for each in both.found()] == [(761, -761)]
 
 
 def test_every_kind_of_bead_is_found() -> None:
@@ -96,6 +101,15 @@ def test_beads_end_at_anchors_and_at_the_ends_of_texts() -> None:
     assert any(bead.src[1] == 10 and bead.tgt[1] == 5 for bead in beads)
     assert align_sentences([], ["a", "b"])[-1].tgt == (1, 2)
     assert [bead.src for bead in align_sentences(["a"], [])] == [(0, 1)]
+
+
+def test_a_chapter_that_only_one_text_has_is_left_out() -> None:
+    other = bitext(90, seed=2)[1]
+    beads = align_sentences(SRC[:160], [*TGT[:80], *other, *TGT[80:160]])
+    right = {(i, i + 90 * (i >= 80)) for i in range(160)}
+    assert len(right & {(bead.src[0], bead.tgt[0]) for bead in beads}) >= 150
+    beads = align_sentences(SRC[:1], TGT * 2)  # a text that is not divided
+    assert sum(bead.sizes[1] for bead in beads) == 2 * N
 
 
 def test_words_are_better_evidence_than_lengths() -> None:

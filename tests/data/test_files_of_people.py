@@ -14,6 +14,7 @@ from odf.table import CoveredTableCell, Table, TableCell, TableRow
 from odf.text import P
 
 from yakusu.data.corpus import Column, Corpus, count_pairs, read_pairs, with_encoding
+from yakusu.data.files.office import xlsx
 from yakusu.data.files.text import Pair
 from yakusu.errors import DataError, RecipeError
 from yakusu.recipe import load_recipe
@@ -86,7 +87,7 @@ def test_a_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
     strings = (
         "<si><t>en</t></si><si><t>de</t></si>"
         "<si><r><t>A red </t></r><r><rPr><b/></rPr><t>house.</t></r></si>"
-        '<si><t>東京_x000D_</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></si>'
+        '<si><t>東京_xD83D__xDE00__xD83D__x000D_</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></si>'
     )
     styles = (
         '<numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm"/>'
@@ -101,7 +102,8 @@ def test_a_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
         '<row r="4"><c r="B4" t="s"><v>2</v></c><c r="D4" t="str"><f>X1</f><v>Haus</v></c></row>'
         '<row r="5"><c r="B5" t="s"><v>3</v></c><c r="D5"><v>0.10000000000000001</v></c></row>'
         '<row r="6"><c r="B6" s="1"><v>45000</v></c><c r="D6" s="2"><v>45000.5</v></c></row>'
-        '<row r="7"><c r="B7" t="e"><v>#N/A</v></c><c r="D7" s="3"><v>7</v></c></row>'
+        '<row r="7"><c r="B7" t="e"><v>#N/A</v></c><c r="C7" t="s"/>'
+        '<c r="D7" s="3"><v>7</v></c></row>'
         '<row r="8"><c r="B8" t="b"><v>1</v></c><c r="D8" s="1"><v>0.25</v></c></row>'
     )
     content = workbook(
@@ -109,7 +111,7 @@ def test_a_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
     )
     assert pairs(tmp_path / "a.xlsx", content, "en", "de") == [
         ("A red house.", "Haus"),
-        ("東京", "0.1"),
+        ("東京😀\ufffd", "0.1"),
         ("2023-03-15", "2023-03-15 12:00:00"),
         ("", "7"),
         ("TRUE", "06:00:00"),
@@ -144,7 +146,7 @@ def test_the_first_sheet_with_the_columns_is_read(
         (zipped({"a.txt": ""}), "a.xlsx: the archive lacks xl/workbook.xml"),
         (
             workbook({"A": '<row><c t="s"><v>7</v></c></row>'}),
-            "a.xlsx has no shared string '7': save it again",
+            "a.xlsx lacks shared string '7': save it again",
         ),
         (
             zipped({"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><workbook>&b;</workbook>'}),
@@ -203,8 +205,8 @@ def test_repeated_cells_and_rows_of_a_spreadsheet_take_no_memory(tmp_path: Path)
     tracemalloc.stop()
     assert found == [*WORDS, ("again", "wieder"), ("again", "wieder"), ("day", "2026-11-28")]
     assert refusal(path, spreadsheet([row("a", "b", n=2_000_000)])) == (
-        "a.ods, sheet 'Words', row 1 occurs 2,000,000 times, which is too much for a sheet: "
-        "remove it"
+        "a.ods, sheet 'Words', row 1 is repeated 2,000,000 times, more than a sheet can hold: "
+        "delete it"
     )
 
 
@@ -222,6 +224,20 @@ def test_the_tables_of_a_document_are_one_corpus(tmp_path: Path) -> None:
     assert pairs(tmp_path / "a.docx", target.getvalue(), "de", "en") == [
         (tgt, src) for src, tgt in WORDS
     ]
+
+
+def test_merged_cells_and_empty_strings_take_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged = '<tc><tcPr><gridSpan val="9999"/></tcPr></tc>' * 300
+    content = f"<document><body><tbl><tr>{merged}</tr></tbl></body></document>"
+    tracemalloc.start()
+    refusal(tmp_path / "a.docx", zipped({"word/document.xml": content}))
+    assert tracemalloc.get_traced_memory()[1] < 8e6
+    tracemalloc.stop()
+    monkeypatch.setattr(xlsx, "MAX_PART", 1000)
+    told = refusal(tmp_path / "a.xlsx", workbook({"A": inline("a", "b")}, "<si/>" * 200))
+    assert told == "a.xlsx has more than 1,000 bytes of text: split it"
 
 
 @pytest.mark.parametrize("separator", ["^", "~", ":", "\x1f", "¦", "|||", "@"])
@@ -263,7 +279,9 @@ def test_an_encoding_is_detected_stated_and_written_to_the_recipe(
     assert [*read_pairs(corpus)] == [("One – 1", line) for line in lines]
     assert count_pairs(corpus) == len(lines)
     assert with_encoding(corpus).encoding == f"utf-8,{encoding}"
-    assert caplog.text.count(f"a.txt is read as {encoding}, not as UTF-8, as in '") == 1
+    assert caplog.text.count(f"a.txt is not UTF-8 and is read as {encoding}, as in '") == 1
+    missing = Corpus(pairs="none.txt")
+    assert with_encoding(missing) == missing
 
 
 def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path) -> None:
@@ -273,13 +291,26 @@ def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path
     for encoding in ("cp949", "euc-kr,utf-8", "UHC"):
         corpus = load_recipe("tiny", **both, encoding=encoding).data.train
         assert [*read_pairs(corpus)] == [("집", "a “house”")]
-    with pytest.raises(RecipeError, match="'klingon' is not the name of an encoding: use one that"):
+    with pytest.raises(RecipeError, match="'klingon' is not a known text encoding: use one that"):
         load_recipe("tiny", **both, encoding="klingon")
     wrong = load_recipe("tiny", **both, encoding="ascii").data.train
-    with pytest.raises(DataError, match="line 1 is not ascii: correct the line, state another"):
+    with pytest.raises(DataError, match="line 1 is not ascii: correct the line, specify another"):
         [*read_pairs(wrong)]
     skipped = load_recipe("tiny", **both, encoding="ascii", errors="skip").data.train
     assert [*read_pairs(skipped)] == [("", "a “house”")]
+    (tmp_path / "a.ko").write_bytes("a\ud800b\nc\n".encode("utf-16", "surrogatepass"))
+    (tmp_path / "b.en").write_text("a\nb\n")
+    replaced = load_recipe("tiny", **both, encoding="utf-16", errors="replace").data.train
+    assert [*read_pairs(replaced)] == [("a\ufffdb", "a"), ("c", "b")]
+    (tmp_path / "a.ko").write_bytes("집\n".encode("cp949"))
+    with pytest.raises(DataError, match=r"a\.ko has no byte order mark: state another encoding"):
+        [*read_pairs(load_recipe("tiny", **both, encoding="utf-16").data.train)]
+
+
+def test_the_encoding_of_a_text_without_line_breaks_is_detected(tmp_path: Path) -> None:
+    text = "x" + TEXTS["cp949"].replace("\n", "") * 2000
+    (tmp_path / "a.ko").write_bytes(text.encode("cp949"))
+    assert Corpus(src=str(tmp_path / "a.ko"), tgt=str(tmp_path / "a.ko")).encodings[0] == "cp949"
 
 
 def test_an_unclear_encoding_is_refused_with_the_candidates(tmp_path: Path) -> None:
@@ -287,7 +318,7 @@ def test_an_unclear_encoding_is_refused_with_the_candidates(tmp_path: Path) -> N
     said = refusal(tmp_path / "a.tsv", content)
     assert said.startswith("a.tsv is not UTF-8, and its encoding is unclear (")
     assert "cp1252 'a exès a'" in said and "cp1250 'a exčs a'" in said
-    assert "state the one that is right, as in --encoding " in said
+    assert "specify the one with the right letters, as in --encoding " in said
 
 
 def test_a_file_that_is_utf8_except_for_a_few_bytes_is_refused_with_the_line(
@@ -311,8 +342,10 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     assert found == ["a.en 1", "a.en 2", "b.en 1", "b.en 2", "c.en"]
     assert count_pairs(recipe.data.train) == 5
     assert recipe.languages == ("en", "de")
-    with pytest.raises(RecipeError, match="--src names 2 and --tgt 1 of the text files"):
+    with pytest.raises(RecipeError, match="there are 2 --src and 1 --tgt files: give one"):
         load_recipe("tiny", src=src, tgt=tgt[0])
+    with pytest.raises(RecipeError, match="extra have one weight: remove theirs, or use data"):
+        load_recipe("tiny", ["data.extra=[{pairs = 'a.tsv', weight = 2.0}]"])
 
 
 @pytest.mark.parametrize(
@@ -320,8 +353,8 @@ def test_several_corpora_add_up_in_a_recipe(tmp_path: Path) -> None:
     [
         ("[{src = 'a.en', tgt = 'a.de'}, {src = 'a.en', tgt = 'a.fr'}]", "these have de and fr"),
         ("[{pairs = 'a.tsv', weight = 0.5}]", "all weights of the list are below 1"),
-        ("[{}]", "an entry of a list of corpora needs src and tgt, or pairs"),
-        ("{pairs = 'a.tsv', encoding = 'x'}", "'x' is not the name of an encoding"),
+        ("[{}]", "each entry of a list of corpora needs src and tgt, or pairs"),
+        ("{pairs = 'a.tsv', encoding = 'x'}", "'x' is not a known text encoding"),
     ],
 )
 def test_a_wrong_list_of_corpora_is_refused(train: str, expected: str) -> None:

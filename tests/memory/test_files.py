@@ -75,7 +75,8 @@ def test_an_import_is_repeated_without_effect(tmp_path: Path) -> None:
     file = written(tmp_path / "a.tsv", rows(5))
     assert add(tmp_path / "team.db", file).added == Added(5, 0)
     os.utime(file, (0, 0))
-    assert add(tmp_path / "team.db", file, languages=None).added == Added(0, 5)
+    of_texts = ImportOptions(encoding="cp949,utf-8")  # not of tables
+    assert add(tmp_path / "team.db", file, languages=None, options=of_texts).added == Added(0, 5)
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -39,11 +39,11 @@ def test_pairs_and_what_is_left_out_are_written(tmp_path: Path) -> None:
     assert (SRC[151], TGT[151]) in set(read_pairs(Corpus(pairs=str(out))))
     before = out.read_bytes()
     assert str(yakusu.align(corpus.src, corpus.tgt, out)).startswith(
-        "200 and 198 sentences; 198 pairs"
+        f"{out}: 198 pairs (1-1: 197; 2-1: 1) of 200 source and 198 target sentences, median score "
     )
     assert out.read_bytes() == before
     unrelated = replace(made, n_pairs=500, median_score=-0.1)
-    assert "warning: most scores are those of unrelated sentences" in str(unrelated)
+    assert "warning: most pairs score no better than unrelated sentences" in str(unrelated)
     fewer = yakusu.align(corpus.src, corpus.tgt, out, min_score=made.median_score)
     assert 90 <= fewer.n_pairs <= 110
     assert fewer.n_left[0] == 200 - sum(int(kind[0]) * n for kind, n in fewer.kinds.items())
@@ -120,7 +120,7 @@ def test_unusable_texts_are_refused(tmp_path: Path) -> None:
         yakusu.align(corpus.src, corpus.tgt, tmp_path)
     with pytest.raises(RunError, match="would replace one of the texts"):
         yakusu.align(tmp_path / "pairs.left.tsv", corpus.tgt, tmp_path / "pairs.tsv")
-    with pytest.raises(DataError, match="are the same text"):
+    with pytest.raises(DataError, match="contain the same text"):
         yakusu.align(corpus.src, corpus.src, tmp_path / "pairs.tsv")
     written(tmp_path, SRC[:3], TGT[:3])
     with pytest.raises(DataError, match=r"no sentence of .* or lower --min-score"):
@@ -133,10 +133,11 @@ def test_unusable_texts_are_refused(tmp_path: Path) -> None:
         (
             SRC[:-1],
             TGT[:300] + TGT[301:],
-            "from line 30[0-3] on, line N of {src} belongs to line N - 1",
+            "from line 30[0-3] on, line N of {src} matches line N - 1 of .* lacks 1 line near line "
+            "30[0-3], or {src} has 1 too many: correct the files, or pair the sentences again with",
         ),
         (SRC[:225] + TGT[225:], TGT[:225] + SRC[225:], "from line 226 on, source and target are"),
-        (SRC[:225] * 2, TGT[:225] * 2, "both sides repeat those from line 1 on"),
+        (SRC[:225] * 2, TGT[:225] * 2, "{src} and .* repeat their lines from line 1 on: remove"),
         (SRC[:225] * 2, TGT, "from line 226 on, {src} repeats its lines from line 1 on, but"),
     ],
 )
@@ -162,7 +163,7 @@ def test_the_first_line_is_searched_between_the_blocks_of_a_sample(
 ) -> None:
     monkeypatch.setattr(misaligned, "_SMALL_BLOCK", 90)
     corpus = written(tmp_path, SRC[:-1], TGT[:120] + TGT[121:])
-    with pytest.raises(DataError, match=r"from line 12[0-4] on, .* --allow-misaligned trains"):
+    with pytest.raises(DataError, match=r"from line 12[0-4] on, .* --allow-misaligned to use"):
         require_aligned(corpus)
 
 

@@ -395,7 +395,7 @@ def test_files_that_are_shifted_are_reported(tmp_path: Path) -> None:
     assert report.correlation is not None and abs(report.correlation) < 0.2
     assert (
         "from line 1 on, line N of" in report.warnings[0]
-        and "belongs to line N + 1" in report.warnings[0]
+        and "matches line N + 1" in report.warnings[0]
     )
     assert checked(tmp_path, PLAIN).warnings == ()
 

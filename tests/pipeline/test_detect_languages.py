@@ -97,7 +97,7 @@ def test_what_is_not_certain_stays_unknown_and_is_asked_for(
     module = "yakusu.pipeline.training.detect_languages"
     monkeypatch.setattr(f"{module}.can_identify", lambda: False)
     given = corpus(tmp_path, "ja")
-    install = ", or install yakusu with its extra 'train' to detect it"
+    install = ", or install yakusu with its extra 'train' to detect languages"
     assert with_detected_languages(given) == (given, f"{BOTH}{install}")
 
 

@@ -93,7 +93,8 @@ def test_a_pair_that_is_as_probable_after_another_source_is_misaligned(
 def test_other_pairs_are_too_short_or_too_long_or_unlikely(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [*reasons(monkeypatch, [(10, 10), (10, 2), (10, 50)], -5.0)]
     assert found == [UNSURE, TRUNCATED, LONGER]
-    assert [*reasons(monkeypatch, [(10, 10)], -5.0, loss=2.5)] == [TRUNCATED]
+    ends = [*reasons(monkeypatch, [(10, 9), (10, 11)], -5.0, loss=2.5)]
+    assert ends == [TRUNCATED, UNSURE]
 
 
 def test_a_target_repeats_a_source_if_it_has_most_of_its_words_from_it() -> None:

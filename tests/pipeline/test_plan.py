@@ -1,11 +1,14 @@
 """What a run says before its first step."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from yakusu.pipeline.training import dry_run
 from yakusu.pipeline.training.plan import TrainingPlan
 from yakusu.progress import duration
+from yakusu.recipe import load_recipe
 
 PLAN = TrainingPlan(
     languages=("en", "de"),
@@ -33,17 +36,17 @@ def test_the_plan_states_the_corpus_the_model_and_the_time() -> None:
     assert str(PLAN).splitlines() == [
         "pairs: 4,700 to train on, 200 to measure with, 100 left out",
         "languages: en to de",
-        "vocabulary: 3,000 tokens; 2 rare characters without one, spelled in bytes: 鬱 龍",
+        "vocabulary: 3,000 tokens; 2 rare characters without a token, spelled in bytes: 鬱 龍",
         "training 1,703,424 parameters on cpu with 1 of 2 cores",
         "time: about 2 h 10 min on this machine for 4,000 steps, less if the translations stop "
-        "improving; Ctrl-C at any time, the same command resumes",
+        "improving; stop with Ctrl-C at any time, and repeat the command to resume",
     ]
 
 
 def test_estimates_of_a_dry_run_are_marked() -> None:
     lines = str(replace(PLAN, sampled=20_000)).splitlines()
     assert lines[:2] == [
-        "dry run: estimates from 20,000 of the pairs; nothing is written",
+        "dry run: estimates from 20,000 pairs; nothing is written",
         "pairs: about 4,700 to train on, 200 to measure with, about 100 left out",
     ]
 
@@ -58,7 +61,7 @@ def test_a_resumed_run_does_not_repeat_what_its_corpus_is() -> None:
         (
             {"parameters": 200_000_000},
             "warning: the model has 200,000,000 parameters for 140,000 tokens of text; a smaller "
-            "one learns more: the recipe tiny is for this corpus",
+            "model learns more: use the recipe tiny",
         ),
         (
             {"tokens": 20_000},
@@ -67,8 +70,8 @@ def test_a_resumed_run_does_not_repeat_what_its_corpus_is() -> None:
         ),
         (
             {"seconds": 40 * 86400.0},
-            "warning: that is about 40 days without a GPU: use a machine with a GPU, or the recipe "
-            "tiny",
+            "warning: training takes about 40 days without a GPU: use a machine with a GPU, or the "
+            "recipe tiny",
         ),
         (
             {"max_steps": 100},
@@ -88,3 +91,18 @@ def test_durations_are_rounded() -> None:
         "less than a minute", "about 2 min", "about 1 h", "about 2 h", "about 1 day",
         "about 40 days",
     ]  # fmt: skip
+
+
+def test_a_sample_is_seen_more_often_so_that_a_dry_run_has_as_many_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_run, "_SAMPLE", 10)
+    monkeypatch.setattr(dry_run, "_PER_TOKEN", 0)
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("a\n" * 40)
+    recipe = load_recipe(
+        "tiny", ["training.max_epochs=3"], src=tmp_path / "a.en", tgt=tmp_path / "a.de"
+    )
+    sampled, n_sampled, n = dry_run._sampled(recipe, tmp_path)
+    assert (n_sampled, n) == (10, 40)
+    assert sampled.training.max_epochs == 12

@@ -13,24 +13,24 @@ _Out = Annotated[
     str,
     typer.Option(
         metavar="PAIRS",
-        help="File of pairs to write (.tsv); what is left out is written to PAIRS.left.tsv.",
+        help="File for the pairs (.tsv); what is left out is written to PAIRS.left.tsv.",
     ),
 ]
 _Language = Annotated[
     str,
-    typer.Option(metavar="CODE", help="Its language (default: that at the end of the file name)."),
+    typer.Option(metavar="CODE", help="Its language (default: from the end of the file name)."),
 ]
 _MinScore = Annotated[
     float | None,
     typer.Option(
-        help="Leave out pairs with a lower score; those of unrelated sentences are about 0 or less."
+        help="Leave out pairs with a lower score; unrelated sentences score about 0 or less."
     ),
 ]
 _Encoding = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Encoding of the text files that are not UTF-8, such as cp949, or those of both: "
+        help="Encoding of text files that are not UTF-8, such as cp949, or one per file: "
         "cp949,utf-8 (default: detected).",
     ),
 ]
@@ -59,10 +59,10 @@ def align_verb(
     model: _Model = None,
     encoding: _Encoding = "",
 ) -> None:
-    """Write the sentences of two texts that translate each other as pairs.
+    """Pair the sentences of a text with those of its translation.
 
-    The texts may lack sentences, and divide others differently, but have the same order. Lengths
-    and words show what belongs together; no dictionary is needed, and a model is optional.
+    Both texts must have the same order, but either may lack sentences or divide them differently.
+    Lengths and words show which sentences match; neither a dictionary nor a model is needed.
 
     Example: `yakusu align book.en.docx book.de.docx --out pairs.tsv`
 

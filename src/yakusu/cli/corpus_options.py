@@ -60,7 +60,7 @@ _PAIRS: dict[str, Any] = {
         "--pairs",
         "--tsv",
         help="One file with both sides: TMX, XLIFF, PO, TSV, CSV, JSON lines, xlsx, ods or docx. "
-        "Repeatable: all corpora add up.",
+        "Repeatable, to combine corpora.",
     ),
     "columns": Annotated[
         str | None,
@@ -86,8 +86,8 @@ _PAIRS: dict[str, Any] = {
         typer.Option(
             "--encoding",
             metavar="NAME",
-            help="Encoding of the text files that are not UTF-8, such as cp949, or those of both "
-            "sides: cp949,utf-8. Default: detected.",
+            help="Encoding of text files that are not UTF-8, such as cp949, or one per side: "
+            "cp949,utf-8. Default: detected.",
             rich_help_panel=_CORPUS,
         ),
     ],

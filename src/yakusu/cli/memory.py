@@ -74,7 +74,7 @@ _Encoding = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Encoding of the text files that are not UTF-8, such as cp949 (default: detected).",
+        help="Encoding of text files that are not UTF-8, such as cp949 (default: detected).",
     ),
 ]
 _Corrected = Annotated[

@@ -34,8 +34,8 @@ _AllowMisaligned = Annotated[
     bool,
     typer.Option(
         "--allow-misaligned",
-        help="Start even if lines of the corpus do not translate each other (default: stop with "
-        "the first line and the fix).",
+        help="Start even if lines of the corpus are misaligned (default: stop, and name the first "
+        "such line and the fix).",
     ),
 ]
 
@@ -95,11 +95,11 @@ def train_verb(
     set_: RecipeOverrides = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what training would do, from a sample; write nothing."),
+        typer.Option(
+            "--dry-run", help="Show what training would do, from a sample; write nothing."
+        ),
     ] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Show sentences only; the log has the scores.")
-    ] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Hide scores; the log has them.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show all numbers of the log as well.")
     ] = False,
@@ -107,7 +107,7 @@ def train_verb(
         bool,
         typer.Option(
             "--overwrite",
-            help="Replace a finished model although no --set asks for more training.",
+            help="Replace a finished model even if no --set asks for more training.",
         ),
     ] = False,
     exact: Annotated[

@@ -20,7 +20,7 @@ class Direction(Config):
     @model_validator(mode="after")
     def _check_dev(self) -> "Direction":
         if self.dev.parts:
-            raise ValueError("a dev set is one corpus: join the files of the list")
+            raise ValueError("a dev set must be one corpus, not a list: join its files")
         return self
 
     @property

@@ -95,15 +95,15 @@ class Corpus(Config):
             raise ValueError("a list of corpora has no files of its own: remove src, tgt and pairs")
         for part in self.parts:
             if not part or part.trees or part.parts:
-                raise ValueError("an entry of a list of corpora needs src and tgt, or pairs")
+                raise ValueError("each entry of a list of corpora needs src and tgt, or pairs")
         if max(part.weight for part in self.parts) < 1:
-            raise ValueError("all weights of the list are below 1: increase one to 1 or more")
+            raise ValueError("all weights of the list are below 1: set at least one to 1 or more")
         for part in self.parts:
             for own, first in zip(part.languages, self.languages, strict=True):
                 if own and not same_language(own, first):
                     raise ValueError(
-                        f"the corpora of a list have the same languages, but these have {first} "
-                        f"and {own}: list other languages as data.others"
+                        "the corpora of a list must have the same languages, but these have "
+                        f"{first} and {own}: move other languages to data.others"
                     )
         return self
 
@@ -228,6 +228,10 @@ class ExtraCorpus(Corpus):
 
     @model_validator(mode="after")
     def _check_weight_has_files(self) -> "ExtraCorpus":
+        if self.share is None and self.weights != (1.0,):
+            raise ValueError(
+                "the corpora of data.extra have one weight: remove theirs, or use data.train"
+            )
         if self.weight != 1.0 and self.share is not None:
             raise ValueError("extra.weight and extra.share are mutually exclusive: remove one")
         if self.share is not None and not self:
@@ -417,7 +421,7 @@ def checked_encoding(encoding: str) -> str:
     names = encoding.split(",") if encoding else []
     try:
         if len(names) > 2:
-            raise ValueError("name one encoding, or two for both sides")
+            raise ValueError("name one encoding, or one for each side")
         for name in names:
             require_encoding(name.strip())
     except ValueError as error:
@@ -451,7 +455,7 @@ def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:
 
 
 def with_encoding(corpus: Corpus) -> Corpus:
-    """Return a corpus that names the encodings of its text files, unless all are UTF-8.
+    """Return a corpus that names the encodings of its text files, unless all are UTF-8 or missing.
 
     Raises:
         DataError: The encoding of a file is unclear.
@@ -459,7 +463,10 @@ def with_encoding(corpus: Corpus) -> Corpus:
     if corpus.parts:
         parts = tuple(map(with_encoding, corpus.parts))
         return corpus.model_copy(update={"parts": parts})
-    if corpus.encoding or not corpus or set(corpus.encodings) <= {"utf-8"}:
+    named = (path for path in (corpus.src, corpus.tgt, corpus.pairs) if path)
+    if corpus.encoding or not all(Path(path).exists() for path in named):
+        return corpus  # a missing file is reported when it is read: a run resumes without
+    if set(corpus.encodings) <= {"utf-8"}:
         return corpus
     return corpus.model_copy(update={"encoding": ",".join(dict.fromkeys(corpus.encodings))})
 

@@ -303,7 +303,8 @@ def segments_of_file(
 
     is_table = format_of(path) in _TABLES
     columns = (options.columns or (1, 2)) if is_table else languages
-    corpus = Corpus(pairs=str(path), errors=options.errors, encoding=options.encoding)
+    encoding = "" if "," in options.encoding else options.encoding  # of two text files
+    corpus = Corpus(pairs=str(path), errors=options.errors, encoding=encoding)
     errors = InvalidLines(options.errors, whole_lines=True, encoding=corpus.encodings[0])
     file = PairFile(str(path), columns, errors, LongLines(), remark, choose, languages)
     yield from read_segments(file)

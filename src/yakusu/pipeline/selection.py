@@ -23,6 +23,7 @@ from yakusu.data.filters import (
 )
 from yakusu.data.identification import require_codes
 from yakusu.errors import DataError
+from yakusu.pipeline.aligning.misaligned import explained_unequal
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 
@@ -139,7 +140,9 @@ class PairSelector:
 
     def _filter(self, corpus: Corpus, filters: FilterConfig, report: FilterReport) -> Selection:
         languages = self._recipe.languages
-        return filter_corpus(corpus, filters, report, self._progress, languages=languages)
+        with explained_unequal(corpus):
+            found = filter_corpus(corpus, filters, report, self._progress, languages=languages)
+        return found
 
 
 def _require_pairs(

@@ -76,7 +76,7 @@ class ValidateEvent(Event):
         dev_perplexity: Perplexity per target token of the dev set.
         score: Name of the score, such as BLEU.
         dev_score: Its value on the dev set; its key in log.jsonl is `dev_bleu` for BLEU.
-        dev_chrf: chrF on the dev set; None, and no key: of a parser.
+        dev_chrf: chrF on the dev set; None, and no key, for a parser.
         best_step: Step of the best validation so far.
         bad_validations: Number of validations since then.
         validation_seconds: Duration of this validation.

@@ -46,6 +46,7 @@ from yakusu.training.step import ModelLoss, Step, StepSums, dev_perplexity
 _LOG_SECONDS = 60.0  # log at least this often
 _LONG_STEP = 10.0  # seconds of a step that is not measured as a whole
 _PROBED = 8  # pairs that are measured instead
+LESS_MEMORY = "set search.beam=1 or training.engine=native"  # for translations of the dev set
 
 
 @dataclass(frozen=True)
@@ -339,7 +340,7 @@ class Trainer:
         perplexity = dev_perplexity(
             model, self.data.dev, self.group, batch_tokens=self.state.batch_tokens, bf16=self.bf16
         )
-        with explained_out_of_memory(lambda: state, "set search.beam=1 or training.engine=native"):
+        with explained_out_of_memory(lambda: state, LESS_MEMORY):
             score = self.score(model)
         clock.tick()
         self._agree(clock)  # on the time, which may reach a limit

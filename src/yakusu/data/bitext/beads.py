@@ -201,7 +201,8 @@ def _narrow_band(rows: range, columns: range, path: _Path, half: int) -> _Band:
 
 def _band(rows: range, columns: range, centre: Ints, half: int) -> _Band:
     m = len(columns)
-    width = min(2 * half + 1, m + 1)
+    jump = int(np.diff(centre, prepend=0, append=m).max())
+    width = min(max(2 * half, half + jump) + 1, m + 1)  # so that a path reaches the next row
     low = np.clip(centre - half, 0, m + 1 - width)
     low[0] = 0  # the corners are in the band
     return _Band(rows, columns, np.maximum.accumulate(low), width)

@@ -154,10 +154,11 @@ class Repetitions:
         order = np.argsort(keys, kind="stable")
         same = keys[order][1:] == keys[order][:-1]
         lags, counts = np.unique((order[1:] - order[:-1])[same], return_counts=True)
-        runs_ = []
+        far = lags >= _REPEATED
+        lags, counts, runs_ = lags[far], counts[far], []
         for at in np.argsort(-counts, kind="stable")[:_LAGS]:
             lag = int(lags[at])
-            if counts[at] >= least / 2 and lag >= _REPEATED:
+            if counts[at] >= least / 2:
                 start, stop = _densest(keys[lag:] == keys[:-lag])
                 if stop - start >= least:
                     runs_.append(Misaligned(kind, start + lag, stop + lag, -lag))

@@ -129,7 +129,7 @@ def require_encoding(name: str) -> str:
         known = ""
     if not known or not (_WIDE.fullmatch(known) or known == "utf_8_sig" or _is_for_text(known)):
         raise ValueError(
-            f"'{name}' is not the name of an encoding: use one that Python knows, such as cp949, "
+            f"'{name}' is not a known text encoding: use one that Python supports, such as cp949, "
             "cp1252 or utf-16"
         )
     return "utf-8" if known == "utf_8_sig" else known.replace("utf_", "utf-")
@@ -166,20 +166,20 @@ def open_utf8(path: Path, encoding: str = "") -> io.BufferedReader:
     if encoding in ("", "utf-8"):
         return file
     codecs.register_error(_INVALID, _invalid)
-    return io.BufferedReader(_Converted(file, encoding), _BLOCK)
+    return io.BufferedReader(_Converted(file, encoding, path), _BLOCK)
 
 
 def _invalid(error: UnicodeError) -> tuple[str, int]:
-    """Read an invalid byte as a surrogate that `_Converted` writes as 0xFF."""
+    """Read an invalid byte, or code of UTF-16, as a surrogate that `_Converted` writes as 0xFF."""
     assert isinstance(error, UnicodeDecodeError)
-    return "\udcff", error.start + 1
+    return "\udcff", error.end if error.encoding.startswith("utf") else error.start + 1
 
 
 class _Converted(io.RawIOBase):
     """The content of a file in UTF-8."""
 
-    def __init__(self, file: io.BufferedReader, encoding: str) -> None:
-        self._file, self._rest = file, b""
+    def __init__(self, file: io.BufferedReader, encoding: str, path: Path) -> None:
+        self._file, self._rest, self._path = file, b"", path
         self._decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
         self._is_done = False
 
@@ -190,7 +190,13 @@ class _Converted(io.RawIOBase):
         while not self._rest and not self._is_done:
             data = self._file.read1(_BLOCK)
             self._is_done = not data
-            text = self._decoder.decode(data, final=not data)
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeError as error:  # of UTF-16 and UTF-32; invalid bytes are no error
+                raise DataError(
+                    f"{self._path} has no byte order mark: state another encoding, such as "
+                    "utf-16-le"
+                ) from error
             self._rest = text.encode("utf-8", "surrogateescape")
         part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(part)] = part
@@ -205,17 +211,21 @@ class _Converted(io.RawIOBase):
 
 
 def is_utf8(path: str | Path) -> bool:
-    """Whether a file is UTF-8 with characters beyond ASCII; False: it cannot be read."""
-    decoder, is_ascii = codecs.getincrementaldecoder("utf-8")(), True
+    """Whether a file is UTF-8, whatever encoding is stated; False: it cannot be read.
+
+    ASCII with NUL or escape characters may be UTF-16 or ISO-2022.
+    """
+    decoder, is_ascii, is_plain = codecs.getincrementaldecoder("utf-8")(), True, True
     try:
         with open_binary(Path(path)) as file:
             while block := file.read(_BLOCK):
                 is_ascii = is_ascii and block.isascii()
+                is_plain = is_plain and b"\0" not in block and b"\x1b" not in block
                 decoder.decode(block)
             decoder.decode(b"", final=True)
     except (DataError, UnicodeDecodeError):
         return False
-    return not is_ascii
+    return is_plain or not is_ascii
 
 
 def detected_encoding(path: str | Path) -> str:
@@ -250,8 +260,8 @@ def _detected(path: str, size: int, changed: int) -> str:
     if len(found) != 1:
         raise _ambiguous(path, sample, found)
     _log.warning(
-        "%s is read as %s, not as UTF-8, as in '%s'; if that is wrong, state its encoding with "
-        "--encoding",
+        "%s is not UTF-8 and is read as %s, as in '%s'; if these letters are wrong, specify its "
+        "encoding with --encoding",
         path,
         found[0],
         _first_line(path, found[0]),
@@ -345,7 +355,7 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
 
 
 def _candidate(name: str, sample: bytes, chaos: float | None, coherence: float) -> _Candidate:
-    text = sample.decode(name)
+    text = sample.decode(name, "replace")  # characters of long lines may be divided
     if name in _CHINESE_OR_KOREAN:
         text = _KANA.sub("\ufffd", _without_rare(text, name))
     letters = Counter(each for each in text if each > "\x7f" and each.isalpha())
@@ -373,7 +383,7 @@ def _without_rare(text: str, encoding: str) -> str:
     if encoding not in ("cp949", "gb18030"):
         return text
     beyond = (each for each in set(text) if each > "\x7f")
-    rare = {ord(each): "\ufffd" for each in beyond if min(each.encode(encoding)) < 0xA1}
+    rare = {ord(each): "\ufffd" for each in beyond if min(each.encode(encoding, "replace")) < 0xA1}
     return text.translate(rare)
 
 
@@ -408,14 +418,15 @@ def _familiarity(text: str) -> float:
 def _ambiguous(path: str, sample: bytes, found: Sequence[str]) -> DataError:
     if not found:
         return DataError(
-            f"{path} is not UTF-8, and its encoding cannot be detected: state it, as in "
+            f"{path} is not UTF-8, and its encoding cannot be detected: specify it, as in "
             "--encoding cp949, or save the file as UTF-8"
         )
     line = next(each for each in sample.split(b"\n") if not each.isascii())
-    shown = "; ".join(f"{name} '{_shortened(line.decode(name))}'" for name in found[:_LISTED])
+    lines = ((name, line.decode(name, "replace")) for name in found[:_LISTED])
+    shown = "; ".join(f"{name} '{_shortened(text)}'" for name, text in lines)
     return DataError(
-        f"{path} is not UTF-8, and its encoding is unclear ({shown}): state the one that is right, "
-        f"as in --encoding {found[0]}, or save the file as UTF-8"
+        f"{path} is not UTF-8, and its encoding is unclear ({shown}): specify the one with the "
+        f"right letters, as in --encoding {found[0]}, or save the file as UTF-8"
     )
 
 

@@ -246,7 +246,7 @@ def _not_utf8(
     _refuse_other_files(head, name, number)
     if errors and errors.encoding != "utf-8":
         return DataError(
-            f"{name}, line {number} is not {errors.encoding}: correct the line, state another "
+            f"{name}, line {number} is not {errors.encoding}: correct the line, specify another "
             "encoding with --encoding, or add --errors skip"
         )
     more = ", correct the line, or add --errors skip" if errors else " or correct the line"

@@ -34,7 +34,7 @@ class TextConfig(Config):
             again. Translations with a prefix, or a phrase to include or exclude, are not compared.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
-        glossary: Paths of glossaries, which add up; a string is a single one.
+        glossary: Paths of glossaries, which are combined; a string is a single one.
         memory: Paths of translation memories; a string is a single one. (): the one that the model
             folder names.
         own_memory: Use the memory that the model folder names, if `memory` is ().

@@ -115,7 +115,7 @@ class Glossary:
         names: "source" and "target", the codes of `languages`, or English names of languages.
 
         Args:
-            paths: The files, whose terms add up; a name ending in .gz is decompressed.
+            paths: The files, whose terms are combined; a name ending in .gz is decompressed.
             languages: The codes of the source and target languages; "" if unknown.
             protected: Finds the parts of a text that are copied, so that they cannot be part of a
                 source term; None: the built-in patterns.

@@ -1,4 +1,4 @@
-"""`align`: two texts or documents -> pairs of sentences that translate each other."""
+"""`align`: two texts or documents -> pairs of sentences and their translations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Aligned:
 
     Attributes:
         out: The pairs: source, target and score, in three columns.
-        left: The sentences that are in no pair: the file, the line or paragraph, and the sentence.
+        left: The sentences that are in no pair, each with its file and line or paragraph.
         n_sentences: Number of sentences of both texts.
         n_pairs: Number of pairs.
         n_left: Number of sentences of both texts that are in no pair.
@@ -44,17 +44,18 @@ class Aligned:
     faults: tuple[Fault, ...]
 
     def __str__(self) -> str:
-        kinds = ", ".join(f"{n:,} {kind}" for kind, n in self.kinds.items())
+        kinds = "; ".join(f"{kind}: {n:,}" for kind, n in self.kinds.items())
         n_src, n_tgt = self.n_sentences
         lines = [
-            f"{n_src:,} and {n_tgt:,} sentences; {self.n_pairs:,} pairs ({kinds}), median score "
-            f"{self.median_score:.2f}: {self.out}",
-            f"left out: {self.n_left[0]:,} and {self.n_left[1]:,} sentences: {self.left}",
+            f"{self.out}: {self.n_pairs:,} pairs ({kinds}) of {n_src:,} source and {n_tgt:,} "
+            f"target sentences, median score {self.median_score:.2f}",
+            f"{self.left}: {self.n_left[0]:,} source and {self.n_left[1]:,} target sentences left "
+            "out",
         ]
         if self.median_score < _UNRELATED and self.n_pairs >= _MANY:
             lines.append(
-                "warning: most scores are those of unrelated sentences: check that the files hold "
-                "the same text in two languages"
+                "warning: most pairs score no better than unrelated sentences: check that the "
+                "files contain the same text in two languages"
             )
             return "\n".join(lines)
         return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
@@ -71,23 +72,23 @@ def align(
     encoding: str = "",
     progress: Progress | None = None,
 ) -> Aligned:
-    """Write the sentences of two texts that translate each other, in the same order, as pairs.
+    """Pair the sentences of a text with those of its translation, and write the pairs to a file.
 
-    The same texts give the same bytes. A text file with one sentence a line is aligned line by
-    line, and so are two with nearly the same number of short lines; other lines and the paragraphs
-    of documents are divided into sentences.
+    Both texts must have the same order; the same texts give the same bytes. A text file with one
+    sentence per line is aligned line by line, and so are two files with nearly the same number of
+    short lines; other lines and the paragraphs of documents are divided into sentences.
 
     Args:
         src: A text or a document in any format that `translate` reads.
         tgt: Its translation.
         out: The file of pairs (.tsv); what is left out is written next to it, as NAME.left.tsv.
-        languages: Codes of both languages (default: those at the end of the names of the files).
+        languages: Codes of both languages (default: taken from the end of the file names).
         min_score: Leave out the pairs with a lower score. The score is a log-likelihood ratio
-            for each known word: pairs of unrelated sentences are about 0 or less.
-        model: Model folder of a translator from source to target. Its translations are then
-            compared with the target in place of the source, as Bleualign does.
-        encoding: Encoding of the text files that are not UTF-8, or those of both, separated by a
-            comma (default: detected).
+            per known word: pairs of unrelated sentences score about 0 or less.
+        model: Model folder of a translator from source to target. Its translations, instead of the
+            source, are then compared with the target, as in Bleualign.
+        encoding: Encoding of text files that are not UTF-8, or one encoding per file, separated by
+            a comma (default: detected).
         progress: Progress reporter.
 
     Raises:
@@ -101,7 +102,7 @@ def align(
     progress = progress or Silent()
     one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
-        raise DataError(f"{src} and {tgt} are the same text: name a text and its translation")
+        raise DataError(f"{src} and {tgt} contain the same text: pass a text and its translation")
     compared = _translated(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(
@@ -112,8 +113,8 @@ def align(
     ]
     if not pairs:
         raise DataError(
-            f"no sentence of {src} has a translation in {tgt}: check that these are the same text "
-            "in two languages, or lower --min-score"
+            f"no sentence of {src} has a translation in {tgt}: check that both contain the same "
+            "text in two languages, or lower --min-score"
         )
     rows = [
         f"{one.joined(range(*x.src))}\t{other.joined(range(*x.tgt))}\t{x.score:.2f}" for x in pairs
@@ -143,7 +144,7 @@ def _outputs(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
         RunError: They are not .tsv files, or one of them is a text.
     """
     if out.suffix.lower() != ".tsv":
-        raise RunError(f"--out {out} does not end in .tsv: name a file such as pairs.tsv")
+        raise RunError(f"--out {out} does not end in .tsv: choose a name such as pairs.tsv")
     left = out.with_name(f"{out.stem}.left.tsv")
     if {out.resolve(), left.resolve()} & {src.resolve(), tgt.resolve()}:
         raise RunError(f"{out} would replace one of the texts: choose another file with --out")
@@ -163,7 +164,7 @@ def _translated(
         if text.language and known and not same_language(text.language, known):
             raise ModelError(
                 f"{text.path} is in {text.language}, but {model} translates from "
-                f"{' to '.join(translator.languages)}: use another model, or exchange the texts"
+                f"{' to '.join(translator.languages)}: use another model, or swap the texts"
             )
     with progress.track("translating", "sentences", len(one.texts)) as tracker:
         found = []
@@ -194,5 +195,5 @@ def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
         write_text(path, "".join(f"{line}\n" for line in lines))
     except OSError as error:
         raise RunError(
-            f"{path} cannot be written ({error.strerror}): choose another --out"
+            f"{path} cannot be written ({error.strerror}): choose another file with --out"
         ) from error

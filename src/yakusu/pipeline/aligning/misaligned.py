@@ -1,8 +1,9 @@
-"""Lines of a corpus that do not translate each other, each with the command that repairs them."""
+"""Misaligned lines of a corpus, each with the command that repairs them."""
 
 import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -23,12 +24,12 @@ _LISTED = 3  # faults in an error message
 
 
 class Fault(Config):
-    """Lines that do not translate each other, or are repeated. Line numbers count from 1."""
+    """Consecutive lines that are misaligned or repeated. Line numbers count from 1."""
 
     kind: FaultKind
     line: int
     last_line: int
-    offset: int  # line N of the source belongs to line N + offset; repeated: it is line N + offset
+    offset: int  # line N of the source matches line N + offset; repeated: it is line N + offset
     text: str  # what is wrong, and the fix
 
     def __str__(self) -> str:
@@ -63,7 +64,7 @@ def require_aligned(corpus: Corpus) -> None:
     A corpus of which no line has a translation is accepted: its words may be too rare to tell.
 
     Raises:
-        DataError: Some lines do not translate each other, or the corpus cannot be read.
+        DataError: Some lines are misaligned, or the corpus cannot be read.
     """
     for part in corpus.parts:
         require_aligned(part)
@@ -74,21 +75,31 @@ def require_aligned(corpus: Corpus) -> None:
     if not found or (found[0].kind == "unrelated" and found[0].stop - found[0].start == sample.n):
         return
     raise DataError(
-        f"{_listed(_described(corpus, sample, found))}; 'yakusu check' lists all faults, and "
-        "--allow-misaligned trains with them"
+        f"{_listed(_described(corpus, sample, found))}; list all faults with 'yakusu check', or "
+        "add --allow-misaligned to use the corpus as it is"
     )
 
 
-def unequal_places(corpus: Corpus, error: UnequalTextsError) -> DataError:
-    """Return the error of two files of different lengths with the lines that may be missing."""
-    found = [each for each in find_faults(corpus) if each.kind != "repeated"]
-    if found:
-        return DataError(f"{str(error).partition(': ')[0]}: {_listed(found)}")
-    return DataError(f"{error}, as {_repair(corpus)} does")
+@contextmanager
+def explained_unequal(corpus: Corpus) -> Iterator[None]:
+    """Name the lines that may be missing, if two files have different numbers of lines.
+
+    Raises:
+        DataError: They have.
+    """
+    try:
+        yield
+    except UnequalTextsError as error:
+        found = [each for each in find_faults(corpus) if each.kind != "repeated"]
+        fix = f"{error}, or {_repair(corpus)}"
+        if found:
+            fix = f"{str(error).partition(': ')[0]}: {_listed(found)}"
+        raise DataError(fix) from error
 
 
 def _listed(faults: Sequence[Fault]) -> str:
-    more = f"; and {len(faults) - _LISTED:,} more places" if len(faults) > _LISTED else ""
+    n = len(faults) - _LISTED
+    more = f"; and {n:,} more place{'s' * (n > 1)}" if n > 0 else ""
     return "; ".join(map(str, faults[:_LISTED])) + more
 
 
@@ -223,11 +234,14 @@ def _located_between(
 
 
 def _repair(corpus: Corpus) -> str:
-    """The command that pairs the sentences of a corpus again."""
+    """What to do to pair the sentences of a corpus again."""
     if corpus.src:
         files = f"{shlex.quote(corpus.src)} {shlex.quote(corpus.tgt)}"
-        return f"'yakusu align {files} --out PAIRS.tsv'"
-    return "'yakusu align SRC TGT --out PAIRS.tsv', with each side in a file of its own,"
+        return f"pair the sentences again with 'yakusu align {files} --out PAIRS.tsv'"
+    return (
+        "save each side as its own file and pair the sentences again with 'yakusu align SRC TGT "
+        "--out PAIRS.tsv'"
+    )
 
 
 def _described(corpus: Corpus, sample: _Sample, found: Sequence[Misaligned]) -> tuple[Fault, ...]:
@@ -250,21 +264,25 @@ def _described(corpus: Corpus, sample: _Sample, found: Sequence[Misaligned]) -> 
 def _sentence(corpus: Corpus, fault: Misaligned, line: int, last: int, *, to_end: bool) -> str:
     names = (corpus.src, corpus.tgt) if corpus.src else ("the source", "the target")
     src, tgt = names if names[0] != names[1] else ("the source", "the target")
-    where = f"from line {line:,} on" if to_end else f"lines {line:,} to {last:,}"
-    fix, k = _repair(corpus), fault.offset
+    where = f"from line {line:,} on" if to_end else f"in lines {line:,} to {last:,}"
+    where = f"{corpus.pairs}, {where}" if corpus.pairs else where
+    k = fault.offset
     if fault.kind == "shifted" and not k:
-        return f"{where}, line N of {src} belongs to line N of {tgt} again"
+        return f"{where}, line N of {src} matches line N of {tgt} again"
     if fault.kind == "shifted":
-        lacks, n = (src if k > 0 else tgt), abs(k)
+        (lacks, other), n = ((src, tgt) if k > 0 else (tgt, src)), abs(k)
         return (
-            f"{where}, line N of {src} belongs to line N {'+' if k > 0 else '-'} {n} of {tgt}: "
-            f"{n} line{'s are' if n > 1 else ' is'} missing in {lacks} near line {line:,}, or too "
-            f"many in the other: {fix} pairs the sentences again"
+            f"{where}, line N of {src} matches line N {'+' if k > 0 else '-'} {n} of {tgt}, "
+            f"because {lacks} lacks {n} line{'s' * (n > 1)} near line {line:,}, or {other} has {n} "
+            f"too many: correct the files, or {_repair(corpus)}"
         )
     if fault.kind == "exchanged":
-        return f"{where}, source and target are exchanged: exchange these lines of {src} and {tgt}"
+        return f"{where}, source and target are swapped: swap these lines of {src} and {tgt}"
     if fault.kind == "repeated":
-        return f"{where}, both sides repeat those from line {line + k:,} on: remove these lines"
+        return (
+            f"{where}, {src} and {tgt} repeat their lines from line {line + k:,} on: remove these "
+            "lines"
+        )
     if fault.kind in ("source repeated", "target repeated"):
         copy, other = (src, tgt) if fault.kind == "source repeated" else (tgt, src)
         return (
@@ -272,6 +290,6 @@ def _sentence(corpus: Corpus, fault: Misaligned, line: int, last: int, *, to_end
             f"restore these lines of {copy} from the original text"
         )
     return (
-        f"{where}, {src} and {tgt} do not translate each other: restore the order of the lines "
-        f"from the original texts, or try {fix.removesuffix(',')}"
+        f"{where}, {src} and {tgt} are not translations of each other: restore the order of the "
+        f"lines from the original texts, or {_repair(corpus)}"
     )

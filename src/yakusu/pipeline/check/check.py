@@ -8,12 +8,12 @@ from pathlib import Path
 from yakusu.data.corpus import Corpus, count_pairs, numbered_pairs
 from yakusu.data.files.compressed import refuse_pipe
 from yakusu.data.files.text import Pair
-from yakusu.data.identification import EvenSample
+from yakusu.data.identification import SAMPLE, EvenSample
 from yakusu.data.lines.sentences import split
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.vocabulary import left_out
-from yakusu.errors import DataError, RecipeError, UnequalTextsError
-from yakusu.pipeline.aligning.misaligned import Fault, find_faults, unequal_places
+from yakusu.errors import DataError, RecipeError
+from yakusu.pipeline.aligning.misaligned import Fault, explained_unequal, find_faults
 from yakusu.pipeline.check.counts import FindingCounts, RatioCounts, SideCounts, unit_of
 from yakusu.pipeline.check.filters import Decided, Decisions
 from yakusu.pipeline.check.languages import CheckedLanguages
@@ -72,16 +72,14 @@ def check(
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
     n_pairs, line, total = 0, 0, count_pairs(corpus)  # `line` is that of the last pair
     has_lines = total is not None and not corpus.parts
-    try:
-        with progress.track("sampling", "pairs", total) as tracker:
-            for line, pair in numbered_pairs(corpus):
-                n_pairs += 1
-                sample.add((line, pair))
-                tracker.advance()
-    except UnequalTextsError as error:
-        raise unequal_places(corpus, error) from error
+    with explained_unequal(corpus), progress.track("sampling", "pairs", total) as tracker:
+        for line, pair in numbered_pairs(corpus):
+            n_pairs += 1
+            sample.add((line, pair))
+            tracker.advance()
     first = line - n_pairs + 1  # line of the first pair
-    languages.require_order(corpus, (pair for _, pair in sample))
+    spaced = list(sample)[:: max(1, len(sample) // SAMPLE)]
+    languages.require_order(corpus, (pair for _, pair in spaced))
     overlaps = _Overlaps(held_out, languages)
     with progress.track("comparing lines", "pairs", None):
         faults = find_faults(corpus)
@@ -194,7 +192,7 @@ class _Reading:
 
         Args:
             overlaps: Overlaps with the held-out sets.
-            faults: Lines that do not translate each other.
+            faults: Misaligned lines.
             first: Line of the first pair.
             has_lines: Whether each pair is a line of its file.
 

@@ -8,8 +8,8 @@ only eos is improbable. The reason is the first of these that applies:
     copy          the target repeats the source
     language      the target is in another language (py3langid)
     misaligned    the target is as probable after the source of another pair of the list
-    length        eos decides, or log(n / m), m the number of tokens of the source, is two standard
-                  deviations or more from the mean of all pairs
+    length        log(n / m), m the number of tokens of the source, is two standard deviations or
+                  more from the mean of all pairs; if eos decides, below the mean is enough
     unsure        the model is unsure of the words
 """
 
@@ -176,7 +176,7 @@ class _Reasons:
         if any(mean >= own.mean for mean in others):
             return MISALIGNED
         z = self._lengths.z(own.ids)
-        if own.ends_early or z <= -_ODD:
+        if z <= -_ODD or (own.ends_early and z < 0):
             return TRUNCATED
         return LONGER if z >= _ODD else UNSURE
 

@@ -104,7 +104,7 @@ class CheckReport(Config):
     ratios: dict[str, float]  # quantiles of target length / source length
     correlation: float | None  # of the lengths of both sides, logarithmic; None: undefined
     overlaps: tuple[Overlap, ...]
-    faults: tuple[Fault, ...]  # lines that do not translate each other, or are repeated
+    faults: tuple[Fault, ...]  # lines that are misaligned or repeated
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()  # what to look at first
 

@@ -163,7 +163,7 @@ class _Improvement:
                 facts = self.pairs.write(recipe)
                 recipe = self._recipe(facts)
             self.progress.say(_described(facts, recipe))
-            new = train(recipe, progress=self.progress).model
+            new = train(recipe, allow_misaligned=True, progress=self.progress).model
             record = self._compared(facts, new, older)
             kept = self._replace(new, record) if replace else None
         return Improved(facts.train, new, tuple(record.results), kept, record.conclusion)
@@ -302,7 +302,7 @@ def _old_data(model: Path) -> ExtraCorpus:
         raise RecipeError(
             f"the old data of {model} is not available: set data.extra to a corpus to mix in"
         )
-    return ExtraCorpus(**old.model_dump(exclude={"share", "weight"}))
+    return old.model_copy(update={"share": None, "weight": 1.0})
 
 
 def _free_name(model: Path, new: str) -> Path:

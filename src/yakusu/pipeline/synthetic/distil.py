@@ -155,7 +155,9 @@ class _Distillation:
                 save_recipe(student, path)
             facts = existing_corpus(self.corpus, making) or self._written(teacher, making)
             self.progress.say(f"{self.corpus}: {facts.summary}")
-            trained = None if self.config.corpus_only else train(student, progress=self.progress)
+            trained = None
+            if not self.config.corpus_only:
+                trained = train(student, allow_misaligned=True, progress=self.progress)
         return Distilled(self.corpus, path, facts, trained)
 
     def _student(self, languages: tuple[str, str]) -> Recipe:

@@ -28,7 +28,7 @@ def with_detected_languages(recipe: Recipe) -> tuple[Recipe, str]:
         own = load_recipe(saved).data
         return _with_languages(recipe, (own.source_language, own.target_language)), ""
     if not can_identify():
-        install = ", or install yakusu with its extra 'train' to detect it"
+        install = ", or install yakusu with its extra 'train' to detect languages"
         return recipe, _request([_SIDES[i] for i in (0, 1) if not given[i]], install)
     try:
         sample = _sample(recipe)

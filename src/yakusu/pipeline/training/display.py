@@ -57,17 +57,26 @@ class Display:
                 self.progress.say(str(event))
 
     def _time(self, event: TrainEvent) -> str:
-        step, seconds = self._start
-        total = self.config.max_steps
-        left = (event.seconds - seconds) / max(event.step - step, 1) * (total - event.step)
-        return f"step {event.step:,} of {total:,}: {duration(left)} left"
+        (step, seconds), config = self._start, self.config
+        pace = (event.seconds - seconds) / max(event.step - step, 1)
+        left = pace * (config.max_steps - event.step)
+        if config.max_epochs and event.epoch:
+            left = min(left, pace * event.step * (config.max_epochs / event.epoch - 1))
+        if config.max_hours:
+            left = min(left, 3600 * config.max_hours - event.seconds)
+        return f"{self._place(event)}: {duration(left)} left"
+
+    def _place(self, event: Event) -> str:
+        """The step of an event, and the last one."""
+        config = self.config
+        most = "at most " if config.max_epochs or config.max_hours else ""
+        return f"step {event.step:,} of {most}{config.max_steps:,}"
 
     def _validation(self, event: ValidateEvent, translations: Sequence[str]) -> list[str]:
         lines = []
         if self.detail == "normal":
             chrf = "" if event.dev_chrf is None else f", chrF {event.dev_chrf:.1f}"
-            total = self.config.max_steps
-            lines = [f"step {event.step:,} of {total:,}: {event.score} {event.dev_score:.1f}{chrf}"]
+            lines = [f"{self._place(event)}: {event.score} {event.dev_score:.1f}{chrf}"]
         for row in self.rows if translations else ():
             source, reference = self.pairs[row]
             lines += example(source, translations[row], reference)
@@ -86,7 +95,7 @@ def progress_sentence(event: ValidateEvent, *, first: bool, patience: int) -> st
     if first:
         return "First measurement: the next ones will show whether the translations improve."
     if event.best_step == event.step:
-        return "The translations are better than at every measurement before."
+        return "The translations are better than at any earlier measurement."
     if (left := patience - event.bad_validations) > 0:
         more = "measurement is" if left == 1 else f"{left} measurements are"
         return (

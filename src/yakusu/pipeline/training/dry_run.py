@@ -8,8 +8,10 @@ from typing import Any
 from yakusu.data.config import Direction
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.identification import EvenSample
+from yakusu.pipeline.aligning.misaligned import explained_unequal
 from yakusu.pipeline.training.fit import plan_resolved
 from yakusu.pipeline.training.plan import TrainingPlan
+from yakusu.pipeline.training.run import with_values
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 
@@ -56,17 +58,22 @@ def _sampled(recipe: Recipe, folder: Path) -> tuple[Recipe, int, int]:
     if recipe.task == "translation":
         others = tuple(each.model_copy(update=smaller(each)) for each in data.others)
         data = data.model_copy(update={**smaller(data), "others": others})
+    n_sampled, n = sum(n for _, n, _ in samples), sum(n for _, _, n in samples)
     made = recipe.model_copy(update={"data": data, "run": str(folder / "run")})
-    return made, sum(n for _, n, _ in samples), sum(n for _, _, n in samples)
+    if n_sampled:  # as many steps as with all pairs
+        epochs = recipe.training.max_epochs * n / n_sampled
+        made = with_values(made, {"training.max_epochs": epochs})
+    return made, n_sampled, n
 
 
 def _sample(corpus: Corpus, folder: Path, size: int) -> tuple[Corpus, int, int]:
     """Write evenly spaced pairs of a corpus; return them, their number and that of all pairs."""
     sample: EvenSample[tuple[str, str]] = EvenSample(size)
     n = 0
-    for pair in read_pairs(corpus):
-        sample.add(pair)
-        n += 1
+    with explained_unequal(corpus):
+        for pair in read_pairs(corpus):
+            sample.add(pair)
+            n += 1
     folder.mkdir()
     for side, name in enumerate(("src", "tgt")):
         with (folder / name).open("w", encoding="utf-8", newline="\n") as file:

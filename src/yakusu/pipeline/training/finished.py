@@ -8,6 +8,7 @@ from yakusu.folder import verify_folder
 from yakusu.pipeline.receipts.receipt import Receipt, read_receipt
 from yakusu.pipeline.training.run import is_of_run
 from yakusu.recipe import Recipe, changes, load_recipe
+from yakusu.training.checkpoint import checkpoints
 from yakusu.training.schedule import limit_reached
 from yakusu.training.state import TrainerState
 
@@ -61,6 +62,23 @@ def refuse_replacement(
         f"{run / 'model'} is finished ({reason}), and this recipe has {key} = {new}: omit the "
         f"recipe to keep the model, or add --set {key}={new} or --overwrite to {what}"
     )
+
+
+def refuse_new_model(run: Path, asked: Set[str] | None) -> None:
+    """Refuse to replace a model by training that starts anew, if the command does not ask for that.
+
+    Args:
+        run: The run folder.
+        asked: As for `refuse_replacement`.
+
+    Raises:
+        RunError: The run has a model, but no checkpoint.
+    """
+    if asked is not None and not checkpoints(run / "checkpoints") and _receipt(run):
+        raise RunError(
+            f"{run} has a model, but no checkpoint to resume from: add --overwrite to train it "
+            "anew, or choose another folder with --run"
+        )
 
 
 def _is_last(receipt: Receipt, recipe: Recipe, state: TrainerState) -> bool:

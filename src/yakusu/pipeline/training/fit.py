@@ -21,7 +21,11 @@ from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.average import average
 from yakusu.pipeline.training.display import Display
-from yakusu.pipeline.training.finished import finished_model, refuse_replacement
+from yakusu.pipeline.training.finished import (
+    finished_model,
+    refuse_new_model,
+    refuse_replacement,
+)
 from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.training.parent import Parent
 from yakusu.pipeline.training.plan import TrainingPlan, plan_of
@@ -49,38 +53,20 @@ def train_resolved(recipe: Recipe, command: Command, progress: Progress) -> Trai
         command: What the command asks for.
         progress: Progress reporter.
     """
-    recipe = _settled(recipe)
+    given, recipe = recipe, _settled(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
             for sentence in command.told:
                 progress.say(sentence)
-            held.enter_context(locked_run(recipe))
+            held.enter_context(locked_run(given))  # `prepare` leaves choices open
+            refuse_new_model(Path(recipe.run), command.asked)
             return prepare_run(recipe, progress=progress)
 
         prepared = group.run_on_main(prepare_data)
-        if not group.is_main:
-            progress = Silent()
-        run = _Run(recipe, prepared, group, progress)
+        run = _Run(recipe, prepared, group, progress if group.is_main else Silent())
         reason, trained = run.train(command)
-        state, folder = run.trainer.state, Path(recipe.run)
-        model = group.run_on_main(
-            lambda: (
-                (not trained and finished_model(folder, recipe, state))
-                or average(folder, progress=_verbose(progress, command.detail))
-            )
-        )
-        verdict = saved_verdict(folder, n_pairs=prepared.n_train) if group.is_main else None
-    return Trained(
-        model,
-        steps=state.step,
-        seconds=state.seconds,
-        reason=reason,
-        dev_score=read_receipt(model).scores[0],
-        example=tasks[recipe.task].example,
-        rank=group.rank,
-        verdict=verdict,
-    )
+        return run.result(reason, trained=trained, detail=command.detail)
 
 
 def plan_resolved(recipe: Recipe, told: tuple[str, ...], progress: Progress) -> TrainingPlan:
@@ -190,6 +176,33 @@ class _Run:
             self.recorder.display = display if self.group.is_main else None
             with self.recorder.log if self.group.is_main else nullcontext():
                 return trainer.run(), trainer.state.step > first
+
+    def result(self, reason: str, *, trained: bool, detail: Detail) -> Trained:
+        """Average the checkpoints, unless there was no step left to do, and judge the model.
+
+        Args:
+            reason: The limit that ended the training.
+            trained: Whether there was a step left to do.
+            detail: As for `train`.
+        """
+        recipe, state, group, folder = self.recipe, self.trainer.state, self.group, self.folder
+        model = group.run_on_main(
+            lambda: (
+                (not trained and finished_model(folder, recipe, state))
+                or average(folder, progress=_verbose(self.progress, detail))
+            )
+        )
+        n_pairs = self.prepared.n_train
+        return Trained(
+            model,
+            steps=state.step,
+            seconds=state.seconds,
+            reason=reason,
+            dev_score=read_receipt(model).scores[0],
+            example=tasks[recipe.task].example,
+            rank=group.rank,
+            verdict=saved_verdict(folder, n_pairs=n_pairs) if group.is_main else None,
+        )
 
     def plan(self, told: tuple[str, ...], *, resumes: bool) -> TrainingPlan:
         """Measure a step and describe the run; every process must call this.

@@ -18,7 +18,8 @@ from yakusu.progress import duration
 from yakusu.recipe import Recipe
 from yakusu.training.distributed import full_model
 from yakusu.training.schedule import limit_reached
-from yakusu.training.trainer import Trainer
+from yakusu.training.state import explained_out_of_memory
+from yakusu.training.trainer import LESS_MEMORY, Trainer
 
 _SHOWN = 20  # characters
 _FEW_STEPS = 20  # are not worth an estimate
@@ -31,27 +32,27 @@ class TrainingPlan:
     """What a run will do.
 
     Attributes:
-        languages: Codes of the languages; "": unknown, or told before.
-        n_pairs: Training pairs.
-        n_dev: Pairs of the dev set.
-        dropped: Pairs that the filters drop.
+        languages: Codes of the languages; "": unknown, or already reported.
+        n_pairs: Number of training pairs.
+        n_dev: Number of pairs of the dev set.
+        dropped: Number of pairs that the filters drop.
         vocab_sizes: Size of each vocabulary.
         rare: Characters of the training text without a token, sorted.
         in_bytes: Whether these are spelled in bytes; otherwise, they become the unknown token.
         parameters: Number of parameters that are trained.
         frozen: Number of other parameters.
-        tokens: Tokens of the training text, both sides.
+        tokens: Number of tokens of the training text, both sides.
         device: Type of the device.
         threads: Number of threads on the CPU.
         cores: Number of cores that this process may use.
-        steps: Steps that are left, if nothing ends training earlier.
+        steps: Number of steps that are left, if nothing ends training earlier.
         max_steps: `training.max_steps`.
         warmup_steps: `training.warmup_steps`.
-        seconds: Estimate of their duration with validation; None: not measured.
+        seconds: Estimated duration of these steps, with validations; None: not measured.
         may_stop: Whether training may end earlier.
         resumes: Whether the run has steps already.
-        sampled: Number of pairs from which all of this is estimated; 0: all of them, and nothing
-            is written either; None: of a run that now starts.
+        sampled: Number of pairs on which a dry run bases its estimates; 0: a dry run with all
+            pairs; None: not a dry run.
     """
 
     languages: tuple[str, str]
@@ -88,7 +89,7 @@ class TrainingPlan:
         if self.resumes:
             return
         if self.sampled is not None:
-            how = f"estimates from {self.sampled:,} of the pairs" if self.sampled else "estimates"
+            how = f"estimates from {self.sampled:,} pairs" if self.sampled else "estimates"
             yield f"dry run: {how}; nothing is written"
         yield (
             f"pairs: {self._about}{self.n_pairs:,} to train on, {self.n_dev:,} to measure with, "
@@ -106,7 +107,7 @@ class TrainingPlan:
         shown = " ".join(self.rare[:_SHOWN]) + (" ..." if len(self.rare) > _SHOWN else "")
         n = f"{len(self.rare):,} rare character{'s' * (len(self.rare) > 1)}"
         fate = "spelled in bytes" if self.in_bytes else "unknown to the model"
-        return f"{n} without one, {fate}: {shown}"
+        return f"{n} without a token, {fate}: {shown}"
 
     def _model(self) -> str:
         frozen = f" ({self.frozen:,} others are frozen)" if self.frozen else ""
@@ -119,7 +120,7 @@ class TrainingPlan:
         less = ", less if the translations stop improving" if self.may_stop else ""
         yield (
             f"time: {duration(self.seconds)} on this machine for {self.steps:,} steps{less}; "
-            "Ctrl-C at any time, the same command resumes"
+            "stop with Ctrl-C at any time, and repeat the command to resume"
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -128,7 +129,7 @@ class TrainingPlan:
         if self.tokens < _FEW_TOKENS * self.parameters:
             advice = "it will learn little: add text"
             if fitting != "tiny" or self.parameters > _LARGER_THAN_TINY:
-                advice = f"a smaller one learns more: the recipe {fitting} is for this corpus"
+                advice = f"a smaller model learns more: use the recipe {fitting}"
             yield (
                 f"warning: the model has {self.parameters:,} parameters for {self.tokens:,} tokens "
                 f"of text; {advice}"
@@ -137,7 +138,7 @@ class TrainingPlan:
             advice = "use a machine with a GPU"
             if fitting in ("tiny", "small", "medium"):
                 advice += f", or the recipe {fitting}"
-            yield f"warning: that is {duration(self.seconds or 0)} without a GPU: {advice}"
+            yield f"warning: training takes {duration(self.seconds or 0)} without a GPU: {advice}"
         if self.max_steps < self.warmup_steps:
             yield (
                 f"warning: training.max_steps = {self.max_steps:,} ends before the learning rate "
@@ -205,14 +206,15 @@ def _estimate(trainer: Trainer, dev_score: DevScore) -> tuple[int, float | None]
     steps = 0 if limit_reached(config, state) else config.max_steps - state.step
     if steps < _FEW_STEPS:
         return steps, None
-    pace = trainer.measure()
+    with explained_out_of_memory(lambda: state):
+        pace = trainer.measure()
     if config.max_epochs:
         left = (config.max_epochs - state.epochs) * pace.steps_per_epoch
         steps = min(steps, math.ceil(left))
     validations = math.ceil(steps / config.validate_steps)
-    seconds = steps * pace.seconds + validations * dev_score.estimate(
-        full_model(trainer.model, trainer.group)
-    )
+    model = full_model(trainer.model, trainer.group)
+    with explained_out_of_memory(lambda: state, LESS_MEMORY):
+        seconds = steps * pace.seconds + validations * dev_score.estimate(model)
     if config.max_hours and seconds > (limit := 3600 * config.max_hours - state.seconds):
         steps, seconds = math.ceil(steps * limit / seconds), limit
     return steps, seconds

@@ -114,8 +114,8 @@ def prepare(
         overrides: Keys to override, unless `recipe` is loaded.
         again: Rebuild the data folder, which may be corrupt, and prove that its bytes are those
             that the run was prepared with; if they would differ, change nothing.
-        allow_misaligned: Prepare a new run even if lines of a sample of its training corpora do not
-            translate each other (see `check`).
+        allow_misaligned: Prepare a new run even if sampled lines of its training corpora are
+            misaligned (see `check`).
         progress: Progress reporter.
         workers: Number of processes that encode (default: one per core); no effect on the result.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is

@@ -35,11 +35,11 @@ def train(
         overrides: Keys to override, such as "training.max_steps=500", unless `recipe` is loaded.
         exact: Refuse to resume where the bytes of the model will differ from those of an
             uninterrupted run, because of the number of threads, for example; otherwise, warn.
-        overwrite: Replace a finished model also where neither `overrides` nor a loaded recipe asks
-            for more training or for other search settings.
+        overwrite: Replace a finished model even if neither `overrides` nor a loaded recipe asks for
+            more training or for other search settings.
         allow_misaligned: As for `prepare`.
-        detail: What `progress` says about validations: "plain": no scores; "verbose": also all
-            numbers of the log.
+        detail: What `progress` shows at validations: "normal": scores and sentences; "plain": no
+            scores; "verbose": also all numbers of the log.
         progress: Progress reporter.
         files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
             loaded.
@@ -66,9 +66,9 @@ def plan_training(
     progress: Progress | None = None,
     **files: Unpack[RecipeFiles],
 ) -> "TrainingPlan":
-    """Say what `train` would do, from a sample of the corpus; nothing is written.
+    """Return what `train` would do, estimated from a sample of the corpus; nothing is written.
 
-    The arguments are those of `train`.
+    The arguments are those of `train`. `str` of the result is the text of `train --dry-run`.
 
     Raises:
         YakusuError: As in `prepare`.

@@ -21,8 +21,8 @@ class Trained:
         dev_score: Score of the model on the dev set, with its signature.
         example: A source sentence to try.
         rank: Rank of this process.
-        verdict: How good its translations of the dev set are; None: of a parser, of a run of an
-            earlier version, or of another process than the first.
+        verdict: How good its translations of the dev set are; None for a parser, for a run of an
+            earlier version, and in all processes but the first.
     """
 
     model: Path

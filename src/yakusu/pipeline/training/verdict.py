@@ -1,6 +1,6 @@
 """How good a finished translator is, in words, from its translations of the dev set."""
 
-import csv
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from yakusu.folder import write_text
 from yakusu.metrics import sentence_scorer
 
 NAME = "dev-translations.tsv"
-_MOST = 500  # sentences that are measured
+_MOST = {"words": 500, "characters": 100}  # sentences that are measured, which takes long
 _WIDTH = 160  # characters of a sentence that are shown
 _SHOWN = 10  # best and worst sentences
 _FEW_SPACES = 1 / 20  # of the characters, as in Japanese, Chinese and Thai
@@ -29,13 +29,14 @@ _SHARES = {  # the share of words that are wrong, in words
     Fraction(9, 10): "nine tenths",
 }
 _ADVICE = (  # the highest median error -> what a person can do with such translations
-    (0.2, "Read each translation before you use it; about half of them need few changes or none."),
-    (0.5, "Use it for drafts that a person corrects sentence by sentence."),
-    (0.8, "Use it to guess what a text is about; do not publish what it writes."),
+    (0.2, "Read each translation before you use it; about half need little or no correction."),
+    (0.5, "Use the model for drafts that a person corrects sentence by sentence."),
+    (0.8, "Use the model to see what a text is about; do not publish its translations."),
 )
-_USELESS = "It is not usable yet: a person would write most sentences anew."
+_USELESS = "The model is not usable yet: a person would have to rewrite most sentences."
 # Pairs of the Bible, English to German, and test BLEU of a run: benchmarks/results/corpora.json
 MEASURED = ((5_003, 9.27), (30_015, 22.45))
+_SEPARATORS = re.compile("[\t\r\n]")  # of cells and rows, in the file of translations
 _SATISFYING = 0.2  # error for which nobody asks how to get better translations
 
 
@@ -102,13 +103,12 @@ class Verdict:
     def statements(self) -> Iterator[str]:
         """Yield the sentences of the verdict."""
         n, unit = len(self.sentences), self.unit
-        how = "word for word" if unit == "words" else "exactly as in the reference"
         yield (
-            f"Of {n:,} unseen sentence{'s' * (n > 1)}, {self.exact:,} came out {how}; the typical "
-            f"one has {share(self.error)} of its {unit} wrong."
+            f"Of {n:,} unseen sentence{'s' * (n > 1)}, {self.exact:,} came out exactly as in the "
+            f"reference; a typical translation has {share(self.error)} of its {unit} wrong."
         )
         if (worst := share(self.worst_quarter)) != share(self.error):
-            yield f"In the worst quarter, it is {worst}{' or more' * (worst != 'all')}."
+            yield f"In the worst quarter, {worst} of them{' or more' * (worst != 'all')} are wrong."
         if self.copied:
             yield f"{self.copied:,} came out in the source language, unchanged."
         if self.empty:
@@ -117,7 +117,7 @@ class Verdict:
         (few, low), (many, high) = MEASURED
         if self.error > _SATISFYING and self.n_pairs is not None and self.n_pairs < many:
             yield (
-                "More of your own text would help most: on the Bible, English to German, BLEU rose "
+                "More text of your own would help most: on the Bible, English to German, BLEU rose "
                 f"from {low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
             )
 
@@ -155,7 +155,7 @@ def verdict_of(
     *,
     n_pairs: int | None = None,
 ) -> Verdict:
-    """Measure translations of the dev set, at most 500 that are evenly spaced.
+    """Measure translations of the dev set, at most 500, or 100 by characters, evenly spaced.
 
     Args:
         sources: The sources.
@@ -163,9 +163,9 @@ def verdict_of(
         made: Their translations.
         n_pairs: Number of training pairs; None: unknown.
     """
-    rows = range(0, len(sources), -(-len(sources) // _MOST))
     text = "".join(references)
     unit = "words" if text.count(" ") >= _FEW_SPACES * len(text) else "characters"
+    rows = range(0, len(sources), -(-len(sources) // _MOST[unit]))
     score = sentence_scorer("ter")
 
     def error(row: int) -> float:
@@ -186,15 +186,15 @@ def save_translations(
 ) -> None:
     """Write the translations of the dev set into the folder of a run, for a spreadsheet."""
     rows = zip(sources, references, made, strict=True)
-    lines = ("\t".join(" ".join(text.split("\t")) for text in row) for row in rows)
+    lines = ("\t".join(_SEPARATORS.sub(" ", text) for text in row) for row in rows)
     write_text(run / NAME, "source\treference\ttranslation\n" + "".join(f"{x}\n" for x in lines))
 
 
 def saved_verdict(run: Path, *, n_pairs: int | None = None) -> Verdict | None:
     """Measure the saved translations of a run; None: there are none."""
     try:
-        with (run / NAME).open(encoding="utf-8", newline="") as file:
-            _, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        with (run / NAME).open(encoding="utf-8", newline="\n") as file:
+            _, *rows = (line.removesuffix("\n").split("\t") for line in file)
     except (OSError, ValueError):
         return None
     if not rows or any(len(row) != 3 for row in rows):

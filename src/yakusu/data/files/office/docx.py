@@ -37,6 +37,8 @@ def _row(row: Element) -> tuple[int, list[str]]:
         table = table.parent
     cells = [""] * _value(row, "trPr", "gridBefore", 0)
     for cell in _cells(row):
+        if len(cells) >= MAX_COLUMNS:
+            break
         cells.append("\n".join(_paragraphs(cell)).strip())
         cells += [""] * (_value(cell, "tcPr", "gridSpan", 1) - 1)
     return (table.start if table else 0), cells[:MAX_COLUMNS]

@@ -18,6 +18,7 @@ _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 _SPACES = re.compile("[ \t\r\n]+")
 _MAX_SPACES = 1000
 _MAX_REPEATED = 2**26  # characters of a row times its repetitions
+_MAX_TOTAL = 2**23  # rows of all sheets
 _Row = tuple[str, NumberedCells]  # name of the sheet
 
 
@@ -34,8 +35,8 @@ def ods_sheets(path: str) -> Iterator[Sheet]:
 def _rows(path: str) -> Iterator[_Row]:
     archive = open_archive(path, ".ods")
     if _MANIFEST in archive.names and b"encryption-data" in archive.read(_MANIFEST):
-        raise DataError(f"{path} has a password: save it without")
-    sheet, name, number = None, "", 1
+        raise DataError(f"{path} has a password: save it without one")
+    sheet, name, number, total = None, "", 1, 0
     for row in part_elements(archive, path, "content.xml", "document-content", ("table-row",)):
         table = row.parent
         while table is not None and table.name != "table":
@@ -43,11 +44,12 @@ def _rows(path: str) -> Iterator[_Row]:
         if table is not sheet:
             sheet, name, number = table, f"sheet '{'' if table is None else table.get('name')}'", 1
         cells, n = _cells(row), _repeated(row, "number-rows-repeated")
-        size = n * sum(map(len, cells))
-        if cells and (number + n - 1 > MAX_ROWS or (n > 1 and size > _MAX_REPEATED)):
+        total += n * bool(cells)
+        too_many = number + n - 1 > MAX_ROWS or total > _MAX_TOTAL
+        if cells and (too_many or (n > 1 and n * sum(map(len, cells)) > _MAX_REPEATED)):
             raise DataError(
-                f"{path}, {name}, row {number:,} occurs {n:,} times, which is too much for a "
-                "sheet: remove it"
+                f"{path}, {name}, row {number:,} is repeated {n:,} times, more than a sheet "
+                "can hold: delete it"
             )
         if cells:
             yield from ((name, (each, cells)) for each in range(number, number + n))

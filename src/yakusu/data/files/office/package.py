@@ -2,8 +2,9 @@
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 
-from yakusu.data.files.office.archive import Archive
+from yakusu.data.files.office.archive import MAX_MEMBERS, Archive
 from yakusu.data.files.xmlstream import elements_in
 from yakusu.data.files.xmltree import Element
 from yakusu.errors import DataError
@@ -44,12 +45,13 @@ def related(archive: Archive, path: str, part: str = "") -> dict[str, tuple[str,
     own = posixpath.join(folder, "_rels", f"{name}.rels")
     if own not in archive.names:
         return {}
+    listed = part_elements(archive, path, own, "Relationships", ("Relationship",))
     return {
         each.get("Id"): (
             each.get("Type").rpartition("/")[2],
             posixpath.normpath(posixpath.join("/", folder, each.get("Target"))).lstrip("/"),
         )
-        for each in part_elements(archive, path, own, "Relationships", ("Relationship",))
+        for each in islice(listed, MAX_MEMBERS)
     }
 
 

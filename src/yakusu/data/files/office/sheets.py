@@ -73,16 +73,18 @@ def open_archive(path: str, suffix: str) -> Archive:
     """Open a document, which may be compressed once more.
 
     Raises:
-        DataError: It is no document, has a password, or exceeds a limit.
+        DataError: It is not a document, has a password, or exceeds a limit.
     """
     data = bytearray()
     with open_binary(Path(path)) as file:
         while block := file.read1(_BLOCK):
             data += block
             if len(data) > MAX_PART:
-                raise DataError(f"{path} has more than {MAX_PART:,} bytes: divide it")
+                raise DataError(f"{path} has more than {MAX_PART:,} bytes: split it")
     if data.startswith(_OLD):
-        raise DataError(f"{path} is in an old format, or has a password: save it anew as {suffix}")
+        raise DataError(
+            f"{path} is in an old format, or has a password: save it as {suffix} without a password"
+        )
     try:
         return Archive(bytes(data))
     except DataError as error:
@@ -113,8 +115,8 @@ def _chosen(sheets: Sheets, file: PairFile) -> Iterator[TableRow]:
         raise problem or DataError(f"{file.path} has no table with the columns {columns}: {_FIX}")
     if others:
         file.remark(
-            f"{file.path}: only {sheet.name} is read, the first with both columns, and not "
-            f"{listed_codes(others)}: save others as files of their own"
+            f"{file.path}: only {sheet.name} is read, the first with both columns; to use the "
+            f"others ({listed_codes(others)}), save them as separate files"
         )
 
 

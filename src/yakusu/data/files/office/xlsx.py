@@ -11,8 +11,9 @@ import re
 from array import array
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 
-from yakusu.data.files.office.archive import MAX_PART, Archive
+from yakusu.data.files.office.archive import MAX_MEMBERS, MAX_PART, Archive
 from yakusu.data.files.office.package import main_part, part_elements, related
 from yakusu.data.files.office.sheets import MAX_COLUMNS, MAX_ROWS, Sheet, open_archive
 from yakusu.data.files.tables import NumberedCells
@@ -25,6 +26,7 @@ _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 5
 _LITERAL = re.compile(r'"[^"]*(?:"|\Z)|\\.|\[[^\]]*(?:\]|\Z)|_.')  # text in a number format
 _FIRST_DAY = datetime(1899, 12, 30)  # of day 0, for days after February 1900
 _FIRST_DAY_1904 = datetime(1904, 1, 1)
+_MAX_STYLES = 2**18  # more than a workbook can have
 
 
 def xlsx_sheets(path: str) -> Iterator[Sheet]:
@@ -38,7 +40,8 @@ def xlsx_sheets(path: str) -> Iterator[Sheet]:
     parts = related(archive, path, book)
     own = dict(parts.values())
     first_day, sheets = _FIRST_DAY, list[tuple[str, str]]()
-    for each in part_elements(archive, path, book, "workbook", ("workbookPr", "sheet")):
+    listed = part_elements(archive, path, book, "workbook", ("workbookPr", "sheet"))
+    for each in islice(listed, MAX_MEMBERS):
         if each.name == "workbookPr":
             is_1904 = each.get("date1904") in ("1", "true")
             first_day = _FIRST_DAY_1904 if is_1904 else _FIRST_DAY
@@ -81,11 +84,11 @@ class _Cells:
             stated = row.get("r")
             number = int(stated) if re.fullmatch(r"\d{1,7}", stated) else number + 1
             if number > MAX_ROWS:
-                raise DataError(f"{self._path} has more than {MAX_ROWS:,} rows: divide it")
+                raise DataError(f"{self._path} has more than {MAX_ROWS:,} rows: split it")
             cells = list[str]()
             for cell in row.elements:
                 if cell.name == "c" and (text := self._text(cell)):
-                    place = _column(cell.get("r"), len(cells))
+                    place = _column(cell.get("r"), len(cells), self._path)
                     cells += [""] * (place - len(cells)) + [text]
             if any(map(str.strip, cells)):
                 yield number, cells
@@ -95,6 +98,8 @@ class _Cells:
         if kind == "inlineStr":
             return "".join(_string(each) for each in cell.elements if each.name == "is")
         value = next((each.text for each in cell.elements if each.name == "v"), "")
+        if not value:
+            return ""
         match kind:
             case "s":
                 return self._strings[value]
@@ -119,17 +124,17 @@ class _SharedStrings:
         if not part:
             return
         for each in part_elements(archive, path, part, "sst", ("si",)):
-            self._content += _string(each).encode("utf-8", "surrogatepass")
+            self._content += _string(each).encode("utf-8")
             self._ends.append(len(self._content))
-            if len(self._content) > MAX_PART:
-                raise DataError(f"{path} has more than {MAX_PART:,} bytes of text: divide it")
+            if len(self._content) + self._ends.itemsize * len(self._ends) > MAX_PART:
+                raise DataError(f"{path} has more than {MAX_PART:,} bytes of text: split it")
 
     def __getitem__(self, index: str) -> str:
         known = re.fullmatch(r"\d{1,9}", index) and int(index) < len(self._ends) - 1
         if not known:
-            raise DataError(f"{self._path} has no shared string '{index[:20]}': save it again")
+            raise DataError(f"{self._path} lacks shared string '{index[:20]}': save it again")
         start, end = self._ends[int(index)], self._ends[int(index) + 1]
-        return self._content[start:end].decode("utf-8", "surrogatepass")
+        return self._content[start:end].decode()
 
 
 def _string(element: Element) -> str:
@@ -145,17 +150,20 @@ def _string(element: Element) -> str:
 
 def _unescaped(text: str) -> str:
     """A text without the escapes of characters that XML does not allow, such as _x000D_."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+    if "_x" not in text:
+        return text
+    found = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), text)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins surrogates
 
 
-def _column(reference: str, following: int) -> int:
+def _column(reference: str, following: int, path: str) -> int:
     """The index of a column, by the reference of a cell or, without one, after the others."""
     found, place = _REFERENCE.fullmatch(reference), 0
     for letter in found[1] if found else "":
         place = 26 * place + ord(letter) - ord("A") + 1
     place = place - 1 if found else following
     if not following <= place < MAX_COLUMNS:
-        raise DataError(f"the cell {reference[:20]} is out of place: save the workbook again")
+        raise DataError(f"{path}, cell {reference[:20]} is out of place: save the workbook again")
     return place
 
 
@@ -184,7 +192,8 @@ def _date_styles(archive: Archive, path: str, part: str) -> Iterator[bool]:
     if not part:
         return
     own = dict[str, bool]()
-    for each in part_elements(archive, path, part, "styleSheet", ("numFmt", "xf")):
+    styles = part_elements(archive, path, part, "styleSheet", ("numFmt", "xf"))
+    for each in islice(styles, _MAX_STYLES):
         if each.name == "numFmt":
             code = _LITERAL.sub("", each.get("formatCode").partition(";")[0].lower())
             own[each.get("numFmtId")] = bool(re.search("[ymdhs]", code)) and "general" not in code
