@@ -61,8 +61,8 @@ def test_empty_and_untranslated_sentences_are_counted() -> None:
 @pytest.mark.parametrize(
     ("median", "said"),
     [
-        (0.0, "Read each translation before you use it; about half need little or no"),
-        (0.2, "Read each translation before you use it; about half need little or no"),
+        (0.0, "Read each translation before you use it; at least half need little or no"),
+        (0.2, "Read each translation before you use it; at least half need little or no"),
         (0.21, "Use the model for drafts that a person corrects sentence by sentence."),
         (0.5, "Use the model for drafts that a person corrects sentence by sentence."),
         (0.51, "Use the model to see what a text is about; do not publish its translations."),

@@ -29,7 +29,7 @@ _SHARES = {  # the share of words that are wrong, in words
     Fraction(9, 10): "nine tenths",
 }
 _ADVICE = (  # the highest median error -> what a person can do with such translations
-    (0.2, "Read each translation before you use it; about half need little or no correction."),
+    (0.2, "Read each translation before you use it; at least half need little or no correction."),
     (0.5, "Use the model for drafts that a person corrects sentence by sentence."),
     (0.8, "Use the model to see what a text is about; do not publish its translations."),
 )
