@@ -65,7 +65,7 @@ def refuse_replacement(
 
 
 def refuse_new_model(run: Path, asked: Set[str] | None) -> None:
-    """Refuse to replace a model by training that starts anew, if the command does not ask for that.
+    """Refuse to retrain a model from scratch unless the command asks for that.
 
     Args:
         run: The run folder.
@@ -77,7 +77,7 @@ def refuse_new_model(run: Path, asked: Set[str] | None) -> None:
     if asked is not None and not checkpoints(run / "checkpoints") and _receipt(run):
         raise RunError(
             f"{run} has a model, but no checkpoint to resume from: add --overwrite to train it "
-            "anew, or choose another folder with --run"
+            "from scratch, or choose another folder with --run"
         )
 
 
