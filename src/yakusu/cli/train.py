@@ -39,6 +39,27 @@ _AllowMisaligned = Annotated[
     ),
 ]
 
+_DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show what training would do, from a sample; write nothing."),
+]
+_Plain = Annotated[bool, typer.Option("--plain", help="Hide scores; the log has them.")]
+_Verbose = Annotated[bool, typer.Option("--verbose", help="Show all numbers of the log as well.")]
+_Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace a finished model even if no --set asks for more training."
+    ),
+]
+_Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="Refuse to resume a run with another number of threads, precision, processor or "
+        "version of a library, which gives other bytes (default: warn).",
+    ),
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
@@ -93,31 +114,11 @@ def prepare_verb(
 def train_verb(
     recipe: _RecipeName = None,
     set_: RecipeOverrides = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Show what training would do, from a sample; write nothing."
-        ),
-    ] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Hide scores; the log has them.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show all numbers of the log as well.")
-    ] = False,
-    overwrite: Annotated[
-        bool,
-        typer.Option(
-            "--overwrite",
-            help="Replace a finished model even if no --set asks for more training.",
-        ),
-    ] = False,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Refuse to resume a run with another number of threads, precision, processor or "
-            "version of a library, which gives other bytes (default: warn).",
-        ),
-    ] = False,
+    dry_run: _DryRun = False,
+    plain: _Plain = False,
+    verbose: _Verbose = False,
+    overwrite: _Overwrite = False,
+    exact: _Exact = False,
     allow_misaligned: _AllowMisaligned = False,
     *,
     files: "yakusu.RecipeFiles",
