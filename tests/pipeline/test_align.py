@@ -163,7 +163,7 @@ def test_the_first_line_is_searched_between_the_blocks_of_a_sample(
 ) -> None:
     monkeypatch.setattr(misaligned, "_SMALL_BLOCK", 90)
     corpus = written(tmp_path, SRC[:-1], TGT[:120] + TGT[121:])
-    with pytest.raises(DataError, match=r"from line 12[0-4] on, .* --allow-misaligned to use"):
+    with pytest.raises(DataError, match=r"from line 12[0-4] on, .* --allow-misaligned to learn"):
         require_aligned(corpus)
 
 

@@ -76,7 +76,7 @@ def require_aligned(corpus: Corpus) -> None:
         return
     raise DataError(
         f"{_listed(_described(corpus, sample, found))}; list all faults with 'yakusu check', or "
-        "add --allow-misaligned to use the corpus as it is"
+        "add --allow-misaligned to learn the wrong pairs as well"
     )
 
 
