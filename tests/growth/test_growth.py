@@ -10,9 +10,9 @@ from tests.growth.budgets import budget_of
 from tests.growth.measuring import EFFORT, STEEPEST, Growth, slope
 from tests.growth.process import Measurer, crafted_inputs
 
-_TRIALS = 3  # another program may slow one down, and what has a maximum seems steep in small inputs
+_TRIALS = 3  # another program may slow one down, and a small input may be read in another way
 _STEEPEST = STEEPEST if THOROUGH else 1.5  # beside other tests: quadratic time is 2
-_MORE = 4  # times as many seconds and bytes for each further trial
+_MORE = 8  # times as many seconds and bytes for each further trial, so that trials hardly overlap
 
 
 @pytest.fixture(scope="module")
