@@ -10,7 +10,7 @@ import pytest
 import yakusu
 from tests.phrases import phrases
 from yakusu.data.corpus import Corpus
-from yakusu.data.lines.shortened import shorten
+from yakusu.data.files.shortened import shorten
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check.check import check
 from yakusu.pipeline.check.report import CheckReport, Finding

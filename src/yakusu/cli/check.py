@@ -115,7 +115,7 @@ def check_verb(
 
 def _check_with(model: str, recipe: "Recipe", worst: int, format: Format) -> None:
     """Calibrate a model on the dev set of a recipe, and list the least probable training pairs."""
-    from yakusu.data.lines.shortened import shorten
+    from yakusu.data.files.shortened import shorten
     from yakusu.pipeline.calibration import calibrate  # loads a model's engine
     from yakusu.pipeline.check.improbable import improbable_pairs
     from yakusu.pipeline.check.report import Example

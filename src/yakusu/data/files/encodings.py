@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from yakusu.data.files.compressed import DamagedError, open_binary
+from yakusu.data.files.shortened import shorten
 from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)
@@ -36,20 +37,9 @@ _WIDE = re.compile("utf_(16|32)(_[bl]e)?")  # encodings that do not extend ASCII
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 # The encodings in use; of several names for the same letters, the most probable one.
 _PREFERRED = (
-    *(
-        "cp1252",
-        "cp949",
-        "euc_kr",
-        "cp932",
-        "euc_jp",
-        "gb18030",
-        "big5hkscs",
-        "mac_roman",
-        "cp1250",
-        "cp850",
-    ),
-    "iso8859_2",
-    *("cp1251", "koi8_u", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
+    *("cp1252", "cp949", "euc_kr", "cp932", "euc_jp", "gb18030", "big5hkscs", "mac_roman"),
+    *("cp1250", "cp850", "iso8859_2", "cp1251", "koi8_u", "cp866", "cp1253", "cp1254"),
+    *("cp1255", "cp1256", "cp1257", "cp874"),
 )
 _LATIN = ("cp1252", "mac_roman", "cp1250", "cp850")
 # Letters that are not in ASCII, by language. Candidates differ in them.
@@ -66,13 +56,7 @@ _ALPHABETS = tuple(
     )
 )
 _JAPANESE = ("cp932", "shift_j", "euc_j")
-_CHINESE_OR_KOREAN = (
-    "cp949",
-    "euc_kr",
-    "johab",
-    "gb18030",
-    "big5hkscs",
-)  # have kana, unlike their texts
+_CHINESE_OR_KOREAN = ("cp949", "euc_kr", "johab", "gb18030", "big5hkscs")  # texts have no kana
 _FILLER = "\u3164"  # begins a syllable of several codes in EUC-KR
 _KANA = re.compile("[\u3041-\u30fe]")
 _WRITTEN = re.compile("[\xa0¡¿«»‘’‚“”„‹›–—…·•°§£€™©®×ªº\u3000-\u3011\uff01-\uff5e]")  # anywhere
@@ -260,8 +244,8 @@ def _detected(path: str, size: int, changed: int) -> str:
     if len(found) != 1:
         raise _ambiguous(path, sample, found)
     _log.warning(
-        "%s is not UTF-8 and is read as %s, as in '%s'; if these letters are wrong, specify its "
-        "encoding with --encoding",
+        "%s is not UTF-8 and is read as %s, as in '%s': if these letters are right, there is "
+        "nothing to do; otherwise, specify its encoding with --encoding",
         path,
         found[0],
         _first_line(path, found[0]),
@@ -423,7 +407,7 @@ def _ambiguous(path: str, sample: bytes, found: Sequence[str]) -> DataError:
         )
     line = next(each for each in sample.split(b"\n") if not each.isascii())
     lines = ((name, line.decode(name, "replace")) for name in found[:_LISTED])
-    shown = "; ".join(f"{name} '{_shortened(text)}'" for name, text in lines)
+    shown = "; ".join(f"{name} '{shorten(text.strip(), width=_SHOWN)}'" for name, text in lines)
     return DataError(
         f"{path} is not UTF-8, and its encoding is unclear ({shown}): specify the one with the "
         f"right letters, as in --encoding {found[0]}, or save the file as UTF-8"
@@ -437,10 +421,5 @@ def _first_line(path: str, encoding: str) -> str:
             if not line.isascii():
                 text = line.decode("utf-8", "replace").removeprefix("\ufeff")
                 if not text.isascii():
-                    return _shortened(text)
+                    return shorten(text.strip(), width=_SHOWN)
     return ""
-
-
-def _shortened(line: str) -> str:
-    text = " ".join(line.split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -1,5 +1,6 @@
 """`align`: two texts or documents -> pairs of sentences and their translations."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,7 +132,7 @@ def align(
             sum(text is one for text, _ in unpaired),
             sum(text is other for text, _ in unpaired),
         ),
-        kinds=_kinds(pairs),
+        kinds={f"{p}-{q}": n for (p, q), n in sorted(Counter(x.sizes for x in pairs).items())},
         median_score=median(bead.score for bead in pairs),
         faults=find_faults(Corpus(pairs=str(out))),
     )
@@ -181,13 +182,6 @@ def _unpaired(
     for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
         paired = {i for side in sides for i in range(*side)}
         yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
-
-
-def _kinds(beads: Sequence[Bead]) -> dict[str, int]:
-    counts: dict[tuple[int, int], int] = {}
-    for bead in beads:
-        counts[bead.sizes] = counts.get(bead.sizes, 0) + 1
-    return {f"{p}-{q}": counts[p, q] for p, q in sorted(counts)}
 
 
 def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:

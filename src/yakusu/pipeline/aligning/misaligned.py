@@ -75,8 +75,8 @@ def require_aligned(corpus: Corpus) -> None:
     if not found or (found[0].kind == "unrelated" and found[0].stop - found[0].start == sample.n):
         return
     raise DataError(
-        f"{_listed(_described(corpus, sample, found))}; list all faults with 'yakusu check', or "
-        "add --allow-misaligned to learn the wrong pairs as well"
+        f"{_listed(_described(corpus, sample, found))}; list all faults with "
+        f"'{_check_command(corpus)}', or add --allow-misaligned to learn the wrong pairs as well"
     )
 
 
@@ -233,14 +233,20 @@ def _located_between(
     return (best, low + best.start) if best else (fault, start)
 
 
+def _check_command(corpus: Corpus) -> str:
+    files = (corpus.src, corpus.tgt) if corpus.src else ("--pairs", corpus.pairs)
+    return f"yakusu check {shlex.join(files)}"
+
+
 def _repair(corpus: Corpus) -> str:
     """What to do to pair the sentences of a corpus again."""
     if corpus.src:
-        files = f"{shlex.quote(corpus.src)} {shlex.quote(corpus.tgt)}"
-        return f"pair the sentences again with 'yakusu align {files} --out PAIRS.tsv'"
+        files, save = shlex.join([corpus.src, corpus.tgt]), ""
+    else:
+        files, save = "SRC TGT", "save each side as its own file and "
     return (
-        "save each side as its own file and pair the sentences again with 'yakusu align SRC TGT "
-        "--out PAIRS.tsv'"
+        f"{save}pair the sentences again with 'yakusu align {files} --out PAIRS.tsv', and use "
+        "--pairs PAIRS.tsv from then on"
     )
 
 

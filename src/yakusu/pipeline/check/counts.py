@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import regex
 
+from yakusu.data.files.shortened import shorten
 from yakusu.data.files.text import Pair
-from yakusu.data.lines.shortened import shorten
 from yakusu.data.lines.words import UNSPACED
 from yakusu.pipeline.check.report import CharacterCount, Example, Finding
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from yakusu.arrays import Flags, Longs
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.files.shortened import shorten
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
 from yakusu.data.identification import CorpusLanguages
-from yakusu.data.lines.shortened import shorten
 from yakusu.data.noise import words_only
 from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example, Finding

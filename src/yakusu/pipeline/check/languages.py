@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.files.formats import format_of
+from yakusu.data.files.shortened import shorten
 from yakusu.data.files.text import Pair
 from yakusu.data.filters import identifiable, swapped_message
 from yakusu.data.identification import SAMPLE, EvenSample, require_codes
-from yakusu.data.lines.shortened import shorten
 from yakusu.errors import DataError
 from yakusu.pipeline.check.counts import EXAMPLES
 from yakusu.pipeline.check.report import Example

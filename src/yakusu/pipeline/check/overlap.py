@@ -7,8 +7,8 @@ what it is compared with is streamed.
 from collections import Counter
 from collections.abc import Iterable
 
+from yakusu.data.files.shortened import shorten
 from yakusu.data.files.text import Pair
-from yakusu.data.lines.shortened import shorten
 from yakusu.data.noise import words_only
 from yakusu.pipeline.check.report import Example, Finding, Overlap
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from yakusu.config import Config
+from yakusu.data.files.shortened import shorten
 from yakusu.data.languages import listed_codes
-from yakusu.data.lines.shortened import shorten
 from yakusu.pipeline.aligning.misaligned import Fault
 
 LISTED = 5  # other languages of a side

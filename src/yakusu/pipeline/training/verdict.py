@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from yakusu.data.lines.shortened import shorten
+from yakusu.data.files.shortened import shorten
 from yakusu.folder import write_text
 from yakusu.metrics import sentence_scorer
 
