@@ -307,6 +307,19 @@ def test_a_stated_encoding_is_that_of_the_files_that_are_not_utf8(tmp_path: Path
         [*read_pairs(load_recipe("tiny", **both, encoding="utf-16").data.train)]
 
 
+@pytest.mark.parametrize("right", [name for name in TEXTS if not name.startswith("utf")])
+def test_a_wrong_encoding_is_read_as_specified_with_a_warning(
+    right: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(TEXTS[right].encode(right))
+    for name in ("iso8859_1", right):
+        assert [*Corpus(src=str(path), tgt=str(path), encoding=name).encodings] == [name] * 2
+    said = f"a.txt is read as iso8859_1, as specified, but is probably {right}, as in '"
+    differs = right != "cp1252"  # which has the same letters
+    assert [said in each.message for each in caplog.records] == [True] * differs
+
+
 def test_the_encoding_of_a_text_without_line_breaks_is_detected(tmp_path: Path) -> None:
     text = "x" + TEXTS["cp949"].replace("\n", "") * 2000
     (tmp_path / "a.ko").write_bytes(text.encode("cp949"))

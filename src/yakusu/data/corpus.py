@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from yakusu.config import Config
-from yakusu.data.files.encodings import detected_encoding, is_utf8, require_encoding
+from yakusu.data.files.encodings import detected_encoding, require_encoding, specified_encoding
 from yakusu.data.files.formats import format_by_name, has_encoding, languages_in, read_file
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines, is_long
 from yakusu.data.files.tables import has_header
@@ -152,7 +152,7 @@ class Corpus(Config):
         if self.pairs and not has_encoding(self.pairs):
             return ("utf-8",)
         if stated:
-            return tuple("utf-8" if is_utf8(path) else stated[0] for path in files)
+            return tuple(specified_encoding(path, stated[0]) for path in files)
         if self.errors != "strict":
             return ("utf-8",) * len(files)
         return tuple(detected_encoding(path) or "utf-8" for path in files)

@@ -212,6 +212,51 @@ def is_utf8(path: str | Path) -> bool:
     return is_plain or not is_ascii
 
 
+def specified_encoding(path: str | Path, name: str) -> str:
+    """Return the encoding of a text file for which the user specified one: it, or "utf-8".
+
+    A file that is UTF-8 is read as such, because the other file of a corpus may not be. A log
+    message says once if another encoding is far more probable.
+
+    Args:
+        path: The file.
+        name: The encoding, as `require_encoding` returns it.
+    """
+    try:
+        stat = Path(path).stat()
+    except OSError:
+        return name  # reported when the file is read
+    return _specified(str(path), name, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _specified(path: str, name: str, size: int, changed: int) -> str:
+    """The encoding of a file with a size and a time of change, for which one was specified."""
+    if is_utf8(path):
+        return "utf-8"
+    sample = _sample(path)
+    found = _most_probable(path, sample) if sample else []
+    if len(found) == 1 and _candidate(name, sample).differs(_candidate(found[0], sample)):
+        _log.warning(
+            "%s is read as %s, as specified, but is probably %s, as in '%s': if these letters are "
+            "right, specify --encoding %s",
+            path,
+            name,
+            found[0],
+            _first_line(path, found[0]),
+            found[0],
+        )
+    return name
+
+
+def _sample(path: str) -> bytes:
+    """Lines from which the encoding of a file can be detected; b"": there are none."""
+    try:
+        return _invalid_lines(path)
+    except (OSError, DamagedError):
+        return b""  # reported when the file is read
+
+
 def detected_encoding(path: str | Path) -> str:
     """Return the encoding of a text file that is not UTF-8; "": it is, or cannot be read as text.
 
@@ -319,7 +364,7 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
                 break
     for name in _PREFERRED:  # charset-normalizer leaves some out
         if name not in seen and _decodes(path, name):
-            found.append(_candidate(name, sample, None, 0.0))
+            found.append(_candidate(name, sample))
     if not found:
         return []
     found.sort(key=lambda each: -each.familiar)
@@ -338,7 +383,9 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
     return [each.name for each in distinct]
 
 
-def _candidate(name: str, sample: bytes, chaos: float | None, coherence: float) -> _Candidate:
+def _candidate(
+    name: str, sample: bytes, chaos: float | None = None, coherence: float = 0.0
+) -> _Candidate:
     text = sample.decode(name, "replace")  # characters of long lines may be divided
     if name in _CHINESE_OR_KOREAN:
         text = _KANA.sub("\ufffd", _without_rare(text, name))

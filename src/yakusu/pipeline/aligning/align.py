@@ -49,7 +49,8 @@ class Aligned:
         n_src, n_tgt = self.n_sentences
         lines = [
             f"{self.out}: {self.n_pairs:,} pairs ({kinds}) of {n_src:,} source and {n_tgt:,} "
-            f"target sentences, median score {self.median_score:.2f}",
+            f"target sentences, median score {self.median_score:.2f} (unrelated sentences: "
+            "about 0)",
             f"{self.left}: {self.n_left[0]:,} source and {self.n_left[1]:,} target sentences left "
             "out",
         ]
