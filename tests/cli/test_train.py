@@ -34,6 +34,7 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
         rf"next: echo '.*' \| ({command}) translate {re.escape(str(model))}", lines[end + 1]
     )
     assert lines[end + 2].endswith(f"serve {model}, and open http://127.0.0.1:5000/")
+    assert lines[end + 3].endswith("repeat the command with a higher --set training.max_steps=N")
     for only_developers_read in ("lower bound", "padding", "  rate ", "perplexity", "nrefs"):
         assert only_developers_read not in err + out
     assert re.search(r"^pairs: \d+ to train on, 8 to measure with, 0 left out$", err, re.MULTILINE)

@@ -181,6 +181,9 @@ def print_trained(made: "Trained", detail: "Detail" = "normal") -> None:
         f"next: {example} | {command()} translate {made.model}\n"
         f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
     )
+    limit = made.reason.partition(" ")[0]
+    if limit.startswith("max_"):
+        print(f"  or: train further: repeat the command with a higher --set training.{limit}=N")
 
 
 def average_verb(
