@@ -334,6 +334,19 @@ def test_an_unclear_encoding_is_refused_with_the_candidates(tmp_path: Path) -> N
     assert "specify the one with the right letters, as in --encoding " in said
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "cp949", "euc_jp", "cp1251"])
+def test_a_file_of_two_encodings_is_refused_with_the_line(encoding: str, tmp_path: Path) -> None:
+    text = TEXTS[encoding].replace("\n", "\tx\n") * 10
+    said = refusal(tmp_path / "a.tsv", text.encode() + text.encode(encoding))
+    assert said.startswith(f"a.tsv, line {len(text.splitlines()) + 1}, byte ")
+
+
+def test_a_damaged_file_is_refused_with_the_line(tmp_path: Path) -> None:
+    content = (TEXTS["cp949"].replace("\n", "\tx\n") * 10).encode("cp949")
+    for damaged in (content[:-3] + b"\xb0", content.replace(b"\tx", b"\t\xff", 1)):
+        assert "is not cp949: correct the line" in refusal(tmp_path / "a.tsv", damaged)
+
+
 def test_a_file_that_is_utf8_except_for_a_few_bytes_is_refused_with_the_line(
     tmp_path: Path,
 ) -> None:

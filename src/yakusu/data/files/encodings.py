@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 _BLOCK = 2**18  # bytes that are decoded at a time
 _SAMPLE = 2**16  # bytes from which an encoding is detected
 _FEW = 4  # bytes; a file with no more invalid ones is UTF-8 with errors
+_SURE = 2  # characters beyond ASCII of a line that are valid in UTF-8 by chance in few lines
+_MIXED = 0.05  # such lines, as a share of those that are not UTF-8: both encodings are in the file
+_DAMAGED = 0.005  # share of bytes beyond ASCII that may be invalid in the encoding of a file
 _SHOWN = 50  # characters of a line in a message
 _LISTED = 5  # candidates in a question
 _MARGIN = 0.04  # of the share of letters that belong to a language
@@ -32,6 +35,7 @@ _CHAOS, _COHERENCE = 0.1, 0.2  # worse than those of the best candidate: not a c
 _SAME = 0.002  # share of letters in which two versions of one encoding differ
 _CONTROL_WEIGHT = 20  # of a control character, which no text has
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
+_ASCII_BYTES = bytes(range(128))
 _INVALID = "yakusu-invalid"  # name of an error handler of codecs
 _WIDE = re.compile("utf_(16|32)(_[bl]e)?")  # encodings that do not extend ASCII, but are of files
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -319,8 +323,11 @@ def _wide_encoding(head: bytes) -> str:
 
 
 def _invalid_lines(path: str) -> bytes:
-    """Lines that are not UTF-8, evenly over a file; b"": most characters beyond ASCII are UTF-8."""
-    n_valid = n_invalid = n_lines = 0
+    """Lines that are not UTF-8, evenly over a file; b"": too many others are for another encoding.
+
+    By chance, single characters of another encoding are valid, but hardly ever all of a line.
+    """
+    n_valid = n_invalid = n_lines = n_valid_lines = 0
     kept, step, size = list[bytes](), 1, 0
     with open_binary(Path(path)) as file:
         for line in _raw_lines(file):
@@ -328,9 +335,11 @@ def _invalid_lines(path: str) -> bytes:
                 continue
             text = line.decode("utf-8", "surrogateescape")
             n = sum("\udc80" <= each <= "\udcff" for each in text)
-            n_valid += sum(each > "\x7f" for each in text) - n
+            n_own = sum(each > "\x7f" for each in text) - n
+            n_valid += n_own
             n_invalid += n
             if not n:
+                n_valid_lines += n_own >= _SURE
                 continue
             if b"\0" in line:
                 return b""
@@ -341,7 +350,8 @@ def _invalid_lines(path: str) -> bytes:
             if size > _SAMPLE:
                 kept, step = kept[::2], 2 * step
                 size = sum(map(len, kept))
-    return b"" if n_invalid <= max(_FEW, n_valid) else b"".join(kept)
+    is_mixed = n_valid_lines > max(_FEW, _MIXED * n_lines)
+    return b"" if is_mixed or n_invalid <= max(_FEW, n_valid) else b"".join(kept)
 
 
 def _raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
@@ -359,11 +369,11 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
         seen.update(match.could_be_from_charset)
         names = [name for name in _PREFERRED if name in match.could_be_from_charset]
         for name in (*names, match.encoding):
-            if _is_for_text(name) and _decodes(path, name):
+            if _is_for_text(name) and _decodes(path, name, _DAMAGED):
                 found.append(_candidate(name, sample, match.chaos, match.coherence))
                 break
     for name in _PREFERRED:  # charset-normalizer leaves some out
-        if name not in seen and _decodes(path, name):
+        if name not in seen and _decodes(path, name, _DAMAGED):
             found.append(_candidate(name, sample))
     if not found:
         return []
@@ -373,6 +383,9 @@ def _most_probable(path: str, sample: bytes) -> list[str]:
         close,
         key=lambda each: (each.name not in _PREFERRED, -round(each.coherence, 1), -each.familiar),
     )
+    rank = {name: i for i, name in enumerate(_PREFERRED)}
+    same = (each for each in close if not each.differs(best))
+    best = min(same, key=lambda each: rank.get(each.name, len(rank)))
     found.sort(key=lambda each: each is not best)
     if not any(each.rivals(best) and each.differs(best) for each in found):
         return [best.name]
@@ -396,17 +409,24 @@ def _candidate(
     return _Candidate(name, letters, chaos, coherence, familiar)
 
 
-def _decodes(path: str, encoding: str) -> bool:
-    """Whether an encoding decodes a whole file."""
-    decoder = codecs.getincrementaldecoder(encoding)()
+def _decodes(path: str, encoding: str, damaged: float = 0.0) -> bool:
+    """Whether an encoding decodes a file, except for its last bytes, which may be half a character.
+
+    Args:
+        path: The file.
+        encoding: The encoding.
+        damaged: The share of bytes beyond ASCII that may be invalid.
+    """
+    codecs.register_error(_INVALID, _invalid)
+    decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
+    n_invalid = n_beyond = 0
     with open_binary(Path(path)) as file:
-        try:
-            while block := file.read(_BLOCK):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeError:
-            return False
-    return True
+        while block := file.read(_BLOCK):
+            n_beyond += len(block.translate(None, _ASCII_BYTES))
+            n_invalid += decoder.decode(block).count("\udcff")
+            if n_invalid and not damaged:
+                return False
+    return n_invalid <= damaged * n_beyond
 
 
 def _without_rare(text: str, encoding: str) -> str:

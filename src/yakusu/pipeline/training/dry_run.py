@@ -67,13 +67,18 @@ def _sampled(recipe: Recipe, folder: Path) -> tuple[Recipe, int, int]:
 
 
 def _sample(corpus: Corpus, folder: Path, size: int) -> tuple[Corpus, int, int]:
-    """Write evenly spaced pairs of a corpus; return them, their number and that of all pairs."""
+    """Write evenly spaced pairs of a corpus; return them, their number and that of all pairs.
+
+    A small corpus is returned as it is.
+    """
     sample: EvenSample[tuple[str, str]] = EvenSample(size)
     n = 0
     with explained_unequal(corpus):
         for pair in read_pairs(corpus):
             sample.add(pair)
             n += 1
+    if len(sample) == n:
+        return corpus, n, n
     folder.mkdir()
     for side, name in enumerate(("src", "tgt")):
         with (folder / name).open("w", encoding="utf-8", newline="\n") as file:
