@@ -11,7 +11,7 @@
 #include "pack.h"
 #include "session.h"
 
-int yk_probe_linear(const Kernels *, const float *, const float *, int, int, int, const float *, int, float *,
+int yk_probe_linear(const Kernels *, const float *, const float *, int, int, Format, const float *, int, float *,
                     float *, int8_t *);
 int yk_probe_attention(const Kernels *, const Heads *, int, const float *, int, const float *, const float *, int,
                        float *);
@@ -51,15 +51,15 @@ static void probe_products(const Kernels *kernels) {
     static const int widths[] = {16, 48, 128, 512}, counts[] = {1, 2, 3, 4, 5, 9, 17};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 7; j++)
-            for (int int8 = 0; int8 < 2; int8++) {
+            for (Format format = FLOATS; format <= FINE; format++) {
                 int n_in = widths[i], n_out = widths[3 - i], n = counts[j];
                 float *x = numbers((size_t)n * n_in, 3, 0), *w = numbers((size_t)n_out * n_in, 0.1f, 0);
                 float *y = numbers((size_t)n * n_out, 0, 0), *bias = numbers(n_out, 1, 0);
                 float *scale = numbers(n_out, 0, 0);
                 int8_t *bytes = malloc((size_t)n_out * n_in);
-                if (!bytes || yk_probe_linear(kernels, w, bias, n_out, n_in, int8, x, n, y, scale, bytes) != PACKED)
+                if (!bytes || yk_probe_linear(kernels, w, bias, n_out, n_in, format, x, n, y, scale, bytes) != PACKED)
                     exit(1);
-                print(int8 ? "integers" : "floats", y, (size_t)n * n_out * sizeof *y);
+                print(format == FLOATS ? "floats" : "integers", y, (size_t)n * n_out * sizeof *y);
                 free(x), free(w), free(y), free(bias), free(scale), free(bytes);
             }
 }
@@ -103,12 +103,13 @@ static void probe_rows(const Kernels *kernels) {
 typedef struct {
     Linear *matrices[MAX_MATRICES];
     float *vectors[MAX_VECTORS];
-    int n_matrices, n_vectors, int8;
+    int n_matrices, n_vectors;
+    Format format;
 } Arrays;
 
 /* Packed in two blocks. */
-static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in) {
-    Linear *matrix = yk_matrix(n_out, n_in, bias, to->int8);
+static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in, Format format) {
+    Linear *matrix = yk_matrix(n_out, n_in, bias, format);
     int some = n_out / 3;
     if (!matrix || yk_pack(matrix, 0, rows, some) != PACKED) exit(1);
     if (yk_pack(matrix, some, rows + (size_t)some * n_in, n_out - some) != PACKED) exit(1);
@@ -118,13 +119,13 @@ static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in
 
 static void add_matrix(Arrays *to, int n_out, int n_in, int has_bias) {
     float *bias = has_bias ? numbers(n_out, 0.2f, 0) : NULL;
-    add_packed(to, numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in);
+    add_packed(to, numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in, to->format);
 }
 
 static void add_table(Arrays *to) {
     float *rows = numbers(PADDED * D_MODEL, 0.4f, 0), *bias = numbers(PADDED, 0.2f, 0);
     for (int id = TOKENS; id < PADDED; id++) bias[id] = -INFINITY; /* never generated */
-    add_packed(to, rows, bias, PADDED, D_MODEL);
+    add_packed(to, rows, bias, PADDED, D_MODEL, to->format == FLOATS ? FLOATS : TABLE);
 }
 
 static void add_norms(Arrays *to, int n) {
@@ -145,15 +146,15 @@ static void add_layer(Arrays *to, int decoder) {
     add_norms(to, 2 + decoder);
 }
 
-static Model *new_model(int seed, int tied, int pre_norm, int activation, int int8) {
+static Model *new_model(int seed, int tied, int pre_norm, int activation, Format format) {
     Config config = {
         .d_model = D_MODEL, .n_heads = HEADS, .d_k = D_HEAD, .d_v = D_HEAD, .d_ff = D_FF,
         .n_encoder_layers = LAYERS, .n_decoder_layers = LAYERS, .src_vocab_size = TOKENS,
         .tgt_vocab_size = TOKENS, .n_positions = LENGTH, .pre_norm = pre_norm, .activation = activation,
-        .int8 = int8, .tied_source = tied, .tied_output = tied, .start = -1, .eos = 0, .unk = 1,
+        .tied_source = tied, .tied_output = tied, .start = -1, .eos = 0, .unk = 1,
         .score_scale = 0.25f, .embedding_scale = 7, .epsilon = 1e-5f,
     };
-    Arrays w = {.int8 = int8};
+    Arrays w = {.format = format};
     state = seed;
     for (int i = 0; i < (tied ? 1 : 3); i++) add_table(&w);
     for (int i = 0; i < 2; i++) w.vectors[w.n_vectors++] = numbers(LENGTH * D_MODEL, 1, 0);
@@ -269,8 +270,8 @@ int main(int argc, char **argv) {
     const Kernels *kernels = yk_kernels(argc > 1 ? argv[1] : "");
     if (!kernels) return 3;
     probe_products(kernels), probe_attention(kernels), probe_rows(kernels);
-    for (int int8 = 0; int8 < 2; int8++) {
-        Model *first = new_model(1, 1, 0, RELU, int8), *second = new_model(2, 0, 1, GELU, int8);
+    for (Format format = FLOATS; format <= FINE; format++) {
+        Model *first = new_model(1, 1, 0, RELU, format), *second = new_model(2, 0, 1, GELU, format);
         const Model *both[] = {first, second};
         search(kernels, both, 1, 64);
         search(kernels, both + 1, 1, 7); /* few rows: sentences wait */

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.engine.library import PACKED, Record, Requirements, Settings, library
+from yakusu.engine.library import PACKED, Format, Record, Requirements, Settings, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import beside
 from yakusu.native.library import kernels
@@ -20,7 +20,9 @@ def floats(x: Any) -> Any:
     return np.ascontiguousarray(x, np.float32)
 
 
-def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tuple[Any, Any, Any]:
+def linear(
+    isa: str, x: Any, rows: Any, bias: Any = None, *, format_: Format
+) -> tuple[Any, Any, Any]:
     """x W^T + b, and the scales and integers of W."""
     x, rows = floats(x), floats(rows)
     bias = None if bias is None else floats(bias)
@@ -34,7 +36,7 @@ def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tupl
     )
     matrix = rows.ctypes.data, None if bias is None else bias.ctypes.data, *rows.shape
     addresses = (array.ctypes.data for array in (y, scale, integers))
-    done = function(kernels(isa), *matrix, int8, x.ctypes.data, len(x), *addresses)
+    done = function(kernels(isa), *matrix, format_, x.ctypes.data, len(x), *addresses)
     assert done == PACKED
     return y, scale, integers
 

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from tests.cases import examples
 from tests.engine.probes import activation, attention, linear, norm
+from yakusu.engine.library import Format
 from yakusu.native.library import instruction_sets
 
 ALL = instruction_sets()
+PRODUCTS = (Format.FLOATS, Format.COARSE, Format.FINE)
 WIDTHS = st.integers(1, 6).map(lambda n: 16 * n)
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -21,11 +23,11 @@ def numbers(seed: int, *shape: int) -> Any:
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
-def quantised(x: Any) -> tuple[Any, Any, Any]:
-    """Rows as low + step q, in float64."""
+def quantised(x: Any, most: int) -> tuple[Any, Any, Any]:
+    """Rows as low + step q with q in 0 .. `most`, in float64."""
     low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
-    step = (high - low).astype(np.float32) / np.float32(127)
-    inverse = np.float32(127) / np.where(high > low, high - low, np.inf).astype(np.float32)
+    step = (high - low).astype(np.float32) / np.float32(most)
+    inverse = np.float32(most) / np.where(high > low, high - low, np.inf).astype(np.float32)
     q = np.rint((x - low) * inverse)
     return low.astype(np.float64), step.astype(np.float64), q
 
@@ -35,17 +37,18 @@ def quantised(x: Any) -> tuple[Any, Any, Any]:
 @given(SEEDS, st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 40]), WIDTHS, WIDTHS)
 def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    y, scale, w = linear(isa, x, rows, bias, int8=True)
-    low, step, q = quantised(x)
-    w = w.astype(np.float64)
-    expected = (step * (q @ w.T) + low * w.sum(axis=1)) * scale + bias
-    np.testing.assert_allclose(y, expected, rtol=2e-6, atol=2e-5)
+    for format_, most in ((Format.COARSE, 127), (Format.FINE, 16383)):
+        y, scale, w = linear(isa, x, rows, bias, format_=format_)
+        low, step, q = quantised(x, most)
+        w = w.astype(np.float64)
+        expected = (step * (q @ w.T) + low * w.sum(axis=1)) * scale + bias
+        np.testing.assert_allclose(y, expected, rtol=2e-6, atol=2e-5)
 
 
 @pytest.mark.parametrize("isa", ALL)
 def test_integers_approximate_the_matrix(isa: str) -> None:
     rows = numbers(0, 64, 512)
-    _, scale, w = linear(isa, numbers(1, 1, 512), rows, int8=True)
+    _, scale, w = linear(isa, numbers(1, 1, 512), rows, format_=Format.COARSE)
     assert np.abs(w).max() <= 127
     assert np.abs(rows - scale[:, None] * w).max() <= scale.max() * 0.5001
     assert np.sqrt(np.mean((rows - scale[:, None] * w) ** 2)) < 0.015
@@ -56,12 +59,12 @@ def test_integers_approximate_the_matrix(isa: str) -> None:
 def test_sums_of_the_largest_weights_do_not_overflow(isa: str, fill: float) -> None:
     rows, x = np.full((16, 4096), fill), np.ones((3, 4096))
     x[:, ::2] = -1  # q is 0 and 127 in turn
-    y, scale, w = linear(isa, x, rows, int8=True)
+    y, scale, w = linear(isa, x, rows, format_=Format.COARSE)
     whole = w.astype(np.float64)
     q = (x > 0) * 127.0
     expected = (2 / 127 * (q @ whole.T) - whole.sum(axis=1)) * scale
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=abs(fill) * 1e-2)
-    y, scale, w = linear(isa, np.ones((3, 4096)) * [[1], [0], [-1]], rows, int8=True)
+    y, scale, w = linear(isa, np.ones((3, 4096)) * [[1], [0], [-1]], rows, format_=Format.COARSE)
     np.testing.assert_allclose(y[:, 0], np.array([1, 0, -1]) * scale[0] * w[0].sum(dtype=float))
 
 
@@ -69,9 +72,9 @@ def test_sums_of_the_largest_weights_do_not_overflow(isa: str, fill: float) -> N
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: float) -> None:
     x, rows = numbers(0, 5, 64), numbers(1, 32, 64)
-    clean, *_ = linear(isa, x, rows, int8=True)
+    clean, *_ = linear(isa, x, rows, format_=Format.COARSE)
     x[2, 17] = bad
-    y, *_ = linear(isa, x, rows, int8=True)
+    y, *_ = linear(isa, x, rows, format_=Format.COARSE)
     assert np.isnan(y[2]).all()
     assert (np.delete(y, 2, 0) == np.delete(clean, 2, 0)).all()
 
@@ -81,7 +84,7 @@ def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: 
 @given(SEEDS, st.sampled_from([1, 2, 4, 5, 8, 11, 33]), WIDTHS, WIDTHS)
 def test_products_of_floats(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    y, *_ = linear(isa, x, rows, bias, int8=False)
+    y, *_ = linear(isa, x, rows, bias, format_=Format.FLOATS)
     np.testing.assert_allclose(y, x.astype(float) @ rows.T + bias, rtol=1e-4, atol=1e-4)
 
 
@@ -150,8 +153,7 @@ def test_all_instruction_sets_give_the_same_bits(
     for results in zip(
         *(
             [
-                linear(isa, x, rows, int8=True)[0],
-                linear(isa, x, rows, int8=False)[0],
+                *(linear(isa, x, rows, format_=each)[0] for each in PRODUCTS),
                 attention(isa, q, k, v, scale=0.2),
                 activation(isa, x.flatten() * 5, 1),
                 activation(isa, x.flatten() * 5, 2),
@@ -166,9 +168,11 @@ def test_all_instruction_sets_give_the_same_bits(
 @pytest.mark.parametrize("isa", ALL)
 def test_a_row_does_not_depend_on_the_others(isa: str) -> None:
     x, rows = numbers(0, 50, 96), numbers(1, 48, 96)
-    for int8 in (False, True):
-        together, *_ = linear(isa, x, rows, int8=int8)
-        alone = np.concatenate([linear(isa, x[i : i + 1], rows, int8=int8)[0] for i in range(50)])
+    for each in PRODUCTS:
+        together, *_ = linear(isa, x, rows, format_=each)
+        alone = np.concatenate(
+            [linear(isa, x[i : i + 1], rows, format_=each)[0] for i in range(50)]
+        )
         assert together.tobytes() == alone.tobytes()
 
 

@@ -12,6 +12,7 @@ import torch
 from tests.engine.probes import linear, log_probs
 from yakusu.arrays import Array
 from yakusu.compress.config import CompressConfig, Stack
+from yakusu.engine.library import Format
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import beside, padded, sinusoids, spread
 from yakusu.engine.tables import DenseWeights
@@ -88,7 +89,8 @@ def test_rows_of_integers_are_packed_as_they_are() -> None:
     rows = torch.randn(160, 256, generator=torch.Generator().manual_seed(0))
     stored = to_int8({"rows": rows})
     integers, scale = stored["rows"].numpy(), stored["scale of rows"].numpy()
-    _, packed_scale, packed = linear("", np.zeros((1, 256)), from_int8(stored)["rows"], int8=True)
+    floats = from_int8(stored)["rows"]
+    _, packed_scale, packed = linear("", np.zeros((1, 256)), floats, format_=Format.COARSE)
     kept = packed_scale < scale[:, 0] * 1.0001  # in the others, a sum would not fit in 16 bits
     assert 0.5 < kept.mean() < 1
     np.testing.assert_array_equal(packed[kept], integers[kept])

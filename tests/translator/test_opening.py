@@ -56,22 +56,12 @@ def test_an_engine_that_was_not_compiled_needs_torch(
     assert not caplog.records
 
 
-@pytest.mark.parametrize(("least", "precision"), [(17, "float32"), (16, "int8")])
-def test_wide_models_compute_in_int8_by_default(
-    least: int, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "_INT8_WIDTH", least)  # the model's width is 16
-    for given, expected in (("auto", precision), ("int8", "int8"), ("float32", "float32")):
-        decoder = opened("transformer", precision=given)
+@pytest.mark.parametrize("name", ["transformer", "codes", "integers"])
+def test_models_compute_in_int8_by_default(name: str) -> None:
+    for given, expected in (("auto", "int8"), ("int8", "int8"), ("float32", "float32")):
+        decoder = opened(name, precision=given)
         assert isinstance(decoder, NativeDecoder)
         assert decoder.precision == expected
-
-
-@pytest.mark.parametrize("name", ["codes", "integers"])
-def test_compressed_models_compute_in_int8_by_default(name: str) -> None:
-    decoder = opened(name)
-    assert isinstance(decoder, NativeDecoder)
-    assert decoder.precision == "int8"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def _options(panel: str | None) -> dict[str, Any]:
         ),
         "precision": Shown(
             "Precision of the native engine: int8 is faster, float32 is more exact. auto "
-            "(default): int8 for models with d_model of at least 256. torch computes in float32.",
+            "(default): int8. torch computes in float32.",
             panel=panel,
         ),
     }

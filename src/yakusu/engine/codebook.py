@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from yakusu.engine.library import CodebookStructure, library
+from yakusu.engine.library import CodebookStructure, Format, library
 from yakusu.engine.packing import padded, spread
 from yakusu.errors import ModelError
 from yakusu.search.neighbours import StateCodebook
@@ -24,7 +24,9 @@ class NativeCodebook:
         bias = np.ascontiguousarray(-codebook.mean @ codebook.axes, np.float32)
         rows = np.ascontiguousarray(spread(codebook.axes.T, 1, width), np.float32)
         self._centroids = np.ascontiguousarray(codebook.centroids, np.float32)
-        self._axes = library().yk_matrix(n_components, padded(width), bias.ctypes.data, False)
+        self._axes = library().yk_matrix(
+            n_components, padded(width), bias.ctypes.data, Format.FLOATS
+        )
         if not self._axes:
             raise ModelError("there is not enough memory for the codebook")
         if library().yk_pack(self._axes, 0, rows.ctypes.data, n_components) != 1:

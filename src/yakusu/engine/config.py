@@ -24,9 +24,8 @@ class EngineConfig(Config):
         engine: "native": the compiled CPU engine; "torch": every model, on any device. None: the
             value of $YAKUSU_ENGINE; if it is not set, the native engine on a CPU for the models
             that it supports, and torch otherwise.
-        precision: Precision of the native engine's matrix products: "int8", "float32", or "auto":
-            int8 for models with d_model of at least 256 and for compressed ones, otherwise float32
-            (docs/decisions/0035). torch computes in float32.
+        precision: Precision of the native engine's matrix products: "int8", "float32", or "auto",
+            which is int8. torch computes in float32.
         threads: Number of threads. In the native engine, each thread decodes its own sentences, and
             translations do not depend on the number. torch divides each operation among the
             threads; the number then applies to the whole process and is at most the number of

@@ -12,6 +12,7 @@ from ctypes import (
     c_int64,
     c_void_p,
 )
+from enum import IntEnum
 
 from yakusu.native.library import REPAIR, Functions
 
@@ -19,6 +20,16 @@ LANES = 16  # widths are multiples of it
 MAX_MEMBERS = 16  # of an ensemble
 PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
+
+
+class Format(IntEnum):
+    """How a matrix is stored; see native/engine.h."""
+
+    FLOATS = 0
+    COARSE = 1
+    FINE = 2
+    LOOKUP = 3
+    TABLE = 4
 
 
 class ModelSizes(Structure):
@@ -40,7 +51,6 @@ class ModelSizes(Structure):
                 "n_positions",
                 "pre_norm",
                 "activation",
-                "int8",
                 "tied_source",
                 "tied_output",
                 "start",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
-from yakusu.engine.library import LANES, NOT_FINITE, PACKED, ModelSizes, library
+from yakusu.engine.library import LANES, NOT_FINITE, PACKED, Format, ModelSizes, library
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
@@ -23,6 +23,7 @@ ZEROS = -1  # the decoder starts with the zero vector
 ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm
 _STEPS = 64
+_WIDE = 256  # d_model from which 7 bits of an activation are enough; docs/decisions/0059
 
 
 def padded(n: int) -> int:
@@ -139,7 +140,6 @@ class Packing:
             n_positions=self.n_positions,
             pre_norm=config.norm == "pre",
             activation=ACTIVATIONS.index(config.activation),
-            int8=self.int8,
             tied_source=config.tied == "three-way",
             tied_output=config.tied != "none",
             start=ZEROS if config.start_id is None else config.start_id,
@@ -170,7 +170,8 @@ class Packing:
             bias[n_tokens:] = -np.inf  # padding is never generated
         d_model = self.config.d_model
         blocks = (spread(block, 1, d_model) for block in self.weights.vectors(name, n_tokens))
-        self._add(f"{name}.weight", blocks, bias, padded(d_model))
+        format_ = Format.TABLE if is_output else Format.LOOKUP
+        self._add(f"{name}.weight", blocks, bias, padded(d_model), format_)
 
     def _positions(self) -> None:
         d_model, learned = self.config.d_model, self.config.positions == "learned"
@@ -239,10 +240,20 @@ class Packing:
             raise _not_finite(name)
         return x
 
-    def _add(self, name: str, blocks: Iterable[Floats], bias: Floats, n_in: int) -> None:
+    def _add(
+        self,
+        name: str,
+        blocks: Iterable[Floats],
+        bias: Floats,
+        n_in: int,
+        format_: Format | None = None,
+    ) -> None:
         """Pack a matrix (len(bias), n_in) a block of rows at a time; the other rows are zeros."""
         bias = np.ascontiguousarray(bias)
-        matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, self.int8)
+        fine = self.config.d_model < _WIDE
+        used = format_ or (Format.FINE if fine else Format.COARSE)
+        used = used if self.int8 else Format.FLOATS
+        matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, used)
         if not matrix:
             raise MemoryError
         self._matrices.append(matrix)

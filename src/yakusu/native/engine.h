@@ -9,15 +9,27 @@
 #define MAX_MEMBERS 16 /* of an ensemble */
 #define GROUP 2 /* pairs of products that may be added in 16 bits, see product.h */
 
+/* How a matrix is stored, and to how many bits its input is rounded; see product.h. */
+typedef enum {
+    FLOATS, /* float32 */
+    COARSE, /* weights of 8 bits, activations of 7 */
+    FINE,   /* weights of 8 bits, activations of 14 */
+    LOOKUP, /* weights of 16 bits, of which single rows are read */
+    TABLE,  /* COARSE and LOOKUP: the logits of the best tokens are computed again, see output.h */
+} Format;
+
 /* A matrix (n_out, n_in) in strips of 16 rows, both sizes padded with zeros to multiples of 16.
    int8: bytes [n_out / 16][n_in / 4][16][4]; float32: [n_out / 16][n_in][16]. */
 typedef struct {
     int n_in, n_out;   /* padded */
+    int parts;         /* of an activation, of 7 bits each: 1 or 2 */
     int8_t *bytes;     /* or NULL */
     float *floats;     /* or NULL */
     float *scale;      /* (n_out), of int8 */
     float *sum;        /* (n_out), the sum of the bytes of each row */
     float *bias;       /* (n_out) */
+    int16_t *words;    /* (n_out, n_in), of a table; or NULL */
+    float *word_scale, *word_sum; /* (n_out) */
 } Linear;
 
 typedef struct { float *gain, *bias; } Norm; /* (width) each */
@@ -41,7 +53,7 @@ typedef struct {
     int32_t n_encoder_layers, n_decoder_layers;
     int32_t src_vocab_size, tgt_vocab_size; /* without padding ids */
     int32_t n_positions;
-    int32_t pre_norm, activation, int8;
+    int32_t pre_norm, activation;
     int32_t tied_source, tied_output; /* the table is that of the target */
     int32_t start, eos, unk;          /* ids; start -1: the zero vector */
     float score_scale, embedding_scale, epsilon;

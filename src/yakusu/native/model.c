@@ -2,17 +2,22 @@
 
 #include "model.h"
 
+#include "codes.h"
+
+#define JOIN(a, b) a##b
+#define NAME(prefix, isa) JOIN(prefix, isa)
+extern const Scans NAME(scans_, ISA);
+
 /* Table row -> embedding, sections 3.4 and 3.5: row sqrt(d_model) + position. */
 static void embed(const Model *m, const Linear *table, int32_t id, const float *position, float *x) {
     vec scale = v_set(m->config.embedding_scale);
     size_t strip = (size_t)(id / LANES) * LANES * table->n_in;
-    int lane = id % LANES;
+    const int16_t *words = table->words ? table->words + (size_t)id * table->n_in : NULL;
     for (int k = 0; k < m->width; k += LANES) {
         float row[LANES];
         for (int i = 0; i < LANES; i++)
-            row[i] = table->floats ? table->floats[strip + (size_t)(k + i) * LANES + lane]
-                                   : table->scale[id] *
-                                         table->bytes[strip + (size_t)((k + i) / 4) * 64 + lane * 4 + i % 4];
+            row[i] = words ? table->word_scale[id] * words[k + i]
+                           : table->floats[strip + (size_t)(k + i) * LANES + id % LANES];
         v_store(x + k, v_fma(v_load(row), scale, v_load(position + k)));
     }
 }
@@ -20,7 +25,7 @@ static void embed(const Model *m, const Linear *table, int32_t id, const float *
 /* y = x W^T + b for n rows; x is quantised first. */
 static void linear(const Linear *w, const float *x, int n, float *y, Scratch *s) {
     if (w->bytes)
-        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, w->parts, &s->q, i);
     product(w, x, n, &s->q, y, w->n_out, 0, w->n_out);
 }
 
@@ -160,16 +165,51 @@ static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
     }
     if (m->config.pre_norm) input(m, s->x, n, &m->decoder_norm, s->x);
     if (m->output.bytes)
-        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, 1, &s->q, i);
 }
 
 /* ---- the output layer ---------------------------------------------------------------------- */
 
+/* The logit of a token with weights of 16 bits, for the hidden state in `s->words`. */
+static float refined(const Linear *table, int32_t id, const Scratch *s) {
+    int64_t dot;
+    NAME(scans_, ISA).dot16(table->words + (size_t)id * table->n_in, 1, table->n_in, s->words, &dot);
+    float y = (float)dot * s->q.step[0] + s->q.low[0] * table->word_sum[id];
+    return y * table->word_scale[id] + table->bias[id];
+}
+
+/* Round a hidden state x to integers of 14 bits. */
+static void round_state(const float *x, int n, Scratch *s) {
+    const uint8_t *q = s->q.bytes;
+    quantise_row(x, n, 2, &s->q, 0);
+    for (int k = 0; k < n; k++) s->words[k] = (int16_t)(128 * q[k] + q[n + k]);
+}
+
+/* Compute the logits of the best and the probed tokens again, from the hidden state x. */
+static void refine(const Linear *table, const float *x, Best *best, Scratch *s) {
+    round_state(x, table->n_in, s);
+    for (int i = 0; i < best->n; i++) replace(best, &best->logits[i], refined(table, best->ids[i], s));
+    for (int i = 0; i < best->n_probed; i++) {
+        int at = 0;
+        while (at < best->n && best->ids[at] != best->probes[i]) at++;
+        if (at < best->n) best->probed[i] = best->logits[at];
+        else replace(best, &best->probed[i], refined(table, best->probes[i], s));
+    }
+    sort(best);
+}
+
 static void predict(const Model *m, int n, Best *best, Scratch *s) {
+    int spare = m->output.words ? SPARE : 0;
+    for (int i = 0; i < n; i++) best[i].wanted += best[i].wanted ? spare : 0;
     for (int first = 0; first < m->output.n_out; first += BLOCK) {
         int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
         product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
         for (int i = 0; i < n; i++) scan(&best[i], s->logits + (size_t)i * BLOCK, first, size);
+    }
+    for (int i = 0; m->output.words && i < n; i++) {
+        refine(&m->output, s->x + (size_t)i * m->width, &best[i], s);
+        best[i].wanted -= best[i].wanted ? spare : 0;
+        best[i].n = best[i].n < best[i].wanted ? best[i].n : best[i].wanted;
     }
 }
 
@@ -211,11 +251,9 @@ static void average(float *logits, int n_members, int n, int n_tokens) {
     }
 }
 
-#define JOIN(a, b) a##b
-#define NAME(isa) JOIN(kernels_, isa)
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
-const Kernels NAME(ISA) = {
+const Kernels NAME(kernels_, ISA) = {
     STRING(ISA), encode, decode,     predict, all_logits,     average,  predict_stored,
     linear,      attend, activate, normalise,
 };

@@ -1,5 +1,6 @@
 /* The output layer: the logits of blocks of columns, of which only the normaliser and the best
-   tokens of each row are kept. */
+   tokens of each row are kept. In int8, the logits of the best tokens, and of SPARE more that may be better, are
+   computed again with weights of 16 bits and a hidden state of 14 bits. */
 
 #ifndef YK_OUTPUT_H
 #define YK_OUTPUT_H
@@ -7,13 +8,14 @@
 #include "product.h"
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
+#define SPARE 8   /* further tokens whose logits are computed again */
 
 /* What the search requests of the logits of a row, and the result. */
 typedef struct {
     int wanted, n;      /* number of best tokens, and how many there are */
-    float *logits;      /* (wanted), the largest first; of equal logits, the lower id first */
-    int32_t *ids;       /* (wanted) */
-    float largest, sum; /* of all logits: the maximum, and the sum of exp(logit - maximum) */
+    float *logits;      /* (wanted + SPARE), the largest first; of equal logits, the lower id first */
+    int32_t *ids;       /* (wanted + SPARE) */
+    float largest, sum; /* of all logits: about the maximum, and the sum of exp(logit - largest) */
     const int32_t *probes; /* (n_probes), increasing: ids whose logits are always returned */
     float *probed;         /* (n_probes) */
     int n_probes, n_probed;
@@ -65,6 +67,25 @@ INLINE void add_to_best(Best *best, const float *logits, int first, int n) {
             insert(best, logits[i], first + i);
             if (best->n == best->wanted) least = best->logits[best->n - 1];
         }
+    }
+}
+
+/* Replace a logit by a more exact one, also in the sum. */
+INLINE void replace(Best *best, float *logit, float exact) {
+    float x[LANES] = {*logit - best->largest, exact - best->largest};
+    v_store(x, v_exp(v_load(x)));
+    best->sum += x[1] - x[0], *logit = exact;
+}
+
+/* Sort the best tokens. */
+INLINE void sort(Best *best) {
+    for (int i = 1; i < best->n; i++) {
+        float logit = best->logits[i];
+        int32_t id = best->ids[i];
+        int at = i;
+        for (; at && (best->logits[at - 1] < logit || (best->logits[at - 1] <= logit && best->ids[at - 1] > id)); at--)
+            best->logits[at] = best->logits[at - 1], best->ids[at] = best->ids[at - 1];
+        best->logits[at] = logit, best->ids[at] = id;
     }
 }
 

@@ -65,15 +65,19 @@ static float quantise(const float *row, int n, float most, int8_t *out) {
 
 /* ---- matrices ------------------------------------------------------------------------------ */
 
-API Linear *yk_matrix(int n_out, int n_in, const float *bias, int int8) {
+API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format) {
     Linear *m = allocate(sizeof *m);
     size_t size = (size_t)n_out * n_in, n = n_out * sizeof(float);
     if (!m) return NULL;
-    *m = (Linear){.n_in = n_in, .n_out = n_out};
+    *m = (Linear){.n_in = n_in, .n_out = n_out, .parts = format == FINE ? 2 : 1};
     m->scale = allocate(n), m->sum = allocate(n), m->bias = allocate(n);
-    if (int8) m->bytes = allocate(size);
-    else m->floats = allocate(size * sizeof(float));
-    if (!m->scale || !m->sum || !m->bias || !(m->bytes || m->floats)) return yk_free_matrix(m), NULL;
+    if (format == FLOATS) m->floats = allocate(size * sizeof(float));
+    else if (format != LOOKUP) m->bytes = allocate(size);
+    if (format >= LOOKUP) m->words = allocate(size * sizeof(int16_t));
+    m->word_scale = allocate(n), m->word_sum = allocate(n);
+    int ok = m->scale && m->sum && m->bias && m->word_scale && m->word_sum;
+    ok = ok && (format == FLOATS ? m->floats != NULL : format == LOOKUP || m->bytes);
+    if (!ok || (format >= LOOKUP && !m->words)) return yk_free_matrix(m), NULL;
     if (bias) memcpy(m->bias, bias, n);
     return m;
 }
@@ -87,6 +91,15 @@ static void pack_bytes(Linear *to, int j, const float *row, float most, int8_t *
     to->sum[j] = (float)sum;
 }
 
+static void pack_words(Linear *to, int j, const float *row, float most) {
+    int16_t *words = to->words + (size_t)j * to->n_in;
+    float scale = most / 32767;
+    if (scale < FLT_MIN) scale = 1; /* zeros */
+    int32_t sum = 0;
+    for (int k = 0; k < to->n_in; k++) words[k] = (int16_t)(row[k] / scale + SHIFT - SHIFT), sum += words[k];
+    to->word_scale[j] = scale, to->word_sum[j] = (float)sum;
+}
+
 static void pack_floats(Linear *to, int j, const float *row) {
     float *at = to->floats + (size_t)(j / LANES) * LANES * to->n_in + j % LANES;
     for (int k = 0; k < to->n_in; k++) at[(size_t)k * LANES] = row[k];
@@ -98,8 +111,9 @@ API int yk_pack(Linear *to, int first, const float *rows, int n) {
     for (int j = first; j < first + n && done == PACKED; j++, rows += to->n_in) {
         float most = largest(rows, to->n_in);
         if (!(most <= FLT_MAX)) done = NOT_FINITE;
-        else if (to->bytes) pack_bytes(to, j, rows, most, bytes);
-        else pack_floats(to, j, rows);
+        else if (to->floats) pack_floats(to, j, rows);
+        if (done == PACKED && to->bytes) pack_bytes(to, j, rows, most, bytes);
+        if (done == PACKED && to->words) pack_words(to, j, rows, most);
     }
     release(bytes);
     return done;
@@ -107,6 +121,7 @@ API int yk_pack(Linear *to, int first, const float *rows, int n) {
 
 static void free_linear(Linear *m) {
     release(m->bytes), release(m->floats), release(m->scale), release(m->sum), release(m->bias);
+    release(m->words), release(m->word_scale), release(m->word_sum);
 }
 
 API void yk_free_matrix(Linear *m) {

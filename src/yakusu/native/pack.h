@@ -5,7 +5,7 @@
 
 /* A matrix of zeros, both sizes multiples of 16, and its bias (n_out), or NULL for zeros. NULL: out
    of memory. */
-API Linear *yk_matrix(int n_out, int n_in, const float *bias, int int8);
+API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format);
 API void yk_free_matrix(Linear *matrix);
 
 enum { NO_MEMORY = -1, NOT_FINITE, PACKED };

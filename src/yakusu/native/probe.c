@@ -8,12 +8,12 @@
 /* y (n, n_out) = x (n, n_in) W^T + b; `scale` and `bytes` receive the scales (n_out) and the
    integers (n_out, n_in) of an int8 matrix. The result is that of `yk_pack`. */
 API int yk_probe_linear(const Kernels *kernels, const float *rows, const float *bias, int n_out, int n_in,
-                        int int8, const float *x, int n, float *y, float *scale, int8_t *bytes) {
-    Linear *m = yk_matrix(n_out, n_in, bias, int8);
-    Scratch s = {.q = {allocate((size_t)n * n_in), allocate(n * 4), allocate(n * 4)}};
+                        Format format, const float *x, int n, float *y, float *scale, int8_t *bytes) {
+    Linear *m = yk_matrix(n_out, n_in, bias, format);
+    Scratch s = {.q = {allocate((size_t)2 * n * n_in), allocate(n * 4), allocate(n * 4)}};
     int done = m && s.q.bytes && s.q.low && s.q.step ? yk_pack(m, 0, rows, n_out) : NO_MEMORY;
     if (done == PACKED) kernels->linear(m, x, n, y, &s);
-    for (int j = 0; done == PACKED && int8 && j < n_out; j++) {
+    for (int j = 0; done == PACKED && m->bytes && j < n_out; j++) {
         const int8_t *w = m->bytes + (size_t)(j / 16) * 16 * n_in + j % 16 * 4;
         for (int k = 0; k < n_in; k++) bytes[(size_t)j * n_in + k] = w[(size_t)(k / 4) * 64 + k % 4];
         scale[j] = m->scale[j];

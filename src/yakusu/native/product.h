@@ -3,7 +3,8 @@
    int8: W[j] = scale[j] w[j] with w in -127 .. 127; x = low + step q with q in 0 .. 127 for each
    row of x. Then
        x W[j]^T = scale[j] (step sum_k q[k] w[j][k] + low sum_k w[j][k]),
-   and both sums are exact integers. Where there is no product of four bytes, two products are
+   and both sums are exact integers. If q has two parts, it is 128 q1 + q2, in 0 .. 16383, and
+   sum_k q[k] w[j][k] = 128 sum_k q1[k] w[j][k] + sum_k q2[k] w[j][k]. Where there is no product of four bytes, two products are
    added in 16 bits, and GROUP such pairs before they are widened; `pack` (pack.c) chooses scale[j]
    such that no sum overflows. All processors use the same weights and get the same sums.
 
@@ -17,7 +18,7 @@
 
 /* Rows of x as integers. */
 typedef struct {
-    uint8_t *bytes; /* (n, n_in) */
+    uint8_t *bytes; /* (n, parts, n_in) */
     float *low, *step; /* (n) */
 } Quantised;
 
@@ -112,7 +113,7 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 
 #else /* any other processor */
 
-#define TILE 1
+#define TILE 2
 #define STRIPS 1
 typedef struct { int32_t q[LANES]; } sums;
 INLINE sums s_zero(void) { return (sums){{0}}; }
@@ -126,20 +127,21 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 
 #endif
 
-/* Outputs j .. j + 15 of rows i .. i + rows - 1, from their sums of integers. */
-INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int j, const sums *dots,
+/* Outputs j .. j + 15 from the sums of integers of `rows` rows of bytes, of which every `parts` are a row of x;
+   i is the first of these. */
+INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int parts, int j, const sums *dots,
                        float *y, size_t stride) {
     const vec scale = v_load(m->scale + j), sum = v_load(m->sum + j), bias = v_load(m->bias + j);
-    UNROLL for (int r = 0; r < rows; r++) {
-        vec t = v_mul(sum, v_set(x->low[i + r]));
-        t = v_fma(s_float(dots[r]), v_set(x->step[i + r]), t);
-        v_store(y + (i + r) * stride + j, v_fma(t, scale, bias));
+    UNROLL for (int r = 0; r < rows; r += parts, i++) {
+        vec dot = s_float(dots[r]), t = v_mul(sum, v_set(x->low[i]));
+        if (parts == 2) dot = v_fma(dot, v_set(128.0f), s_float(dots[r + 1]));
+        v_store(y + i * stride + j, v_fma(v_fma(dot, v_set(x->step[i]), t), scale, bias));
     }
 }
 
-/* `strips` times 16 outputs of `rows` rows. Meanwhile, weights from `ahead` on are fetched into the
-   cache, `pace` bytes per 4 columns. */
-INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int j, int strips,
+/* `strips` times 16 outputs of `rows` rows of bytes from i on. Meanwhile, weights from `ahead` on are fetched into
+   the cache, `pace` bytes per 4 columns. */
+INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int parts, int j, int strips,
                       const int8_t *ahead, int pace, float *y, size_t stride) {
     const int8_t *w = m->bytes + (size_t)j * m->n_in;
     const uint8_t *q = x->bytes + (size_t)i * m->n_in;
@@ -152,23 +154,26 @@ INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int 
             __builtin_prefetch(ahead + 64 * s);
             step = s_step(dots[s], rows, w + s * strip + LANES * k, q + k, m->n_in);
         }
-    UNROLL for (int s = 0; s < strips; s++) store_tile(m, x, i, rows, j + LANES * s, dots[s], y, stride);
+    UNROLL for (int s = 0; s < strips; s++)
+        store_tile(m, x, i / parts, rows, parts, j + LANES * s, dots[s], y, stride);
 }
 
-/* All rows of `strips` times 16 outputs. Each tile fetches its share of the weights of the next outputs. */
-INLINE void int8_strips(const Linear *m, const Quantised *x, int n, int j, int strips, float *y, size_t stride) {
+/* All n rows of bytes of `strips` times 16 outputs. Each tile fetches its share of the weights of the next
+   outputs. */
+INLINE void int8_strips(const Linear *m, const Quantised *x, int n, int parts, int j, int strips, float *y,
+                        size_t stride) {
     const int8_t *ahead = m->bytes + (size_t)(j + strips * LANES) * m->n_in;
     const int n_tiles = (n + TILE - 1) / TILE, pace = 64 * strips / n_tiles;
     const size_t share = (size_t)strips * LANES * m->n_in / n_tiles;
     int i = 0;
-    for (; i + TILE <= n; i += TILE, ahead += share) int8_tile(m, x, i, TILE, j, strips, ahead, pace, y, stride);
+    for (; i + TILE <= n; i += TILE, ahead += share) int8_tile(m, x, i, TILE, parts, j, strips, ahead, pace, y, stride);
 #if TILE > 4
-    for (; i + 4 <= n; i += 4) int8_tile(m, x, i, 4, j, strips, ahead, pace, y, stride);
+    for (; i + 4 <= n; i += 4) int8_tile(m, x, i, 4, parts, j, strips, ahead, pace, y, stride);
 #endif
 #if TILE > 2
-    for (; i + 2 <= n; i += 2) int8_tile(m, x, i, 2, j, strips, ahead, pace, y, stride);
+    for (; i + 2 <= n; i += 2) int8_tile(m, x, i, 2, parts, j, strips, ahead, pace, y, stride);
 #endif
-    for (; i < n; i++) int8_tile(m, x, i, 1, j, strips, ahead, pace, y, stride);
+    for (; parts == 1 && i < n; i++) int8_tile(m, x, i, 1, 1, j, strips, ahead, pace, y, stride);
 }
 
 /* ---- float32 ------------------------------------------------------------------------------- */
@@ -207,9 +212,17 @@ INLINE void float_strips(const Linear *m, const float *x, int n, int j, int stri
 
 /* ---- all rows ------------------------------------------------------------------------------ */
 
-/* Row i of x as integers; a row with NaN or infinity gives NaN. */
-INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
-    uint8_t *q = out->bytes + (size_t)i * n;
+/* Store integers 128 a + b as a and b, n bytes apart. */
+INLINE void store_parts(vec both, uint8_t *q, int n) {
+    vec a = v_add(v_fma(both, v_set(1 / 128.0f), v_set(-63.5f / 128)), v_set(WHOLE)); /* rounded down */
+    vec b = v_fma(v_sub(a, v_set(WHOLE)), v_set(-128.0f), both);
+    v_store_bytes(q, a), v_store_bytes(q + n, v_add(b, v_set(WHOLE)));
+}
+
+/* Row i of x as integers of one or two parts; a row with NaN or infinity gives NaN. */
+INLINE void quantise_row(const float *x, int n, int parts, Quantised *out, int i) {
+    uint8_t *q = out->bytes + (size_t)i * parts * n;
+    const float most = parts == 2 ? 16383.0f : 127.0f;
     vec low = v_load(x), high = low, check = v_set(0.0f);
     for (int k = 0; k < n; k += LANES) {
         vec a = v_load(x + k);
@@ -217,13 +230,15 @@ INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
         check = v_fma(a, v_set(0.0f), check); /* NaN after NaN or infinity */
     }
     float least = -v_largest(v_sub(v_set(0.0f), low)), range = v_largest(high) - least;
-    float faulty = v_sum(check), inverse = range > 1e-30f ? 127.0f / range : 0.0f;
-    out->low[i] = least + faulty, out->step[i] = range / 127.0f + faulty;
+    float faulty = v_sum(check), inverse = range > 1e-30f ? most / range : 0.0f;
+    out->low[i] = least + faulty, out->step[i] = range / most + faulty;
     for (int k = 0; k < n; k += LANES) {
-        vec a = v_mul(v_sub(v_load(x + k), v_set(least)), v_set(inverse)); /* 0 .. 127 */
-        v_store_bytes(q + k, v_add(a, v_set(WHOLE)));
+        vec a = v_add(v_mul(v_sub(v_load(x + k), v_set(least)), v_set(inverse)), v_set(WHOLE));
+        if (parts == 2) store_parts(v_sub(a, v_set(WHOLE)), q + k, n);
+        else v_store_bytes(q + k, a);
     }
 }
+
 
 /* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` are the rows of
    x as integers, of an int8 matrix. */
@@ -231,8 +246,12 @@ static void product(const Linear *m, const float *x, int n, Quantised *q, float 
                     int from, int until) {
     float *out = y - from;
     int j = from, wide = STRIPS * LANES;
-    for (; m->bytes && j + wide <= until; j += wide) int8_strips(m, q, n, j, STRIPS, out, stride);
-    for (; m->bytes && j < until; j += LANES) int8_strips(m, q, n, j, 1, out, stride);
+    if (m->bytes && m->parts == 2) {
+        for (; j + wide <= until; j += wide) int8_strips(m, q, 2 * n, 2, j, STRIPS, out, stride);
+        for (; j < until; j += LANES) int8_strips(m, q, 2 * n, 2, j, 1, out, stride);
+    }
+    for (; m->bytes && j + wide <= until; j += wide) int8_strips(m, q, n, 1, j, STRIPS, out, stride);
+    for (; m->bytes && j < until; j += LANES) int8_strips(m, q, n, 1, j, 1, out, stride);
     for (; m->floats && j + wide <= until; j += wide) float_strips(m, x, n, j, STRIPS, out, stride);
     for (; m->floats && j < until; j += LANES) float_strips(m, x, n, j, 1, out, stride);
 }

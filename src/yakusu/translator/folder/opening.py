@@ -7,7 +7,6 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from yakusu.arrays import SCALE
 from yakusu.data.languages import same_language
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
@@ -29,7 +28,6 @@ from yakusu.translator.folder.folder import (
 )
 
 _log = logging.getLogger(__name__)
-_INT8_WIDTH = 256  # d_model from which int8 changed BLEU by less than 0.1; docs/decisions/0035
 _INSTALL_TORCH = "install yakusu with its extra 'train', as in pip install '.[train]'"
 
 
@@ -114,9 +112,7 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
 
 
 def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecoder:
-    int8 = config.precision == "int8"
-    if config.precision == "auto":
-        int8 = all(map(_suits_int8, folders))
+    int8 = config.precision != "float32"
     models = [_packed(folder, int8=int8) for folder in folders]
     codebook = _codebook(folders[0], int8=int8) if len(folders) == 1 else None
     return NativeDecoder(models, Threads(config.n_threads), codebook=codebook)
@@ -129,13 +125,6 @@ def _codebook(folder: ModelFolder, *, int8: bool) -> StateCodebook | None:
     text = f"{model_hash(folder.path)} {int8}"
     digest = hashlib.sha256(text.encode()).digest()
     return replace(found, key=int.from_bytes(digest[:8], "little", signed=True))
-
-
-def _suits_int8(folder: ModelFolder) -> bool:
-    """Whether a model is wide enough for int8, or is compressed, as int8 or as codes."""
-    is_compressed = bool(folder.config.compressed)
-    is_compressed |= any(name.startswith(SCALE) for name in folder.weights)
-    return is_compressed or folder.config.model.d_model >= _INT8_WIDTH
 
 
 def _packed(folder: ModelFolder, *, int8: bool) -> NativeModel:
