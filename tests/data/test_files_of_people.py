@@ -321,6 +321,21 @@ def test_an_unclear_encoding_is_refused_with_the_candidates(tmp_path: Path) -> N
     assert "specify the one with the right letters, as in --encoding " in said
 
 
+@pytest.mark.parametrize("encoding", ["cp949", "cp932", "euc_jp", "gb18030"])
+def test_a_truncated_file_is_refused_not_read_in_another_encoding(
+    encoding: str, tmp_path: Path
+) -> None:
+    lines = "".join(f"{line}\tHouse\n" for line in TEXTS[encoding].splitlines())
+    content = (lines + TEXTS[encoding]).encode(encoding)
+    said = refusal(tmp_path / "a.tsv", content[: len(lines.encode(encoding)) + 5])
+    assert said.startswith(f"a.tsv, line 3 is not {encoding}: correct the line, specify another")
+
+
+def test_short_greek_is_not_read_as_cyrillic(tmp_path: Path) -> None:
+    content = "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι.\tHouse\nΤο αρχείο δεν βρέθηκε.\tFile\n"
+    assert "cp1253 'Οι άνθρωποι" in refusal(tmp_path / "a.tsv", content.encode("cp1253"))
+
+
 def test_a_file_that_is_utf8_except_for_a_few_bytes_is_refused_with_the_line(
     tmp_path: Path,
 ) -> None:

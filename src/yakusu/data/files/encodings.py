@@ -30,6 +30,7 @@ _LISTED = 5  # candidates in a question
 _MARGIN = 0.04  # of the share of letters that belong to a language
 _CHAOS, _COHERENCE = 0.1, 0.2  # worse than those of the best candidate: not a candidate
 _SAME = 0.002  # share of letters in which two versions of one encoding differ
+_INVALID_SHARE = 0.001  # invalid characters for each byte of a damaged file
 _CONTROL_WEIGHT = 20  # of a control character, which no text has
 _ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 _INVALID = "yakusu-invalid"  # name of an error handler of codecs
@@ -87,7 +88,8 @@ class _Candidate:
     def rivals(self, best: "_Candidate") -> bool:
         """Whether this encoding may be right instead of the most probable one."""
         if self.chaos is None:  # left out for a few Latin letters, not as unreadable
-            return self.name in _LATIN and self.is_close(best)
+            is_better = self.familiar > best.familiar
+            return is_better or (self.name in _LATIN and self.is_close(best))
         return (
             self.name in _PREFERRED
             and self.is_close(best)
@@ -350,16 +352,23 @@ def _candidate(name: str, sample: bytes, chaos: float | None, coherence: float) 
 
 
 def _decodes(path: str, encoding: str) -> bool:
-    """Whether an encoding decodes a whole file."""
-    decoder = codecs.getincrementaldecoder(encoding)()
+    """Whether an encoding decodes a whole file.
+
+    A few bytes may be invalid in those with several bytes a character: single-byte encodings decode
+    anything, so that a truncated file would be read as nonsense, not refused.
+    """
+    has_several = encoding in _CHINESE_OR_KOREAN or encoding.startswith(_JAPANESE)
+    decoder = codecs.getincrementaldecoder(encoding)("replace" if has_several else "strict")
+    n_invalid = n_bytes = 0
     with open_binary(Path(path)) as file:
         try:
             while block := file.read(_BLOCK):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
+                n_invalid += decoder.decode(block).count("\ufffd")
+                n_bytes += len(block)
+            n_invalid += decoder.decode(b"", final=True).count("\ufffd")
         except UnicodeError:
             return False
-    return True
+    return n_invalid <= max(1, _INVALID_SHARE * n_bytes)
 
 
 def _without_rare(text: str, encoding: str) -> str:
