@@ -298,6 +298,8 @@ def _invalid_lines(path: str) -> bytes:
             if size > _SAMPLE:
                 kept, step = kept[::2], 2 * step
                 size = sum(map(len, kept))
+    if len(kept) > 1 and not kept[-1].endswith(b"\n"):
+        del kept[-1]  # a truncated file ends within a character
     return b"" if n_invalid <= max(_FEW, n_valid) else b"".join(kept)
 
 

@@ -34,7 +34,7 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 _RARE = "^~#¦§¬·•:/\\_=+*&%$@<>\x1e\x1f\x01‖¶"
 _BARS = "|||"  # of several characters; read as _UNIT
 _UNIT = "\x1f"
-_STATED = re.compile(r'"?sep=(.)"?\s*')  # the first line of a CSV file, for Excel
+_STATED = re.compile(r'"?(?i:sep)=(.)"?\s*')  # the first line of a CSV file, for Excel
 _INSPECTED = 20  # rows from which the separator and the number of columns are found
 _SHOWN = 10  # columns, or numbers of lines, in a message
 ESCAPED = "escaped"  # name of the column that says whether cells have escape sequences
