@@ -72,6 +72,12 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(
     options_[options_.index("--tgt") + 1] = "none.de"
     told = run_yakusu("train", *options_, "--dry-run").error
     assert told.startswith("none.de does not exist")
+    names = [str(own / name) for name in ("few.en", "few.de")]
+    for name in names:
+        Path(name).write_text("a b\nc d\n")
+    options_[options_.index("--src") + 1], options_[options_.index("--tgt") + 1] = names
+    told = run_yakusu("train", *options_, "--dry-run").error
+    assert told.startswith(f"{names[0]} and {names[1]}: none of 2 sentence pairs is left for")
 
 
 def test_plain_leaves_the_scores_to_the_log_and_verbose_shows_all_numbers(

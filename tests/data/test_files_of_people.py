@@ -331,8 +331,9 @@ def test_a_truncated_file_is_refused_not_read_in_another_encoding(
 
 
 def test_short_greek_is_not_read_as_cyrillic(tmp_path: Path) -> None:
-    content = "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι.\tHouse\nΤο αρχείο δεν βρέθηκε.\tFile\n"
-    assert "cp1253 'Όλοι οι άνθρωποι" in refusal(tmp_path / "a.tsv", content.encode("cp1253"))
+    lines = "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι.", "Το αρχείο δεν βρέθηκε."
+    content = "".join(f"{line}\tHouse\n" for line in lines).encode("cp1253")
+    assert "cp1253 'Όλοι οι άνθρωποι" in refusal(tmp_path / "a.tsv", content)
 
 
 def test_a_file_that_is_utf8_except_for_a_few_bytes_is_refused_with_the_line(

@@ -1,5 +1,7 @@
 """`train --dry-run`: what training would do, from a sample in a temporary folder."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,6 +10,7 @@ from typing import Any
 from yakusu.data.config import Direction
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.identification import EvenSample
+from yakusu.errors import DataError
 from yakusu.pipeline.aligning.misaligned import explained_unequal
 from yakusu.pipeline.training.fit import plan_resolved
 from yakusu.pipeline.training.plan import TrainingPlan
@@ -32,7 +35,8 @@ def plan_from_sample(recipe: Recipe, told: tuple[str, ...], progress: Progress) 
     """
     with TemporaryDirectory(prefix="yakusu-") as folder:
         sampled, n_sampled, n = _sampled(recipe, Path(folder))
-        made = plan_resolved(sampled, told, progress)
+        with _explained(recipe, sampled):
+            made = plan_resolved(sampled, told, progress)
     if n_sampled == n:
         return replace(made, sampled=0)
     return replace(
@@ -42,6 +46,22 @@ def plan_from_sample(recipe: Recipe, told: tuple[str, ...], progress: Progress) 
         tokens=round(made.tokens * n / n_sampled),
         sampled=n_sampled,
     )
+
+
+@contextmanager
+def _explained(recipe: Recipe, sampled: Recipe) -> Iterator[None]:
+    """Name the files of the user, not those of the sample, in an error."""
+    try:
+        yield
+    except DataError as error:
+        text = str(error)
+        directions = zip(
+            (recipe.data, *recipe.data.others), (sampled.data, *sampled.data.others), strict=True
+        )
+        for own, made in directions:
+            real, temporary = (" and ".join(map(str, each.train.files)) for each in (own, made))
+            text = text.replace(temporary, real)
+        raise DataError(text) from error
 
 
 def _sampled(recipe: Recipe, folder: Path) -> tuple[Recipe, int, int]:
