@@ -251,6 +251,11 @@ def test_a_csv_may_state_its_separator(tmp_path: Path) -> None:
     assert pairs(tmp_path / "a.csv", content.encode()) == WORDS
 
 
+def test_a_tsv_with_the_line_ends_of_old_macs_is_refused(tmp_path: Path) -> None:
+    said = refusal(tmp_path / "a.tsv", b"Hello\tHallo\rYes\tJa\r")
+    assert said.startswith("a.tsv separates its lines by carriage returns, as old Macs do: save it")
+
+
 # ---- encodings -----------------------------------------------------------------------------------
 
 TEXTS = {

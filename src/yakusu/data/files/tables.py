@@ -152,8 +152,13 @@ def _tsv(file: PairFile) -> Iterator[TableRow]:
         (number, [line] if line is LEFT_OUT else line.split("\t"))
         for number, line in enumerate(lines, start=1)
     )
-    longer = list[int]()
-    yield from table_rows(file, rows, _inspected(file), _TSV_FIX, longer.append)
+    longer, inspected = list[int](), _inspected(file)
+    if len(inspected) == 1 and "\r" in "\t".join(inspected[0]).strip():
+        raise DataError(
+            f"{file.path} separates its lines by carriage returns, as old Macs do: save it with "
+            "the line ends of Windows or Unix"
+        )
+    yield from table_rows(file, rows, inspected, _TSV_FIX, longer.append)
     if longer:
         numbers = ", ".join(map(str, longer[:_SHOWN])) + (", ..." if len(longer) > _SHOWN else "")
         rows_are, lines_ = ("row was", "line") if len(longer) == 1 else ("rows were", "lines")
