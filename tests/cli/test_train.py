@@ -217,6 +217,7 @@ def test_corpus_files_of_unequal_length_are_refused(
         f"or pair the sentences again with 'yakusu align {work / 'a.en'} {short} --out PAIRS.tsv', "
         "and use --pairs PAIRS.tsv from then on"
     )
+    assert not (tmp_path / "run").exists()
 
 
 def test_invalid_utf8_in_a_corpus_is_refused_with_its_place(
