@@ -91,7 +91,8 @@ class _Candidate:
     def rivals(self, best: "_Candidate") -> bool:
         """Whether this encoding may be right instead of the most probable one."""
         if self.chaos is None:  # left out for a few Latin letters, not as unreadable
-            return self.name in _LATIN and self.is_close(best)
+            is_better = self.familiar > best.familiar
+            return is_better or (self.name in _LATIN and self.is_close(best))
         return (
             self.name in _PREFERRED
             and self.is_close(best)
@@ -350,6 +351,8 @@ def _invalid_lines(path: str) -> bytes:
             if size > _SAMPLE:
                 kept, step = kept[::2], 2 * step
                 size = sum(map(len, kept))
+    if len(kept) > 1 and not kept[-1].endswith(b"\n"):
+        del kept[-1]  # a truncated file ends within a character
     is_mixed = n_valid_lines > max(_FEW, _MIXED * n_lines)
     return b"" if is_mixed or n_invalid <= max(_FEW, n_valid) else b"".join(kept)
 
