@@ -59,6 +59,8 @@ _ALPHABETS = tuple(
         *("\uac00-\ud7a3", "\u3041-\u30fe\u4e00-\u9fff", "\u4e00-\u9fff"),
     )
 )
+# Encodings whose names are used for their extensions, too.
+_WHOLE = {"euc_kr": "cp949", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
 _JAPANESE = ("cp932", "shift_j", "euc_j")
 _CHINESE_OR_KOREAN = ("cp949", "euc_kr", "johab", "gb18030", "big5hkscs")  # texts have no kana
 _FILLER = "\u3164"  # begins a syllable of several codes in EUC-KR
@@ -107,7 +109,7 @@ class _Candidate:
 
 
 def require_encoding(name: str) -> str:
-    """Return Python's name of an encoding of text files.
+    """Return Python's name of an encoding of text files, or that of its most common extension.
 
     Raises:
         ValueError: It is unknown, or not for text files.
@@ -121,7 +123,7 @@ def require_encoding(name: str) -> str:
             f"'{name}' is not a known text encoding: use one that Python supports, such as cp949, "
             "cp1252 or utf-16"
         )
-    return "utf-8" if known == "utf_8_sig" else known.replace("utf_", "utf-")
+    return "utf-8" if known == "utf_8_sig" else _WHOLE.get(known, known).replace("utf_", "utf-")
 
 
 def extends_ascii(encoding: str) -> bool:
