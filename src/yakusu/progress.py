@@ -16,6 +16,8 @@ def duration(seconds: float) -> str:
     if hours < 24:
         return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
     days = round(seconds / 86400)
+    if days > 730:
+        return f"about {days / 365:.0f} years"
     return f"about {days} day{'s' * (days > 1)}"
 
 

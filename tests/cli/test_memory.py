@@ -38,7 +38,7 @@ def team(tmp_path: Path, run_yakusu: Run) -> Path:
 
 def test_what_is_there_already_is_not_added_again(team: Path, run_yakusu: Run) -> None:
     said = run_yakusu("memory", "add", team, team.with_suffix(".tsv"))
-    assert said.out == f"{team}: 0 segments added, 3 already there\n"
+    assert said.out == f"{team}: 0 segments added, 3 already there or repeated\n"
 
 
 def test_segments_that_are_left_out_are_counted(team: Path, run_yakusu: Run) -> None:
@@ -59,7 +59,9 @@ def test_a_corrected_document_is_added(team: Path, run_yakusu: Run) -> None:
     given = ("memory", "add", team, "--corrected", edited, "--who", "Mia", "--from")
     said = run_yakusu(*given, source, "--translated", out)
     assert said.out == f"{team}: 2 segments added\nleft out: 1 unchanged\n"
-    assert run_yakusu(*given, source).out == f"{team}: 1 segment added, 2 already there\n"
+    assert (
+        run_yakusu(*given, source).out == f"{team}: 1 segment added, 2 already there or repeated\n"
+    )
     assert "in the language of" in run_yakusu(*given, out).error
     with TranslationMemory.open(team) as memory:
         (found,) = memory.exact("Turn 2 keys!")
@@ -79,7 +81,9 @@ def test_a_corrected_document_is_added(team: Path, run_yakusu: Run) -> None:
 def test_a_text_is_searched(text: str, expected: str, team: Path, run_yakusu: Run) -> None:
     said = run_yakusu("memory", "search", team, text)
     assert (said.code, said.out) == (0, expected)
-    assert said.err == ("" if expected else "no matches of 75% or more\n")
+    assert said.err == (
+        "" if expected else "no matches of 75% or more: lower it with --threshold\n"
+    )
 
 
 def test_matches_are_printed_as_json(team: Path, run_yakusu: Run) -> None:
@@ -143,7 +147,7 @@ def test_memories_are_merged(team: Path, run_yakusu: Run) -> None:
         memory.add([MemorySegment("Open", "Öffnen")])
     assert run_yakusu("memory", "merge", all_, team, other).out == f"{all_}: 4 segments added\n"
     said = run_yakusu("memory", "merge", all_, team)
-    assert said.out == f"{all_}: 0 segments added, 3 already there\n"
+    assert said.out == f"{all_}: 0 segments added, 3 already there or repeated\n"
     assert "merged with itself" in run_yakusu("memory", "merge", team, other, team).error
     french = team.with_name("fr.db")
     TranslationMemory.open(french, ("en", "fr"), writable=True).close()

@@ -73,6 +73,12 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(
     options_[options_.index("--tgt") + 1] = "none.de"
     told = run_yakusu("train", *options_, "--dry-run").error
     assert told.startswith("none.de does not exist")
+    names = [str(own / name) for name in ("few.en", "few.de")]
+    for name in names:
+        Path(name).write_text("a b\nc d\n")
+    options_[options_.index("--src") + 1], options_[options_.index("--tgt") + 1] = names
+    told = run_yakusu("train", *options_, "--dry-run").error
+    assert told.startswith(f"{names[0]} and {names[1]}: none of 2 sentence pairs is left for")
 
 
 def test_plain_leaves_the_scores_to_the_log_and_verbose_shows_all_numbers(
@@ -212,6 +218,7 @@ def test_corpus_files_of_unequal_length_are_refused(
         f"or pair the sentences again with 'yakusu align {work / 'a.en'} {short} --out PAIRS.tsv', "
         "and use --pairs PAIRS.tsv from then on"
     )
+    assert not (tmp_path / "run").exists()
 
 
 def test_invalid_utf8_in_a_corpus_is_refused_with_its_place(

@@ -247,8 +247,13 @@ def test_any_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None
 
 
 def test_a_csv_may_state_its_separator(tmp_path: Path) -> None:
-    content = "sep=;\nen;de\n" + "".join(f"{src};{tgt}\n" for src, tgt in WORDS)
+    content = "SEP=;\nen;de\n" + "".join(f"{src};{tgt}\n" for src, tgt in WORDS)
     assert pairs(tmp_path / "a.csv", content.encode()) == WORDS
+
+
+def test_a_tsv_with_the_line_ends_of_old_macs_is_refused(tmp_path: Path) -> None:
+    said = refusal(tmp_path / "a.tsv", b"Hello\tHallo\rYes\tJa\r")
+    assert said.startswith("a.tsv separates its lines by carriage returns, as old Macs do: save it")
 
 
 # ---- encodings -----------------------------------------------------------------------------------
@@ -345,6 +350,21 @@ def test_a_damaged_file_is_refused_with_the_line(tmp_path: Path) -> None:
     content = (TEXTS["cp949"].replace("\n", "\tx\n") * 10).encode("cp949")
     for damaged in (content[:-3] + b"\xb0", content.replace(b"\tx", b"\t\xff", 1)):
         assert "is not cp949: correct the line" in refusal(tmp_path / "a.tsv", damaged)
+
+
+@pytest.mark.parametrize("encoding", ["cp949", "cp932", "euc_jp", "gb18030"])
+def test_a_truncated_file_is_refused_not_read_in_another_encoding(
+    encoding: str, tmp_path: Path
+) -> None:
+    content = "".join(f"House\t{line}\n" for line in TEXTS[encoding].splitlines()).encode(encoding)
+    said = refusal(tmp_path / "a.tsv", content + b"House\t" + content[6:7])
+    assert said.startswith(f"a.tsv, line 3 is not {encoding}: correct the line, specify another")
+
+
+def test_short_greek_is_not_read_as_cyrillic(tmp_path: Path) -> None:
+    lines = "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι.", "Το αρχείο δεν βρέθηκε."
+    content = "".join(f"{line}\tHouse\n" for line in lines).encode("cp1253")
+    assert "cp1253 'Όλοι οι άνθρωποι" in refusal(tmp_path / "a.tsv", content)
 
 
 def test_a_file_that_is_utf8_except_for_a_few_bytes_is_refused_with_the_line(

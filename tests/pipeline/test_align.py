@@ -44,6 +44,8 @@ def test_pairs_and_what_is_left_out_are_written(tmp_path: Path) -> None:
     assert out.read_bytes() == before
     unrelated = replace(made, n_pairs=500, median_score=-0.1)
     assert "warning: most pairs score no better than unrelated sentences" in str(unrelated)
+    joined = replace(made, kinds={"1-1": 40, "3-1": 158})
+    assert "most pairs join three sentences with one" in str(joined)
     fewer = yakusu.align(corpus.src, corpus.tgt, out, min_score=made.median_score)
     assert 90 <= fewer.n_pairs <= 110
     assert fewer.n_left[0] == 200 - sum(int(kind[0]) * n for kind, n in fewer.kinds.items())

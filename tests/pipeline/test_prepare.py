@@ -482,8 +482,12 @@ def test_a_missing_file_leaves_no_run_folder(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_leaves_no_data_folder(files: list[str], tmp_path: Path) -> None:
-    fault(recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=9999"), DataError)
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock"]
+    run = tmp_path / "run"
+    fault(recipe_for(files, run, "tokenizer.vocab_size=9999"), DataError)
+    assert not run.exists()
+    run.mkdir()
+    fault(recipe_for(files, run, "tokenizer.vocab_size=9999"), DataError)
+    assert sorted(path.name for path in run.iterdir()) == [".lock"]
 
 
 def test_the_suggested_vocabulary_size_works(files: list[str], tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def _refuse_documents(files: Sequence[Path]) -> None:
 
 
 def _print_added(path: Path, found: "Imported") -> None:
-    known = f", {found.added.known:,} already there" if found.added.known else ""
+    known = f", {found.added.known:,} already there or repeated" if found.added.known else ""
     print(f"{path}: {counted(found.added.new, 'segment')} added{known}")
     if left_out := +found.left_out:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(left_out.items()))
@@ -273,7 +273,7 @@ def memory_search_verb(
         texts = _shown(each.target), _shown(each.segment.source), _shown(each.segment.origin)
         print(f"{each.match}%", *texts, sep="\t")
     if not found:
-        say(f"no matches of {threshold}% or more")
+        say(f"no matches of {threshold}% or more: lower it with --threshold")
 
 
 def _check_utf8(name: str, value: str) -> None:

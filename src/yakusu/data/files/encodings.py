@@ -59,6 +59,8 @@ _ALPHABETS = tuple(
         *("\uac00-\ud7a3", "\u3041-\u30fe\u4e00-\u9fff", "\u4e00-\u9fff"),
     )
 )
+# Encodings whose names are used for their extensions, too.
+_WHOLE = {"euc_kr": "cp949", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
 _JAPANESE = ("cp932", "shift_j", "euc_j")
 _CHINESE_OR_KOREAN = ("cp949", "euc_kr", "johab", "gb18030", "big5hkscs")  # texts have no kana
 _FILLER = "\u3164"  # begins a syllable of several codes in EUC-KR
@@ -91,7 +93,8 @@ class _Candidate:
     def rivals(self, best: "_Candidate") -> bool:
         """Whether this encoding may be right instead of the most probable one."""
         if self.chaos is None:  # left out for a few Latin letters, not as unreadable
-            return self.name in _LATIN and self.is_close(best)
+            is_better = self.familiar > best.familiar
+            return is_better or (self.name in _LATIN and self.is_close(best))
         return (
             self.name in _PREFERRED
             and self.is_close(best)
@@ -106,7 +109,7 @@ class _Candidate:
 
 
 def require_encoding(name: str) -> str:
-    """Return Python's name of an encoding of text files.
+    """Return Python's name of an encoding of text files, or that of its most common extension.
 
     Raises:
         ValueError: It is unknown, or not for text files.
@@ -120,7 +123,7 @@ def require_encoding(name: str) -> str:
             f"'{name}' is not a known text encoding: use one that Python supports, such as cp949, "
             "cp1252 or utf-16"
         )
-    return "utf-8" if known == "utf_8_sig" else known.replace("utf_", "utf-")
+    return "utf-8" if known == "utf_8_sig" else _WHOLE.get(known, known).replace("utf_", "utf-")
 
 
 def extends_ascii(encoding: str) -> bool:
@@ -350,6 +353,8 @@ def _invalid_lines(path: str) -> bytes:
             if size > _SAMPLE:
                 kept, step = kept[::2], 2 * step
                 size = sum(map(len, kept))
+    if len(kept) > 1 and not kept[-1].endswith(b"\n"):
+        del kept[-1]  # a truncated file ends within a character
     is_mixed = n_valid_lines > max(_FEW, _MIXED * n_lines)
     return b"" if is_mixed or n_invalid <= max(_FEW, n_valid) else b"".join(kept)
 

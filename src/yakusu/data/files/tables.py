@@ -34,7 +34,7 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 _RARE = "^~#¦§¬·•:/\\_=+*&%$@<>\x1e\x1f\x01‖¶"
 _BARS = "|||"  # of several characters; read as _UNIT
 _UNIT = "\x1f"
-_STATED = re.compile(r'"?sep=(.)"?\s*')  # the first line of a CSV file, for Excel
+_STATED = re.compile(r'"?(?i:sep)=(.)"?\s*')  # the first line of a CSV file, for Excel
 _INSPECTED = 20  # rows from which the separator and the number of columns are found
 _SHOWN = 10  # columns, or numbers of lines, in a message
 ESCAPED = "escaped"  # name of the column that says whether cells have escape sequences
@@ -152,8 +152,13 @@ def _tsv(file: PairFile) -> Iterator[TableRow]:
         (number, [line] if line is LEFT_OUT else line.split("\t"))
         for number, line in enumerate(lines, start=1)
     )
-    longer = list[int]()
-    yield from table_rows(file, rows, _inspected(file), _TSV_FIX, longer.append)
+    longer, inspected = list[int](), _inspected(file)
+    if len(inspected) == 1 and "\r" in "\t".join(inspected[0]).strip():
+        raise DataError(
+            f"{file.path} separates its lines by carriage returns, as old Macs do: save it with "
+            "the line ends of Windows or Unix"
+        )
+    yield from table_rows(file, rows, inspected, _TSV_FIX, longer.append)
     if longer:
         numbers = ", ".join(map(str, longer[:_SHOWN])) + (", ..." if len(longer) > _SHOWN else "")
         rows_are, lines_ = ("row was", "line") if len(longer) == 1 else ("rows were", "lines")

@@ -60,6 +60,12 @@ class Aligned:
                 "files contain the same text in two languages"
             )
             return "\n".join(lines)
+        n_joined = sum(n for kind, n in self.kinds.items() if kind in ("1-3", "3-1"))
+        if 2 * n_joined > self.n_pairs > 10:
+            lines.append(
+                "warning: most pairs join three sentences with one, because one text has far fewer "
+                "sentences: check that both files contain the whole text"
+            )
         return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
 
 

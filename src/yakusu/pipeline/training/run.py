@@ -13,13 +13,14 @@ RUN/pairs/          training pairs of `yakusu improve`; its comparison is improv
 
 import json
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.errors import DataError, RecipeError, RunError
+from yakusu.errors import DataError, RecipeError, RunError, YakusuError
 from yakusu.folder import locked
 from yakusu.pipeline.aligning.misaligned import require_aligned
 from yakusu.recipe import Recipe, changes, load_recipe
@@ -59,11 +60,17 @@ def locked_run(recipe: Recipe) -> Iterator[Path]:
         YakusuError: As in `check_run`, or the folder is in use or cannot be written.
     """
     run = check_run(recipe)
+    is_new = not run.exists()
     with _explain_unusable(run):
         run.mkdir(parents=True, exist_ok=True)
         (run / ".lock").touch()
     with locked(run):
-        yield run
+        try:
+            yield run
+        except YakusuError:
+            if is_new and [path.name for path in run.iterdir()] == [".lock"]:
+                shutil.rmtree(run)  # a refused command leaves nothing
+            raise
 
 
 def check_run(recipe: Recipe, *, misaligned: bool = True) -> Path:
