@@ -116,11 +116,12 @@ class Verdict:
         if self.empty:
             yield f"{self.empty:,} came out empty."
         yield next((advice for most, advice in _ADVICE if self.error <= most), _USELESS)
-        if self.improving:
-            yield "They were still improving when training ended: train further first."
+        if self.error <= _SATISFYING:
             return
         (few, low), (many, high) = MEASURED
-        if self.error > _SATISFYING and self.n_pairs is not None and self.n_pairs < many:
+        if self.improving:
+            yield "They were still improving when training ended: train further first."
+        elif self.n_pairs is not None and self.n_pairs < many:
             yield (
                 "More text of your own would help most: on the Bible, English to German, BLEU rose "
                 f"from {low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
