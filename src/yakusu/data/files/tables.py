@@ -403,8 +403,8 @@ def _refuse_other_columns(
     named = [fields[each] for each in ("source", "target") if each in fields]
     if len(named) < 2:
         named = [i for i, name in enumerate(header) if language_code(name)]
-    others = replace(file, columns=(named[0] + 1, named[1] + 1)) if len(named) > 1 else file
-    if not {0, 1} <= {*named} and others is not file:
+    if len(named) > 1 and not {0, 1} <= {*named}:
+        others = replace(file, columns=(named[0] + 1, named[1] + 1))
         if _has_header(others, [header, *inspected[1:]]):
             names = [one_line(header[place]) for place in named]
             raise UnclearColumnsError(
@@ -412,7 +412,9 @@ def _refuse_other_columns(
                 f"first two: choose a source and a target, as in --columns {names[0]},{names[1]}"
             )
     rows = inspected[1:] or inspected
-    has_words = [any(map(str.isalpha, "".join(cells))) for cells in zip_longest(*rows, fillvalue="")]
+    has_words = [
+        any(map(str.isalpha, "".join(cells))) for cells in zip_longest(*rows, fillvalue="")
+    ]
     texts = [i for i, has in enumerate(has_words) if has]
     if not all(has_words[:2]) and len(texts) > 1:
         names = [header[i] if i < len(header) and language_code(header[i]) else "" for i in texts]
