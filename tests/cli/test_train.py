@@ -64,8 +64,8 @@ def test_a_limit_below_the_steps_that_are_done_is_refused(
     before = contents(own / "run")
     said = run_yakusu("train", *train_options(own, "run", "training.max_steps=5"))
     assert said.error.endswith(
-        "run is at step 6 already: set training.max_steps to more than 5, or add --overwrite to "
-        "train it from scratch"
+        "run is at step 6 already: set training.max_steps to more than that, or choose another "
+        "folder with --run"
     )
     assert contents(own / "run") == before
 

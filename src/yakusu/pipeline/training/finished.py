@@ -47,11 +47,11 @@ def refuse_replacement(
     Raises:
         RunError: The command would replace it, or its limit is below the steps that are done.
     """
-    most = recipe.training.max_steps
-    if asked and "training.max_steps" in asked and most < state.step:
+    lowered = recipe.training.max_steps < state.step
+    if asked and "training.max_steps" in asked and lowered:
         raise RunError(
-            f"{run} is at step {state.step:,} already: set training.max_steps to more than {most:,}"
-            ", or add --overwrite to train it from scratch"
+            f"{run} is at step {state.step:,} already: set training.max_steps to more than that, "
+            "or choose another folder with --run"
         )
     receipt, saved = _receipt(run), load_recipe(run / "recipe.toml")
     if asked is None or receipt is None or not _is_last(receipt, saved, state):
