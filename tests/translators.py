@@ -16,6 +16,7 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.model.base import Seq2Seq
@@ -50,7 +51,7 @@ def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) ->
         return TorchDecoder(model)
     weights = {name: weight.detach().numpy() for name, weight in model.weights().items()}
     sizes = {"src_vocab_size": model.src_vocab_size, "tgt_vocab_size": model.tgt_vocab_size}
-    native = NativeModel.load(model.config, weights, (), **sizes, int8=False)
+    native = NativeModel.load(model.config, weights, (), **sizes, matrices=MatrixFormat.INT16)
     return NativeDecoder([native], Threads(threads))
 
 

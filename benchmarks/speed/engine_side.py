@@ -16,6 +16,7 @@ from yakusu.arrays import ArraysOnDisk
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.model.config import TransformerConfig, config_of
@@ -51,8 +52,8 @@ def load_plain(folder: str, engine: str, precision: str, threads: int) -> None:
     if engine == "torch":
         _loaded.decoder = _torch(config, path, sizes, threads)
         return
-    weights, int8 = ArraysOnDisk(path / "model.safetensors"), precision == "int8"
-    models = [NativeModel(config, weights, **sizes, int8=int8)]
+    weights, matrices = ArraysOnDisk(path / "model.safetensors"), MatrixFormat[precision.upper()]
+    models = [NativeModel(config, weights, **sizes, matrices=matrices)]
     _loaded.decoder, _loaded.timed = (NativeDecoder(models, Threads(threads)) for _ in range(2))
 
 

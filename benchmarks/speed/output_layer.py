@@ -32,6 +32,7 @@ from benchmarks.tables import FilledTable, fill, times
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.vocabulary import EOS
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.errors import RunError
@@ -122,7 +123,10 @@ def side(name: str, vocab_size: int, width: int) -> Callable[[int], float]:
     own = table(kind, vocab_size, width)
     if engine == "torch":
         return partial(in_torch, own)
-    return partial(in_engine, native(own, vocab_size, width, int8=engine.endswith("int8")))
+    return partial(
+        in_engine,
+        native(own, vocab_size, width, MatrixFormat[engine.removeprefix("engine ").upper()]),
+    )
 
 
 def in_torch(own: Table, rows: int) -> float:
@@ -138,7 +142,7 @@ def in_torch(own: Table, rows: int) -> float:
     return statistics.median(seconds)
 
 
-def native(own: Table, vocab_size: int, width: int, *, int8: bool) -> NativeModel:
+def native(own: Table, vocab_size: int, width: int, matrices: MatrixFormat) -> NativeModel:
     """Return a model of the engine with one layer, this table, and an eos without probability."""
     heads = max(1, width // 64)
     config = TransformerConfig(
@@ -153,7 +157,7 @@ def native(own: Table, vocab_size: int, width: int, *, int8: bool) -> NativeMode
     weights = {name: each.detach().numpy() for name, each in model.weights().items()}
     weights["output_bias"] = 0 * weights["output_bias"]
     weights["output_bias"][EOS] = UNLIKELY
-    return NativeModel(config, weights, plans, **sizes, int8=int8)
+    return NativeModel(config, weights, plans, **sizes, matrices=matrices)
 
 
 def in_engine(model: NativeModel, rows: int) -> float:

@@ -20,6 +20,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.guide import Guides
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.session import Session
 from yakusu.model.config import TransformerConfig
@@ -62,7 +63,7 @@ def untrained() -> Translator:
     weights = {
         name: w.detach().numpy() for name, w in Transformer(small, **sizes).weights().items()
     }
-    decoder = NativeDecoder([NativeModel(small, weights, **sizes, int8=False)])
+    decoder = NativeDecoder([NativeModel(small, weights, **sizes, matrices=MatrixFormat.FLOAT32)])
     return Translator(decoder, tokenizer, languages=("de", "en"), search=SearchConfig())
 
 

@@ -12,7 +12,7 @@
 #include "session.h"
 
 int yk_probe_linear(const Kernels *, const float *, const float *, int, int, Format, const float *, int, float *,
-                    float *, int8_t *);
+                    float *, int16_t *);
 int yk_probe_attention(const Kernels *, const Heads *, int, const float *, int, const float *, const float *, int,
                        float *);
 void yk_probe_activation(const Kernels *, float *, size_t, int);
@@ -51,16 +51,16 @@ static void probe_products(const Kernels *kernels) {
     static const int widths[] = {16, 48, 128, 512}, counts[] = {1, 2, 3, 4, 5, 9, 17};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 7; j++)
-            for (Format format = FLOATS; format <= FINE; format++) {
+            for (Format format = FLOAT32; format <= INT16; format++) {
                 int n_in = widths[i], n_out = widths[3 - i], n = counts[j];
                 float *x = numbers((size_t)n * n_in, 3, 0), *w = numbers((size_t)n_out * n_in, 0.1f, 0);
                 float *y = numbers((size_t)n * n_out, 0, 0), *bias = numbers(n_out, 1, 0);
                 float *scale = numbers(n_out, 0, 0);
-                int8_t *bytes = malloc((size_t)n_out * n_in);
-                if (!bytes || yk_probe_linear(kernels, w, bias, n_out, n_in, format, x, n, y, scale, bytes) != PACKED)
-                    exit(1);
-                print(format == FLOATS ? "floats" : "integers", y, (size_t)n * n_out * sizeof *y);
-                free(x), free(w), free(y), free(bias), free(scale), free(bytes);
+                int16_t *integers = malloc((size_t)n_out * n_in * sizeof *integers);
+                if (!integers) exit(1);
+                if (yk_probe_linear(kernels, w, bias, n_out, n_in, format, x, n, y, scale, integers) != PACKED) exit(1);
+                print(format == FLOAT32 ? "floats" : "integers", y, (size_t)n * n_out * sizeof *y);
+                free(x), free(w), free(y), free(bias), free(scale), free(integers);
             }
 }
 
@@ -108,8 +108,8 @@ typedef struct {
 } Arrays;
 
 /* Packed in two blocks. */
-static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in, Format format) {
-    Linear *matrix = yk_matrix(n_out, n_in, bias, format);
+static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in) {
+    Linear *matrix = yk_matrix(n_out, n_in, bias, to->format);
     int some = n_out / 3;
     if (!matrix || yk_pack(matrix, 0, rows, some) != PACKED) exit(1);
     if (yk_pack(matrix, some, rows + (size_t)some * n_in, n_out - some) != PACKED) exit(1);
@@ -119,13 +119,13 @@ static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in
 
 static void add_matrix(Arrays *to, int n_out, int n_in, int has_bias) {
     float *bias = has_bias ? numbers(n_out, 0.2f, 0) : NULL;
-    add_packed(to, numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in, to->format);
+    add_packed(to, numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in);
 }
 
 static void add_table(Arrays *to) {
     float *rows = numbers(PADDED * D_MODEL, 0.4f, 0), *bias = numbers(PADDED, 0.2f, 0);
     for (int id = TOKENS; id < PADDED; id++) bias[id] = -INFINITY; /* never generated */
-    add_packed(to, rows, bias, PADDED, D_MODEL, to->format == FLOATS ? FLOATS : TABLE);
+    add_packed(to, rows, bias, PADDED, D_MODEL);
 }
 
 static void add_norms(Arrays *to, int n) {
@@ -270,7 +270,7 @@ int main(int argc, char **argv) {
     const Kernels *kernels = yk_kernels(argc > 1 ? argv[1] : "");
     if (!kernels) return 3;
     probe_products(kernels), probe_attention(kernels), probe_rows(kernels);
-    for (Format format = FLOATS; format <= FINE; format++) {
+    for (Format format = FLOAT32; format <= INT16; format++) {
         Model *first = new_model(1, 1, 0, RELU, format), *second = new_model(2, 0, 1, GELU, format);
         const Model *both[] = {first, second};
         search(kernels, both, 1, 64);

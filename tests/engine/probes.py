@@ -27,7 +27,7 @@ def linear(
     x, rows = floats(x), floats(rows)
     bias = None if bias is None else floats(bias)
     y = np.empty((len(x), len(rows)), np.float32)
-    scale, integers = np.zeros(len(rows), np.float32), np.zeros(rows.shape, np.int8)
+    scale, integers = np.zeros(len(rows), np.float32), np.zeros(rows.shape, np.int16)
     function = library().yk_probe_linear
     pointer, number = c_void_p, c_int
     function.argtypes = (

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
@@ -35,7 +36,7 @@ TABLES = ("src_table", "tgt_table", "output_table")
 Tokens = list[tuple[int, ...]]
 
 
-def native(folder: Path, precision: Literal["int8", "float32"]) -> Decoder:
+def native(folder: Path, precision: Literal["int8", "int16", "float32"]) -> Decoder:
     return open_decoder([folder], EngineConfig(engine="native", precision=precision, threads=1))[2]
 
 
@@ -104,7 +105,9 @@ def test_a_compressed_model_in_int8_equals_the_dense_one(name: str) -> None:
     dense = {
         each: weight.detach().numpy() for each, weight in without_rounding(model).weights().items()
     }
-    other = NativeModel.load(config.model, dense, (), **config.vocab_sizes, int8=True)
+    other = NativeModel.load(
+        config.model, dense, (), **config.vocab_sizes, matrices=MatrixFormat.INT8
+    )
     assert translate(native(folder, "int8"), folder) == translate(NativeDecoder([other]), folder)
 
 
@@ -116,7 +119,11 @@ def test_a_model_that_the_engine_does_not_support_is_refused(name: str, kind: st
     config = opened.config
     with pytest.raises(ModelError) as error:
         NativeModel.load(
-            config.model, opened.weights, config.compressed, **config.vocab_sizes, int8=True
+            config.model,
+            opened.weights,
+            config.compressed,
+            **config.vocab_sizes,
+            matrices=MatrixFormat.INT8,
         )
     assert str(error.value) == f"the native engine does not support {kind}: use --engine torch"
 

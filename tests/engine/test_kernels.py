@@ -14,7 +14,7 @@ from yakusu.engine.library import MatrixFormat
 from yakusu.native.library import instruction_sets
 
 ALL = instruction_sets()
-PRODUCTS = (MatrixFormat.FLOATS, MatrixFormat.COARSE, MatrixFormat.FINE)
+PRODUCTS = list(MatrixFormat)
 WIDTHS = st.integers(1, 6).map(lambda n: 16 * n)
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -24,7 +24,7 @@ def numbers(seed: int, *shape: int) -> Any:
 
 
 def quantised(x: Any, most: int) -> tuple[Any, Any, Any]:
-    """Rows as low + step q with q in 0 .. `most`, in float64."""
+    """Rows as low + step q with integers q in 0 .. `most`, in float64."""
     low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
     step = (high - low).astype(np.float32) / np.float32(most)
     inverse = np.float32(most) / np.where(high > low, high - low, np.inf).astype(np.float32)
@@ -37,7 +37,7 @@ def quantised(x: Any, most: int) -> tuple[Any, Any, Any]:
 @given(SEEDS, st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 40]), WIDTHS, WIDTHS)
 def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    for format_, most in ((MatrixFormat.COARSE, 127), (MatrixFormat.FINE, 16383)):
+    for format_, most in ((MatrixFormat.INT8, 127), (MatrixFormat.INT16, 16382)):
         y, scale, w = linear(isa, x, rows, bias, format_=format_)
         low, step, q = quantised(x, most)
         w = w.astype(np.float64)
@@ -48,33 +48,36 @@ def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_i
 @pytest.mark.parametrize("isa", ALL)
 def test_integers_approximate_the_matrix(isa: str) -> None:
     rows = numbers(0, 64, 512)
-    _, scale, w = linear(isa, numbers(1, 1, 512), rows, format_=MatrixFormat.COARSE)
+    _, scale, w = linear(isa, numbers(1, 1, 512), rows, format_=MatrixFormat.INT8)
     assert np.abs(w).max() <= 127
     assert np.abs(rows - scale[:, None] * w).max() <= scale.max() * 0.5001
     assert np.sqrt(np.mean((rows - scale[:, None] * w) ** 2)) < 0.015
 
 
 @pytest.mark.parametrize("fill", [1.0, -1.0, 1e-3, 1e30, -1e-30])
+@pytest.mark.parametrize("format_", [MatrixFormat.INT8, MatrixFormat.INT16])
 @pytest.mark.parametrize("isa", ALL)
-def test_sums_of_the_largest_weights_do_not_overflow(isa: str, fill: float) -> None:
+def test_sums_of_the_largest_weights_do_not_overflow(
+    isa: str, format_: MatrixFormat, fill: float
+) -> None:
     rows, x = np.full((16, 4096), fill), np.ones((3, 4096))
-    x[:, ::2] = -1  # q is 0 and 127 in turn
-    y, scale, w = linear(isa, x, rows, format_=MatrixFormat.COARSE)
-    whole = w.astype(np.float64)
-    q = (x > 0) * 127.0
-    expected = (2 / 127 * (q @ whole.T) - whole.sum(axis=1)) * scale
+    x[:, ::2] = -1  # q is the least and the largest in turn
+    rows[1::2] *= x[0]  # the products of every other row have one sign
+    y, scale, w = linear(isa, x, rows, format_=format_)
+    expected = x @ (scale[:, None] * w.astype(float)).T
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=abs(fill) * 1e-2)
-    y, scale, w = linear(isa, np.ones((3, 4096)) * [[1], [0], [-1]], rows, format_=MatrixFormat.COARSE)
-    np.testing.assert_allclose(y[:, 0], np.array([1, 0, -1]) * scale[0] * w[0].sum(dtype=float))
+    x = np.ones((3, 4096)) * [[1], [0], [-1]]
+    y, scale, w = linear(isa, x, rows, format_=format_)
+    np.testing.assert_allclose(y[:, 0], x[:, 0] * scale[0] * w[0].sum(dtype=float))
 
 
 @pytest.mark.parametrize("isa", ALL)
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: float) -> None:
     x, rows = numbers(0, 5, 64), numbers(1, 32, 64)
-    clean, *_ = linear(isa, x, rows, format_=MatrixFormat.COARSE)
+    clean, *_ = linear(isa, x, rows, format_=MatrixFormat.INT8)
     x[2, 17] = bad
-    y, *_ = linear(isa, x, rows, format_=MatrixFormat.COARSE)
+    y, *_ = linear(isa, x, rows, format_=MatrixFormat.INT8)
     assert np.isnan(y[2]).all()
     assert (np.delete(y, 2, 0) == np.delete(clean, 2, 0)).all()
 
@@ -84,7 +87,7 @@ def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: 
 @given(SEEDS, st.sampled_from([1, 2, 4, 5, 8, 11, 33]), WIDTHS, WIDTHS)
 def test_products_of_floats(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    y, *_ = linear(isa, x, rows, bias, format_=MatrixFormat.FLOATS)
+    y, *_ = linear(isa, x, rows, bias, format_=MatrixFormat.FLOAT32)
     np.testing.assert_allclose(y, x.astype(float) @ rows.T + bias, rtol=1e-4, atol=1e-4)
 
 

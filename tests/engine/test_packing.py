@@ -53,16 +53,16 @@ class Watched(Mapping[str, Array]):
 
 
 @pytest.mark.parametrize("sizes", [{}, {"d_model": 22, "d_ff": 37, "d_k": 7, "d_v": 19}])
-@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("matrices", list(MatrixFormat))
 def test_each_matrix_is_released_before_the_next_one_is_read(
-    tiny: Tiny, sizes: dict[str, int], int8: bool
+    tiny: Tiny, sizes: dict[str, int], matrices: MatrixFormat
 ) -> None:
     model = tiny(vocab_size=1007, tied="none", **sizes)
     assert isinstance(model.config, TransformerConfig)
     watched = Watched(arrays(model))
     gc.disable()  # released means at once
     try:
-        NativeModel(model.config, watched, **SIZES, int8=int8)
+        NativeModel(model.config, watched, **SIZES, matrices=matrices)
     finally:
         gc.enable()
     assert watched.most == 1
@@ -71,17 +71,17 @@ def test_each_matrix_is_released_before_the_next_one_is_read(
 @pytest.mark.parametrize("stacks", [("encoder",), ("encoder", "decoder")])
 @pytest.mark.parametrize("kind", [{"k": 4, "m": 6}, {"method": "integers"}])
 @pytest.mark.parametrize("exact", [0, 3])
-@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("matrices", list(MatrixFormat))
 def test_a_table_packed_in_blocks_equals_the_whole(
-    tiny: Tiny, stacks: tuple[Stack, ...], kind: dict[str, Any], exact: int, int8: bool
+    tiny: Tiny, stacks: tuple[Stack, ...], kind: dict[str, Any], exact: int, matrices: MatrixFormat
 ) -> None:
     model = tiny(vocab_size=1007, d_model=18)
     made = compress_tables(model, CompressConfig(exact=exact, stacks=stacks, **kind), Silent())
     config, plans = model.config, [table.plan for table in made]
     assert isinstance(config, TransformerConfig)
     dense = DenseWeights(config, arrays(model), plans, **SIZES)
-    whole = NativeModel(dense.config, dict(dense), **SIZES, int8=int8)
-    in_blocks = NativeModel(config, arrays(model), plans, **SIZES, int8=int8)
+    whole = NativeModel(dense.config, dict(dense), **SIZES, matrices=matrices)
+    in_blocks = NativeModel(config, arrays(model), plans, **SIZES, matrices=matrices)
     assert log_probs([in_blocks], PAIRS) == log_probs([whole], PAIRS)
 
 
@@ -90,7 +90,7 @@ def test_rows_of_integers_are_packed_as_they_are() -> None:
     stored = to_int8({"rows": rows})
     integers, scale = stored["rows"].numpy(), stored["scale of rows"].numpy()
     floats = from_int8(stored)["rows"]
-    _, packed_scale, packed = linear("", np.zeros((1, 256)), floats, format_=MatrixFormat.COARSE)
+    _, packed_scale, packed = linear("", np.zeros((1, 256)), floats, format_=MatrixFormat.INT8)
     kept = packed_scale < scale[:, 0] * 1.0001  # in the others, a sum would not fit in 16 bits
     assert 0.5 < kept.mean() < 1
     np.testing.assert_array_equal(packed[kept], integers[kept])

@@ -14,6 +14,7 @@ from tests.cases import THOROUGH, some
 from tests.search.test_phrases import ToyTokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.model.architectures import build
@@ -89,7 +90,7 @@ def native(*models: Seq2Seq, threads: int = 1) -> NativeDecoder:
                 {name: weight.detach().numpy() for name, weight in model.weights().items()},
                 src_vocab_size=V,
                 tgt_vocab_size=V,
-                int8=False,
+                matrices=MatrixFormat.FLOAT32,
             )
             for model in models
         ],
@@ -285,9 +286,9 @@ def test_target_scores_and_attention_equal_those_of_torch(seed: int) -> None:
                 assert maps[role] == pytest.approx(expected_maps[role], abs=1e-4)
 
 
-@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("matrices", list(MatrixFormat))
 def test_translations_have_the_same_bits_in_every_batch_and_with_every_instruction_set(
-    int8: bool,
+    matrices: MatrixFormat,
 ) -> None:
     rng = Random(7)
     model, ids = make_model(rng), [sentence(rng, 60) for _ in range(40)]
@@ -298,7 +299,7 @@ def test_translations_have_the_same_bits_in_every_batch_and_with_every_instructi
             {name: weight.detach().numpy() for name, weight in model.weights().items()},
             src_vocab_size=V,
             tgt_vocab_size=V,
-            int8=int8,
+            matrices=matrices,
         )
     ]
     config, queries = SearchConfig(n_best=4), list(map(Query, ids))

@@ -5,14 +5,14 @@ import struct
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 
 from tests.translator.test_sizes import changed
 from yakusu.engine import library as engine_library
-from yakusu.engine.config import Engine, EngineConfig
+from yakusu.engine.config import Engine, EngineConfig, Precision
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import ModelError, RecipeError
 from yakusu.native import library
@@ -57,11 +57,11 @@ def test_an_engine_that_was_not_compiled_needs_torch(
 
 
 @pytest.mark.parametrize("name", ["transformer", "codes", "integers"])
-def test_models_compute_in_int8_by_default(name: str) -> None:
-    for given, expected in (("auto", "int8"), ("int8", "int8"), ("float32", "float32")):
+def test_narrow_models_compute_in_int16_by_default(name: str) -> None:
+    for given in get_args(Precision):
         decoder = opened(name, precision=given)
         assert isinstance(decoder, NativeDecoder)
-        assert decoder.precision == expected
+        assert decoder.precision == ("int16" if given == "auto" else given)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ class NativeCodebook:
         rows = np.ascontiguousarray(spread(codebook.axes.T, 1, width), np.float32)
         self._centroids = np.ascontiguousarray(codebook.centroids, np.float32)
         self._axes = library().yk_matrix(
-            n_components, padded(width), bias.ctypes.data, MatrixFormat.FLOATS
+            n_components, padded(width), bias.ctypes.data, MatrixFormat.FLOAT32
         )
         if not self._axes:
             raise ModelError("there is not enough memory for the codebook")

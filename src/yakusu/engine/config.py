@@ -11,7 +11,7 @@ from yakusu.config import Config
 from yakusu.errors import RecipeError
 
 Engine = Literal["native", "torch"]
-Precision = Literal["auto", "int8", "float32"]
+Precision = Literal["auto", "int8", "int16", "float32"]
 VARIABLE = "YAKUSU_ENGINE"  # environment variable
 _ENGINES: tuple[Engine, ...] = ("native", "torch")
 
@@ -24,8 +24,9 @@ class EngineConfig(Config):
         engine: "native": the compiled CPU engine; "torch": every model, on any device. None: the
             value of $YAKUSU_ENGINE; if it is not set, the native engine on a CPU for the models
             that it supports, and torch otherwise.
-        precision: Precision of the native engine's matrix products: "int8", "float32", or "auto",
-            which is int8. torch computes in float32.
+        precision: Numbers in the native engine's matrix products: "int8", "int16", "float32", or
+            "auto": int16 for models with a d_model below 256, otherwise int8
+            (docs/decisions/0059). torch computes in float32.
         threads: Number of threads. In the native engine, each thread decodes its own sentences, and
             translations do not depend on the number. torch divides each operation among the
             threads; the number then applies to the whole process and is at most the number of

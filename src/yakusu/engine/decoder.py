@@ -78,8 +78,8 @@ class NativeDecoder(Decoder):
 
     @property
     def precision(self) -> str:
-        """The precision of the matrix products: int8 or float32."""
-        return "int8" if any(model.int8 for model in self.models) else "float32"
+        """The precision of the matrix products: int8, int16, float32, or several of an ensemble."""
+        return ", ".join(dict.fromkeys(model.matrices.name.lower() for model in self.models))
 
     @cached_property
     def max_length(self) -> int:

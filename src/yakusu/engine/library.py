@@ -23,13 +23,11 @@ NOT_FINITE, PACKED = 0, 1  # see native/pack.h
 
 
 class MatrixFormat(IntEnum):
-    """How a matrix is stored; see native/engine.h."""
+    """Numbers of a matrix; see native/engine.h."""
 
-    FLOATS = 0
-    COARSE = 1
-    FINE = 2
-    LOOKUP = 3
-    TABLE = 4
+    FLOAT32 = 0
+    INT8 = 1
+    INT16 = 2
 
 
 class ModelSizes(Structure):

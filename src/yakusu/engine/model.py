@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from yakusu.arrays import Array
-from yakusu.engine.library import library
+from yakusu.engine.library import MatrixFormat, library
 from yakusu.engine.packing import Packing
 from yakusu.engine.support import unsupported
 from yakusu.engine.tables import DenseWeights
@@ -25,7 +25,7 @@ class NativeModel:
         plans: Its compressed tables.
         src_vocab_size: Size of the source vocabulary, including padding.
         tgt_vocab_size: Size of the target vocabulary, including padding.
-        int8: Compute in 8-bit integers.
+        matrices: Numbers of the matrices.
 
     Raises:
         ModelError: The weights belong to another model, one of them is NaN or infinite, or there is
@@ -40,7 +40,7 @@ class NativeModel:
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,
-        int8: bool,
+        matrices: MatrixFormat,
     ) -> None:
         if config.start_id is not None and config.start_id >= tgt_vocab_size - 1:
             raise ModelError(
@@ -54,10 +54,10 @@ class NativeModel:
         self._free = library().yk_free_model
         try:
             with np.errstate(all="ignore"):  # overflows give infinity, which is refused
-                self.handle = Packing(dense, n_tokens, n_positions, int8).model()
+                self.handle = Packing(dense, n_tokens, n_positions, matrices).model()
         except MemoryError as error:
             raise ModelError("there is not enough memory for the model") from error
-        self.config, self.max_length, self.int8 = dense.config, n_positions, int8
+        self.config, self.max_length, self.matrices = dense.config, n_positions, matrices
         self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
 
     @classmethod
@@ -69,7 +69,7 @@ class NativeModel:
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,
-        int8: bool,
+        matrices: MatrixFormat,
     ) -> "NativeModel":
         """Pack the weights of a model of any kind, as `Decoded` returns them; see `NativeModel`.
 
@@ -80,7 +80,7 @@ class NativeModel:
             raise ModelError(f"the native engine does not support {missing}: use --engine torch")
         assert isinstance(config, TransformerConfig)
         sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
-        return cls(config, stored, plans, **sizes, int8=int8)
+        return cls(config, stored, plans, **sizes, matrices=matrices)
 
     def encoded(self, source: Sequence[int]) -> Sequence[int]:
         """Return the ids that the encoder reads of a source: without eos if the model says so."""

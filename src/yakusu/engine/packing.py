@@ -23,7 +23,6 @@ ZEROS = -1  # the decoder starts with the zero vector
 ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm
 _STEPS = 64
-_WIDE = 256  # d_model from which 7 bits of an activation are enough; docs/decisions/0059
 
 
 def padded(n: int) -> int:
@@ -82,7 +81,7 @@ class Packing:
         weights: Its tensors by name, and its sizes.
         n_tokens: Sizes of the source and target vocabularies, without padding.
         n_positions: Number of positions.
-        int8: Round matrices to integers.
+        matrices: Their numbers.
 
     Raises:
         ModelError: A weight is NaN or infinite, or of another model.
@@ -92,7 +91,7 @@ class Packing:
     weights: DenseWeights
     n_tokens: tuple[int, int]
     n_positions: int
-    int8: bool
+    matrices: MatrixFormat
     _matrices: list[int] = field(default_factory=list)  # their addresses in the library
     _vectors: list[Floats] = field(default_factory=list)
 
@@ -170,8 +169,7 @@ class Packing:
             bias[n_tokens:] = -np.inf  # padding is never generated
         d_model = self.config.d_model
         blocks = (spread(block, 1, d_model) for block in self.weights.vectors(name, n_tokens))
-        format_ = MatrixFormat.TABLE if is_output else MatrixFormat.LOOKUP
-        self._add(f"{name}.weight", blocks, bias, padded(d_model), format_)
+        self._add(f"{name}.weight", blocks, bias, padded(d_model))
 
     def _positions(self) -> None:
         d_model, learned = self.config.d_model, self.config.positions == "learned"
@@ -240,20 +238,10 @@ class Packing:
             raise _not_finite(name)
         return x
 
-    def _add(
-        self,
-        name: str,
-        blocks: Iterable[Floats],
-        bias: Floats,
-        n_in: int,
-        format_: MatrixFormat | None = None,
-    ) -> None:
+    def _add(self, name: str, blocks: Iterable[Floats], bias: Floats, n_in: int) -> None:
         """Pack a matrix (len(bias), n_in) a block of rows at a time; the other rows are zeros."""
         bias = np.ascontiguousarray(bias)
-        fine = self.config.d_model < _WIDE
-        used = format_ or (MatrixFormat.FINE if fine else MatrixFormat.COARSE)
-        used = used if self.int8 else MatrixFormat.FLOATS
-        matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, used)
+        matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, self.matrices)
         if not matrix:
             raise MemoryError
         self._matrices.append(matrix)

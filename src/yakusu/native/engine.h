@@ -9,27 +9,23 @@
 #define MAX_MEMBERS 16 /* of an ensemble */
 #define GROUP 2 /* pairs of products that may be added in 16 bits, see product.h */
 
-/* How a matrix is stored, and to how many bits its input is rounded; see product.h. */
+/* Numbers of a matrix; see product.h. */
 typedef enum {
-    FLOATS, /* float32 */
-    COARSE, /* weights of 8 bits, activations of 7 */
-    FINE,   /* weights of 8 bits, activations of 14 */
-    LOOKUP, /* weights of 16 bits, of which single rows are read */
-    TABLE,  /* COARSE and LOOKUP: the logits of the best tokens are computed again, see output.h */
+    FLOAT32,
+    INT8,  /* and activations of 7 bits */
+    INT16, /* and activations of 14 bits */
 } Format;
 
 /* A matrix (n_out, n_in) in strips of 16 rows, both sizes padded with zeros to multiples of 16.
-   int8: bytes [n_out / 16][n_in / 4][16][4]; float32: [n_out / 16][n_in][16]. */
+   integers: [n_out / 16][n_in * size / 4][16][4] bytes; float32: [n_out / 16][n_in][16]. */
 typedef struct {
     int n_in, n_out;   /* padded */
-    int parts;         /* of an activation, of 7 bits each: 1 or 2 */
+    int size;          /* of an integer, in bytes: 1, or 2 if INT16 */
     int8_t *bytes;     /* or NULL */
     float *floats;     /* or NULL */
-    float *scale;      /* (n_out), of int8 */
-    float *sum;        /* (n_out), the sum of the bytes of each row */
+    float *scale;      /* (n_out), of integers */
+    float *sum;        /* (n_out), the sum of the integers of each row */
     float *bias;       /* (n_out) */
-    int16_t *words;    /* (n_out, n_in), of a table; or NULL */
-    float *word_scale, *word_sum; /* (n_out) */
 } Linear;
 
 typedef struct { float *gain, *bias; } Norm; /* (width) each */

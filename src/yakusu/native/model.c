@@ -2,22 +2,20 @@
 
 #include "model.h"
 
-#include "codes.h"
-
-#define JOIN(a, b) a##b
-#define NAME(prefix, isa) JOIN(prefix, isa)
-extern const Scans NAME(scans_, ISA);
+/* Element (j, k) of a matrix. */
+INLINE float weight_of(const Linear *m, int j, int k) {
+    size_t strip = (size_t)(j / LANES) * LANES * m->n_in;
+    int lane = j % LANES;
+    if (m->floats) return m->floats[strip + (size_t)k * LANES + lane];
+    return m->scale[j] * integer_of(m, j, k);
+}
 
 /* Table row -> embedding, sections 3.4 and 3.5: row sqrt(d_model) + position. */
 static void embed(const Model *m, const Linear *table, int32_t id, const float *position, float *x) {
     vec scale = v_set(m->config.embedding_scale);
-    size_t strip = (size_t)(id / LANES) * LANES * table->n_in;
-    const int16_t *words = table->words ? table->words + (size_t)id * table->n_in : NULL;
     for (int k = 0; k < m->width; k += LANES) {
         float row[LANES];
-        for (int i = 0; i < LANES; i++)
-            row[i] = words ? table->word_scale[id] * words[k + i]
-                           : table->floats[strip + (size_t)(k + i) * LANES + id % LANES];
+        for (int i = 0; i < LANES; i++) row[i] = weight_of(table, id, k + i);
         v_store(x + k, v_fma(v_load(row), scale, v_load(position + k)));
     }
 }
@@ -25,7 +23,7 @@ static void embed(const Model *m, const Linear *table, int32_t id, const float *
 /* y = x W^T + b for n rows; x is quantised first. */
 static void linear(const Linear *w, const float *x, int n, float *y, Scratch *s) {
     if (w->bytes)
-        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, w->parts, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, w->size, &s->q, i);
     product(w, x, n, &s->q, y, w->n_out, 0, w->n_out);
 }
 
@@ -165,55 +163,12 @@ static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
     }
     if (m->config.pre_norm) input(m, s->x, n, &m->decoder_norm, s->x);
     if (m->output.bytes)
-        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, 1, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, m->output.size, &s->q, i);
 }
 
 /* ---- the output layer ---------------------------------------------------------------------- */
 
-/* The logit of a token with weights of 16 bits, for the hidden state in `s->words`. */
-static float refined(const Linear *table, int32_t id, const Scratch *s) {
-    int64_t dot;
-    NAME(scans_, ISA).dot16(table->words + (size_t)id * table->n_in, 1, table->n_in, s->words, &dot);
-    float y = (float)dot * s->q.step[0] + s->q.low[0] * table->word_sum[id];
-    return y * table->word_scale[id] + table->bias[id];
-}
-
-/* Round a hidden state x to integers of 14 bits. */
-static void round_state(const float *x, int n, Scratch *s) {
-    const uint8_t *q = s->q.bytes;
-    quantise_row(x, n, 2, &s->q, 0);
-    for (int k = 0; k < n; k++) s->words[k] = (int16_t)(128 * q[k] + q[n + k]);
-}
-
-/* Compute the logits of a head again, from the hidden state x. */
-static void refine(const Linear *table, const float *x, Head *head, Scratch *s) {
-    round_state(x, table->n_in, s);
-    for (int i = 0; i < head->best.n; i++)
-        replace(&head->best, &head->logits[i], refined(table, head->ids[i], s));
-}
-
-/* The best tokens of n rows, in integers. */
-static void predict_exactly(const Model *m, int n, Best *best, Scratch *s) {
-    for (int i = 0; i < n; i++) begin(&s->head[i]), best[i].wanted += best[i].wanted ? SPARE : 0;
-    for (int first = 0; first < m->output.n_out; first += BLOCK) {
-        int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
-        product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
-        for (int i = 0; i < n; i++) {
-            const float *logits = s->logits + (size_t)i * BLOCK;
-            scan(&s->head[i].best, logits, first, size), choose(&best[i], logits, first, size);
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        refine(&m->output, s->x + (size_t)i * m->width, &s->head[i], s);
-        take_exact(&s->head[i], &best[i], best[i].wanted - (best[i].wanted ? SPARE : 0));
-    }
-}
-
 static void predict(const Model *m, int n, Best *best, Scratch *s) {
-    if (m->output.words) {
-        predict_exactly(m, n, best, s);
-        return;
-    }
     for (int first = 0; first < m->output.n_out; first += BLOCK) {
         int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
         product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
@@ -222,16 +177,7 @@ static void predict(const Model *m, int n, Best *best, Scratch *s) {
 }
 
 static void all_logits(const Model *m, int n, float *out, Scratch *s) {
-    int n_out = m->output.n_out;
-    product(&m->output, s->x, n, &s->q, out, n_out, 0, n_out);
-    for (int i = 0; m->output.words && i < n; i++, out += n_out) {
-        Head head;
-        begin(&head);
-        for (int first = 0; first < n_out; first += BLOCK)
-            scan(&head.best, out + first, first, n_out - first < BLOCK ? n_out - first : BLOCK);
-        refine(&m->output, s->x + (size_t)i * m->width, &head, s);
-        for (int k = 0; k < head.best.n; k++) out[head.ids[k]] = head.logits[k];
-    }
+    product(&m->output, s->x, n, &s->q, out, m->output.n_out, 0, m->output.n_out);
 }
 
 static void predict_stored(float *logits, int n, int n_tokens, Best *best) {
@@ -268,9 +214,11 @@ static void average(float *logits, int n_members, int n, int n_tokens) {
     }
 }
 
+#define JOIN(a, b) a##b
+#define NAME(isa) JOIN(kernels_, isa)
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
-const Kernels NAME(kernels_, ISA) = {
+const Kernels NAME(ISA) = {
     STRING(ISA), encode, decode,     predict, all_logits,     average,  predict_stored,
     linear,      attend, activate, normalise,
 };

@@ -1,7 +1,5 @@
 /* The output layer: the logits of blocks of columns, of which only the normaliser and the best
-   tokens of each row are kept. In int8, the HEAD largest logits of a row are computed again, with weights of
-   16 bits and a hidden state of 14 bits, whatever is requested; so the probability of a token does not depend
-   on that. */
+   tokens of each row are kept. */
 
 #ifndef YK_OUTPUT_H
 #define YK_OUTPUT_H
@@ -9,15 +7,13 @@
 #include "product.h"
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
-#define HEAD 16   /* logits that are computed again */
-#define SPARE 8   /* tokens beyond those requested, which may be better than their 8-bit logits */
 
 /* What the search requests of the logits of a row, and the result. */
 typedef struct {
     int wanted, n;      /* number of best tokens, and how many there are */
-    float *logits;      /* (wanted + SPARE), the largest first; of equal logits, the lower id first */
-    int32_t *ids;       /* (wanted + SPARE) */
-    float largest, sum; /* of all logits: about the maximum, and the sum of exp(logit - largest) */
+    float *logits;      /* (wanted), the largest first; of equal logits, the lower id first */
+    int32_t *ids;       /* (wanted) */
+    float largest, sum; /* of all logits: the maximum, and the sum of exp(logit - maximum) */
     const int32_t *probes; /* (n_probes), increasing: ids whose logits are always returned */
     float *probed;         /* (n_probes) */
     int n_probes, n_probed;
@@ -25,13 +21,6 @@ typedef struct {
     const int32_t *banned;  /* (n_banned): further tokens that may not */
     int n_banned;
 } Best;
-
-/* The largest logits of a row. */
-typedef struct {
-    Best best; /* of all tokens, and the normaliser */
-    float logits[HEAD];
-    int32_t ids[HEAD];
-} Head;
 
 /* log sum_i exp(logit i) */
 static inline double log_norm(const Best *best) { return (double)best->largest + log_of(best->sum); }
@@ -79,55 +68,13 @@ INLINE void add_to_best(Best *best, const float *logits, int first, int n) {
     }
 }
 
-/* Replace a logit by a more exact one, also in the sum. */
-INLINE void replace(Best *best, float *logit, float exact) {
-    float x[LANES] = {*logit - best->largest, exact - best->largest};
-    v_store(x, v_exp(v_load(x)));
-    best->sum += x[1] - x[0], *logit = exact;
-}
-
-/* Sort the best tokens. */
-INLINE void sort(Best *best) {
-    for (int i = 1; i < best->n; i++) {
-        float logit = best->logits[i];
-        int32_t id = best->ids[i];
-        int at = i;
-        for (; at && (best->logits[at - 1] < logit || (best->logits[at - 1] <= logit && best->ids[at - 1] > id)); at--)
-            best->logits[at] = best->logits[at - 1], best->ids[at] = best->ids[at - 1];
-        best->logits[at] = logit, best->ids[at] = id;
-    }
-}
-
-/* Choose among the logits of `n` tokens from `first`. */
-static void choose(Best *best, const float *logits, int first, int n) {
+/* Take the logits of `n` tokens from `first` into account. */
+static void scan(Best *best, float *logits, int first, int n) {
+    add_to_sum(best, logits, n);
     for (; best->n_probed < best->n_probes && best->probes[best->n_probed] < first + n; best->n_probed++)
         best->probed[best->n_probed] = logits[best->probes[best->n_probed] - first];
-    if (best->wanted) add_to_best(best, logits, first, n);
-}
-
-/* Take the logits of `n` tokens from `first` into account. */
-static void scan(Best *best, const float *logits, int first, int n) {
-    add_to_sum(best, logits, n), choose(best, logits, first, n);
-}
-
-static void begin(Head *head) {
-    head->best = (Best){.wanted = HEAD, .logits = head->logits, .ids = head->ids, .largest = -INFINITY};
-}
-
-/* A logit, from the head if the token is there. */
-INLINE float exact(const Head *head, int32_t id, float logit) {
-    for (int i = 0; i < head->best.n; i++)
-        if (head->ids[i] == id) return head->logits[i];
-    return logit;
-}
-
-/* Take the exact logits of the head; keep the best `wanted`. */
-static void take_exact(const Head *head, Best *best, int wanted) {
-    best->largest = head->best.largest, best->sum = head->best.sum;
-    for (int i = 0; i < best->n; i++) best->logits[i] = exact(head, best->ids[i], best->logits[i]);
-    for (int i = 0; i < best->n_probed; i++) best->probed[i] = exact(head, best->probes[i], best->probed[i]);
-    sort(best);
-    best->wanted = wanted, best->n = best->n < wanted ? best->n : wanted;
+    if (!best->wanted) return;
+    add_to_best(best, logits, first, n);
 }
 
 #endif

@@ -3,13 +3,15 @@
 #include "pack.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "memory.h"
 
 #define MOST (32767 / 127) /* largest sum of weights whose products are added in 16 bits */
+#define MOST_WORDS (2147483647 / 8191) /* largest sum of the magnitudes of the words of a row */
 
-/* ---- a row of int8 weights ----------------------------------------------------------------- */
+/* ---- a row of integers ---------------------------------------------------------------------- */
 
 /* The largest magnitude; infinity or NaN if there is one. Compares bits, which compilers vectorise. */
 static float largest(const float *row, int n) {
@@ -46,7 +48,7 @@ static int largest_sum(const int8_t *w, int n) {
 
 #define SHIFT 12582912.0f /* 1.5 * 2^23: a float32 of this size has no fraction */
 
-/* Round a row to integers times the scale that is returned; `most` is its largest magnitude. A row
+/* Round a row to bytes times the scale that is returned; `most` is its largest magnitude. A row
    that already consists of such integers, as in an int8 model folder, keeps them, unless their sums
    are too large: then it is rounded again. */
 static float quantise(const float *row, int n, float most, int8_t *out) {
@@ -63,41 +65,43 @@ static float quantise(const float *row, int n, float most, int8_t *out) {
     return scale;
 }
 
+/* Round a row to words times the scale that is returned: the smallest such that their sum fits. */
+static float quantise_finely(const float *row, int n, float most, int16_t *out) {
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += fabsf(row[k]);
+    float scale = most / 32767, least = (float)(sum / (MOST_WORDS - n)); /* rounding adds at most n / 2 */
+    scale = least > scale ? least : scale;
+    if (scale < FLT_MIN) scale = 1; /* zeros */
+    for (int k = 0; k < n; k++) out[k] = (int16_t)(row[k] / scale + SHIFT - SHIFT);
+    return scale;
+}
+
 /* ---- matrices ------------------------------------------------------------------------------ */
 
 API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format) {
     Linear *m = allocate(sizeof *m);
     size_t size = (size_t)n_out * n_in, n = n_out * sizeof(float);
     if (!m) return NULL;
-    *m = (Linear){.n_in = n_in, .n_out = n_out, .parts = format == FINE ? 2 : 1};
+    *m = (Linear){.n_in = n_in, .n_out = n_out, .size = format == INT16 ? 2 : 1};
     m->scale = allocate(n), m->sum = allocate(n), m->bias = allocate(n);
-    if (format == FLOATS) m->floats = allocate(size * sizeof(float));
-    else if (format != LOOKUP) m->bytes = allocate(size);
-    if (format >= LOOKUP) m->words = allocate(size * sizeof(int16_t));
-    m->word_scale = allocate(n), m->word_sum = allocate(n);
-    int ok = m->scale && m->sum && m->bias && m->word_scale && m->word_sum;
-    ok = ok && (format == FLOATS ? m->floats != NULL : format == LOOKUP || m->bytes);
-    if (!ok || (format >= LOOKUP && !m->words)) return yk_free_matrix(m), NULL;
+    if (format == FLOAT32) m->floats = allocate(size * sizeof(float));
+    else m->bytes = allocate(size * m->size);
+    if (!m->scale || !m->sum || !m->bias || !(m->floats || m->bytes)) return yk_free_matrix(m), NULL;
     if (bias) memcpy(m->bias, bias, n);
     return m;
 }
 
-static void pack_bytes(Linear *to, int j, const float *row, float most, int8_t *bytes) {
-    int8_t *at = to->bytes + (size_t)(j / LANES) * LANES * to->n_in + j % LANES * 4;
+/* Round row j, and store it 4 bytes at a time; `integers` has space for it. */
+static void pack_integers(Linear *to, int j, const float *row, float most, int8_t *integers) {
+    int size = to->n_in * to->size;
+    int8_t *at = to->bytes + (size_t)(j / LANES) * LANES * size + j % LANES * 4;
+    int16_t *words = (int16_t *)integers;
     int sum = 0;
-    to->scale[j] = quantise(row, to->n_in, most, bytes);
-    for (int k = 0; k < to->n_in; k += 4) memcpy(at + (size_t)k * LANES, bytes + k, 4);
-    for (int k = 0; k < to->n_in; k++) sum += bytes[k];
+    to->scale[j] = to->size == 2 ? quantise_finely(row, to->n_in, most, words)
+                                 : quantise(row, to->n_in, most, integers);
+    for (int k = 0; k < size; k += 4) memcpy(at + (size_t)k * LANES, integers + k, 4);
+    for (int k = 0; k < to->n_in; k++) sum += to->size == 2 ? words[k] : integers[k];
     to->sum[j] = (float)sum;
-}
-
-static void pack_words(Linear *to, int j, const float *row, float most) {
-    int16_t *words = to->words + (size_t)j * to->n_in;
-    float scale = most / 32767;
-    if (scale < FLT_MIN) scale = 1; /* zeros */
-    int32_t sum = 0;
-    for (int k = 0; k < to->n_in; k++) words[k] = (int16_t)(row[k] / scale + SHIFT - SHIFT), sum += words[k];
-    to->word_scale[j] = scale, to->word_sum[j] = (float)sum;
 }
 
 static void pack_floats(Linear *to, int j, const float *row) {
@@ -106,22 +110,20 @@ static void pack_floats(Linear *to, int j, const float *row) {
 }
 
 API int yk_pack(Linear *to, int first, const float *rows, int n) {
-    int8_t *bytes = allocate(to->n_in);
-    int done = bytes ? PACKED : NO_MEMORY;
+    int8_t *integers = allocate(to->n_in * sizeof(int16_t));
+    int done = integers ? PACKED : NO_MEMORY;
     for (int j = first; j < first + n && done == PACKED; j++, rows += to->n_in) {
         float most = largest(rows, to->n_in);
         if (!(most <= FLT_MAX)) done = NOT_FINITE;
         else if (to->floats) pack_floats(to, j, rows);
-        if (done == PACKED && to->bytes) pack_bytes(to, j, rows, most, bytes);
-        if (done == PACKED && to->words) pack_words(to, j, rows, most);
+        else pack_integers(to, j, rows, most, integers);
     }
-    release(bytes);
+    release(integers);
     return done;
 }
 
 static void free_linear(Linear *m) {
     release(m->bytes), release(m->floats), release(m->scale), release(m->sum), release(m->bias);
-    release(m->words), release(m->word_scale), release(m->word_sum);
 }
 
 API void yk_free_matrix(Linear *m) {

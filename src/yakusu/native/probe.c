@@ -5,20 +5,19 @@
 #include "pack.h"
 #include "search.h"
 
-/* y (n, n_out) = x (n, n_in) W^T + b; `scale` and `bytes` receive the scales (n_out) and the
-   integers (n_out, n_in) of an int8 matrix. The result is that of `yk_pack`. */
+/* y (n, n_out) = x (n, n_in) W^T + b; `scale` and `integers` receive the scales (n_out)
+   and the integers (n_out, n_in) of a matrix of integers. The result is that of `yk_pack`. */
 API int yk_probe_linear(const Kernels *kernels, const float *rows, const float *bias, int n_out, int n_in,
-                        Format format, const float *x, int n, float *y, float *scale, int8_t *bytes) {
+                        Format format, const float *x, int n, float *y, float *scale, int16_t *integers) {
     Linear *m = yk_matrix(n_out, n_in, bias, format);
     Scratch s = {.q = {allocate((size_t)2 * n * n_in), allocate(n * 4), allocate(n * 4)}};
-    int done = m && s.q.bytes && s.q.low && s.q.step ? yk_pack(m, 0, rows, n_out) : NO_MEMORY;
+    int done = m && s.q.bytes && s.q.offset && s.q.step ? yk_pack(m, 0, rows, n_out) : NO_MEMORY;
     if (done == PACKED) kernels->linear(m, x, n, y, &s);
     for (int j = 0; done == PACKED && m->bytes && j < n_out; j++) {
-        const int8_t *w = m->bytes + (size_t)(j / 16) * 16 * n_in + j % 16 * 4;
-        for (int k = 0; k < n_in; k++) bytes[(size_t)j * n_in + k] = w[(size_t)(k / 4) * 64 + k % 4];
+        for (int k = 0; k < n_in; k++) integers[(size_t)j * n_in + k] = (int16_t)integer_of(m, j, k);
         scale[j] = m->scale[j];
     }
-    yk_free_matrix(m), release(s.q.bytes), release(s.q.low), release(s.q.step);
+    yk_free_matrix(m), release(s.q.bytes), release(s.q.offset), release(s.q.step);
     return done;
 }
 

@@ -1,12 +1,13 @@
-/* y = x W^T + b in 8-bit integers or in floats.
+/* y = x W^T + b in integers or in floats.
 
-   int8: W[j] = scale[j] w[j] with w in -127 .. 127; x = low + step q with q in 0 .. 127 for each
-   row of x. Then
-       x W[j]^T = scale[j] (step sum_k q[k] w[j][k] + low sum_k w[j][k]),
-   and both sums are exact integers. If q has two parts, it is 128 q1 + q2, in 0 .. 16383, and
-   sum_k q[k] w[j][k] = 128 sum_k q1[k] w[j][k] + sum_k q2[k] w[j][k]. Where there is no product of four bytes, two products are
-   added in 16 bits, and GROUP such pairs before they are widened; `pack` (pack.c) chooses scale[j]
-   such that no sum overflows. All processors use the same weights and get the same sums.
+   Integers: W[j] = scale[j] w[j], and x = offset + step q for each row of x. Then
+       x W[j]^T = scale[j] (step sum_k q[k] w[j][k] + offset sum_k w[j][k]),
+   and both sums are exact integers. `pack` (pack.c) chooses scale[j] such that no sum overflows; so all
+   processors use the same weights and get the same sums.
+
+   Bytes (INT8): w in -127 .. 127, q in 0 .. 127. Where there is no product of four bytes, two products
+   are added in 16 bits, and GROUP such pairs before they are widened.
+   Words (INT16): q in -8191 .. 8191, and sum_k |q[k] w[j][k]| < 2^31.
 
    float32: the products of an output are added in the order of k, each with one rounding. */
 
@@ -16,18 +17,27 @@
 #include "engine.h"
 #include "vector.h"
 
+/* Element (j, k) of a matrix of integers. */
+INLINE int integer_of(const Linear *m, int j, int k) {
+    size_t strip = (size_t)(j / LANES) * LANES * m->n_in * m->size;
+    const int8_t *at = m->bytes + strip + (size_t)(k * m->size / 4) * 64 + j % LANES * 4 + k * m->size % 4;
+    return m->size == 2 ? *(const int16_t *)at : *at;
+}
+
 /* Rows of x as integers. */
 typedef struct {
-    uint8_t *bytes; /* (n, parts, n_in) */
-    float *low, *step; /* (n) */
+    uint8_t *bytes; /* (n, n_in) of 1 or 2 bytes each */
+    float *offset, *step; /* (n) */
 } Quantised;
 
-/* ---- int8: 16 outputs of `rows` rows ------------------------------------------------------- */
+/* ---- integers: 16 outputs of `rows` rows --------------------------------------------------- */
 
-/* In each 32-bit lane, sum += the four products of bytes. With the intrinsic, gcc 12 copies every sum
+/* Each `s_step` adds the products of the next bytes or words to 32-bit sums, and returns the number of bytes
+   of a row of q that it has used. */
+
+/* In each 32-bit lane, sum += four products of bytes (vpdpbusd) or two of words (vpdpwssd). With the intrinsic, gcc 12 copies every sum
    at every step, and the products take 1.5 times as long. */
-#define ADD_DOTS(prefix, sum, unsigned_, signed_) \
-    __asm__(prefix "vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_), "v"(signed_))
+#define ADD_DOTS(instruction, sum, q, w) __asm__(instruction " %2, %1, %0" : "+v"(sum) : "v"(q), "v"(w))
 
 #if defined(__AVX512VNNI__)
 
@@ -36,12 +46,13 @@ typedef struct {
 typedef struct { __m512i q; } sums;
 INLINE sums s_zero(void) { return (sums){_mm512_setzero_si512()}; }
 INLINE vec s_float(sums a) { return _mm512_cvtepi32_ps(a.q); }
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
     __m512i weights = _mm512_loadu_si512(w);
     UNROLL for (int r = 0; r < rows; r++) {
         int32_t four;
         memcpy(&four, q + r * stride, 4);
-        ADD_DOTS("", sum[r].q, _mm512_set1_epi32(four), weights);
+        if (words) ADD_DOTS("vpdpwssd", sum[r].q, _mm512_set1_epi32(four), weights);
+        else ADD_DOTS("vpdpbusd", sum[r].q, _mm512_set1_epi32(four), weights);
     }
     return 4;
 }
@@ -56,21 +67,37 @@ INLINE __m256i s_load(const int8_t *w) { return _mm256_loadu_si256((const __m256
 
 #if defined(__AVXVNNI__)
 #define TILE 6
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
     __m256i low = s_load(w), high = s_load(w + 32);
     UNROLL for (int r = 0; r < rows; r++) {
         int32_t four;
         memcpy(&four, q + r * stride, 4);
-        ADD_DOTS("%{vex%} ", sum[r].low, _mm256_set1_epi32(four), low);
-        ADD_DOTS("%{vex%} ", sum[r].high, _mm256_set1_epi32(four), high);
+        __m256i a = _mm256_set1_epi32(four);
+        if (words) {
+            ADD_DOTS("%{vex%} vpdpwssd", sum[r].low, a, low);
+            ADD_DOTS("%{vex%} vpdpwssd", sum[r].high, a, high);
+        } else {
+            ADD_DOTS("%{vex%} vpdpbusd", sum[r].low, a, low);
+            ADD_DOTS("%{vex%} vpdpbusd", sum[r].high, a, high);
+        }
     }
     return 4;
 }
 #else
 #define TILE 4
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i low[TILE], high[TILE]; /* sums of pairs in 16 bits */
+    if (words) {
+        UNROLL for (int r = 0; r < rows; r++) {
+            int32_t two;
+            memcpy(&two, q + r * stride, 4);
+            __m256i a = _mm256_set1_epi32(two);
+            sum[r].low = _mm256_add_epi32(sum[r].low, _mm256_madd_epi16(a, s_load(w)));
+            sum[r].high = _mm256_add_epi32(sum[r].high, _mm256_madd_epi16(a, s_load(w + 32)));
+        }
+        return 4;
+    }
     for (int g = 0; g < GROUP; g++)
         UNROLL for (int r = 0; r < rows; r++) {
             int32_t four;
@@ -101,12 +128,18 @@ INLINE sums s_zero(void) {
 INLINE vec s_float(sums a) {
     return (vec){{vcvtq_f32_s32(a.q[0]), vcvtq_f32_s32(a.q[1]), vcvtq_f32_s32(a.q[2]), vcvtq_f32_s32(a.q[3])}};
 }
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
     UNROLL for (int r = 0; r < rows; r++) {
         int32_t four;
         memcpy(&four, q + r * stride, 4);
-        int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four)); /* 0 .. 127 */
-        for (int i = 0; i < 4; i++) sum[r].q[i] = vdotq_s32(sum[r].q[i], vld1q_s8(w + 16 * i), a);
+        int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four)); /* bytes: 0 .. 127 */
+        int16x8_t b = vreinterpretq_s16_s8(a);
+        for (int i = 0; i < 4; i++) {
+            int8x16_t weights = vld1q_s8(w + 16 * i);
+            int16x8_t wide = vreinterpretq_s16_s8(weights);
+            int32x4_t pairs = vpaddq_s32(vmull_s16(vget_low_s16(wide), vget_low_s16(b)), vmull_high_s16(wide, b));
+            sum[r].q[i] = words ? vaddq_s32(sum[r].q[i], pairs) : vdotq_s32(sum[r].q[i], weights, a);
+        }
     }
     return 4;
 }
@@ -118,62 +151,74 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 typedef struct { int32_t q[LANES]; } sums;
 INLINE sums s_zero(void) { return (sums){{0}}; }
 INLINE vec s_float(sums a) { return v_from_int(a.q); }
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
     UNROLL for (int r = 0; r < rows; r++)
-        for (int j = 0; j < LANES; j++)
-            for (int k = 0; k < 4; k++) sum[r].q[j] += w[4 * j + k] * q[r * stride + k];
+        for (int j = 0; j < LANES; j++) {
+            int16_t a[2], b[2];
+            memcpy(a, q + r * stride, 4), memcpy(b, w + 4 * j, 4);
+            if (words) sum[r].q[j] += a[0] * b[0] + a[1] * b[1];
+            else
+                for (int k = 0; k < 4; k++) sum[r].q[j] += w[4 * j + k] * q[r * stride + k];
+        }
     return 4;
 }
 
 #endif
 
-/* Outputs j .. j + 15 from the sums of integers of `rows` rows of bytes, of which every `parts` are a row of x;
-   i is the first of these. */
-INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int parts, int j, const sums *dots,
-                       float *y, size_t stride) {
+/* Outputs j .. j + 15 from the sums of integers of `rows` rows from i on. */
+INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int j, const sums *dots, float *y,
+                       size_t stride) {
     const vec scale = v_load(m->scale + j), sum = v_load(m->sum + j), bias = v_load(m->bias + j);
-    UNROLL for (int r = 0; r < rows; r += parts, i++) {
-        vec dot = s_float(dots[r]), t = v_mul(sum, v_set(x->low[i]));
-        if (parts == 2) dot = v_fma(dot, v_set(128.0f), s_float(dots[r + 1]));
-        v_store(y + i * stride + j, v_fma(v_fma(dot, v_set(x->step[i]), t), scale, bias));
+    UNROLL for (int r = 0; r < rows; r++) {
+        vec t = v_mul(sum, v_set(x->offset[i + r]));
+        t = v_fma(s_float(dots[r]), v_set(x->step[i + r]), t);
+        v_store(y + (i + r) * stride + j, v_fma(t, scale, bias));
     }
 }
 
-/* `strips` times 16 outputs of `rows` rows of bytes from i on. Meanwhile, weights from `ahead` on are fetched into
-   the cache, `pace` bytes per 4 columns. */
-INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int parts, int j, int strips,
-                      const int8_t *ahead, int pace, float *y, size_t stride) {
-    const int8_t *w = m->bytes + (size_t)j * m->n_in;
-    const uint8_t *q = x->bytes + (size_t)i * m->n_in;
-    const size_t strip = (size_t)LANES * m->n_in;
+/* `strips` times 16 outputs of `rows` rows from i on. Meanwhile, weights from `ahead` on are fetched into
+   the cache, `pace` bytes per 4 bytes of a row. */
+INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, int j, int strips, int words,
+                         const int8_t *ahead, int pace, float *y, size_t stride) {
+    const size_t size = (size_t)m->n_in << words; /* of a row */
+    const int8_t *w = m->bytes + j * size;
+    const uint8_t *q = x->bytes + i * size;
     sums dots[STRIPS][TILE];
     UNROLL for (int s = 0; s < strips; s++)
         UNROLL for (int r = 0; r < rows; r++) dots[s][r] = s_zero();
-    for (int k = 0, step = 0; k < m->n_in; k += step, ahead += step / 4 * pace)
+    for (size_t k = 0, step = 0; k < size; k += step, ahead += step / 4 * pace)
         UNROLL for (int s = 0; s < strips; s++) {
             __builtin_prefetch(ahead + 64 * s);
-            step = s_step(dots[s], rows, w + s * strip + LANES * k, q + k, m->n_in);
+            step = s_step(dots[s], rows, w + LANES * (s * size + k), q + k, size, words);
         }
-    UNROLL for (int s = 0; s < strips; s++)
-        store_tile(m, x, i / parts, rows, parts, j + LANES * s, dots[s], y, stride);
+    UNROLL for (int s = 0; s < strips; s++) store_tile(m, x, i, rows, j + LANES * s, dots[s], y, stride);
 }
 
-/* All n rows of bytes of `strips` times 16 outputs. Each tile fetches its share of the weights of the next
-   outputs. */
-INLINE void int8_strips(const Linear *m, const Quantised *x, int n, int parts, int j, int strips, float *y,
-                        size_t stride) {
-    const int8_t *ahead = m->bytes + (size_t)(j + strips * LANES) * m->n_in;
+/* All n rows of `strips` times 16 outputs. Each tile fetches its share of the weights of the next outputs. */
+INLINE void integer_strips(const Linear *m, const Quantised *x, int n, int j, int strips, int words, float *y,
+                           size_t stride) {
+    const size_t strip = ((size_t)LANES * m->n_in) << words;
     const int n_tiles = (n + TILE - 1) / TILE, pace = 64 * strips / n_tiles;
-    const size_t share = (size_t)strips * LANES * m->n_in / n_tiles;
+    const int8_t *ahead = m->bytes + (j / LANES + strips) * strip;
+    const size_t share = strips * strip / n_tiles;
     int i = 0;
-    for (; i + TILE <= n; i += TILE, ahead += share) int8_tile(m, x, i, TILE, parts, j, strips, ahead, pace, y, stride);
+    for (; i + TILE <= n; i += TILE, ahead += share)
+        integer_tile(m, x, i, TILE, j, strips, words, ahead, pace, y, stride);
 #if TILE > 4
-    for (; i + 4 <= n; i += 4) int8_tile(m, x, i, 4, parts, j, strips, ahead, pace, y, stride);
+    for (; i + 4 <= n; i += 4) integer_tile(m, x, i, 4, j, strips, words, ahead, pace, y, stride);
 #endif
 #if TILE > 2
-    for (; i + 2 <= n; i += 2) int8_tile(m, x, i, 2, parts, j, strips, ahead, pace, y, stride);
+    for (; i + 2 <= n; i += 2) integer_tile(m, x, i, 2, j, strips, words, ahead, pace, y, stride);
 #endif
-    for (; parts == 1 && i < n; i++) int8_tile(m, x, i, 1, 1, j, strips, ahead, pace, y, stride);
+    for (; i < n; i++) integer_tile(m, x, i, 1, j, strips, words, ahead, pace, y, stride);
+}
+
+/* All rows; outputs from .. until - 1. */
+INLINE void integers(const Linear *m, const Quantised *x, int n, int from, int until, int words, float *y,
+                     size_t stride) {
+    int j = from, wide = STRIPS * LANES;
+    for (; j + wide <= until; j += wide) integer_strips(m, x, n, j, STRIPS, words, y, stride);
+    for (; j < until; j += LANES) integer_strips(m, x, n, j, 1, words, y, stride);
 }
 
 /* ---- float32 ------------------------------------------------------------------------------- */
@@ -210,50 +255,42 @@ INLINE void float_strips(const Linear *m, const float *x, int n, int j, int stri
     for (; i < n; i++) float_tile(m, x, i, 1, j, strips, y, stride);
 }
 
-/* ---- all rows ------------------------------------------------------------------------------ */
-
-/* Store integers 128 a + b as a and b, n bytes apart. */
-INLINE void store_parts(vec both, uint8_t *q, int n) {
-    vec a = v_add(v_fma(both, v_set(1 / 128.0f), v_set(-63.5f / 128)), v_set(WHOLE)); /* rounded down */
-    vec b = v_fma(v_sub(a, v_set(WHOLE)), v_set(-128.0f), both);
-    v_store_bytes(q, a), v_store_bytes(q + n, v_add(b, v_set(WHOLE)));
+INLINE void floats(const Linear *m, const float *x, int n, int from, int until, float *y, size_t stride) {
+    int j = from, wide = STRIPS * LANES;
+    for (; j + wide <= until; j += wide) float_strips(m, x, n, j, STRIPS, y, stride);
+    for (; j < until; j += LANES) float_strips(m, x, n, j, 1, y, stride);
 }
 
-/* Row i of x as integers of one or two parts; a row with NaN or infinity gives NaN. */
-INLINE void quantise_row(const float *x, int n, int parts, Quantised *out, int i) {
-    uint8_t *q = out->bytes + (size_t)i * parts * n;
-    const float most = parts == 2 ? 16383.0f : 127.0f;
+/* ---- all rows ------------------------------------------------------------------------------ */
+
+/* Row i of x as integers of 1 or 2 bytes; a row with NaN or infinity gives NaN. */
+INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i) {
+    uint8_t *q = out->bytes + (size_t)i * n * size;
+    const float most = size == 2 ? 16382.0f : 127.0f, middle = size == 2 ? 8191.0f : 0.0f; /* of the integers */
     vec low = v_load(x), high = low, check = v_set(0.0f);
     for (int k = 0; k < n; k += LANES) {
         vec a = v_load(x + k);
         low = v_min(low, a), high = v_max(high, a);
         check = v_fma(a, v_set(0.0f), check); /* NaN after NaN or infinity */
     }
-    float least = -v_largest(v_sub(v_set(0.0f), low)), range = v_largest(high) - least;
+    float least = -v_largest(v_sub(v_set(0.0f), low)), range = v_largest(high) - least, step = range / most;
     float faulty = v_sum(check), inverse = range > 1e-30f ? most / range : 0.0f;
-    out->low[i] = least + faulty, out->step[i] = range / most + faulty;
+    out->offset[i] = least + middle * step + faulty, out->step[i] = step + faulty;
     for (int k = 0; k < n; k += LANES) {
         vec a = v_add(v_mul(v_sub(v_load(x + k), v_set(least)), v_set(inverse)), v_set(WHOLE));
-        if (parts == 2) store_parts(v_sub(a, v_set(WHOLE)), q + k, n);
+        if (size == 2) v_store_words((int16_t *)q + k, v_sub(a, v_set(middle)));
         else v_store_bytes(q + k, a);
     }
 }
 
-
 /* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` are the rows of
-   x as integers, of an int8 matrix. */
+   x as integers, of a matrix of integers. */
 static void product(const Linear *m, const float *x, int n, Quantised *q, float *y, size_t stride,
                     int from, int until) {
     float *out = y - from;
-    int j = from, wide = STRIPS * LANES;
-    if (m->bytes && m->parts == 2) {
-        for (; j + wide <= until; j += wide) int8_strips(m, q, 2 * n, 2, j, STRIPS, out, stride);
-        for (; j < until; j += LANES) int8_strips(m, q, 2 * n, 2, j, 1, out, stride);
-    }
-    for (; m->bytes && j + wide <= until; j += wide) int8_strips(m, q, n, 1, j, STRIPS, out, stride);
-    for (; m->bytes && j < until; j += LANES) int8_strips(m, q, n, 1, j, 1, out, stride);
-    for (; m->floats && j + wide <= until; j += wide) float_strips(m, x, n, j, STRIPS, out, stride);
-    for (; m->floats && j < until; j += LANES) float_strips(m, x, n, j, 1, out, stride);
+    if (m->bytes && m->size == 2) integers(m, q, n, from, until, 1, out, stride);
+    else if (m->bytes) integers(m, q, n, from, until, 0, out, stride);
+    else floats(m, x, n, from, until, out, stride);
 }
 
 #endif

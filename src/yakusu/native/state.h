@@ -29,8 +29,8 @@ typedef struct { Sentence *first, **end; } Queue;
 
 /* Working memory of a row. */
 typedef struct {
-    float values[WANTED + SPARE], probed[PROPOSALS + NEAREST];
-    int32_t ids[WANTED + SPARE], probes[PROPOSALS], *banned;
+    float values[WANTED], probed[PROPOSALS + NEAREST];
+    int32_t ids[WANTED], probes[PROPOSALS], *banned;
     int32_t all_probes[PROPOSALS + NEAREST]; /* and those of `near` */
     Nearest near;
     uint8_t *allowed;

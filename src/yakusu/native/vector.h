@@ -44,9 +44,12 @@ INLINE vec v_scale2(vec a, vec b) {
     __m512i n = _mm512_slli_epi32(_mm512_castps_si512(b), 23);
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), n));
 }
-/* the low bytes of the integers n, given as n + 1.5 * 2^23 in a */
+/* the low bytes, or words, of the integers n, given as n + 1.5 * 2^23 in a */
 INLINE void v_store_bytes(uint8_t *p, vec a) {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_castps_si512(a)));
+}
+INLINE void v_store_words(int16_t *p, vec a) {
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_castps_si512(a)));
 }
 /* lanes i and i ^ n exchanged, for n of 8, 4, 2 or 1 */
 INLINE vec v_swap(vec a, int n) {
@@ -107,6 +110,12 @@ INLINE void v_store_bytes(uint8_t *p, vec a) {
     __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128((__m128i *)p, bytes);
 }
+INLINE void v_store_words(int16_t *p, vec a) {
+    __m256i mask = _mm256_set1_epi32(0xffff);
+    __m256i low = _mm256_and_si256(_mm256_castps_si256(a.low), mask);
+    __m256i high = _mm256_and_si256(_mm256_castps_si256(a.high), mask);
+    _mm256_storeu_si256((__m256i *)p, _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
+}
 INLINE __m256 v_swap_half(__m256 a, int n) {
     return n == 4 ? _mm256_permute2f128_ps(a, a, 1) : n == 2 ? _mm256_permute_ps(a, 0x4e) : _mm256_permute_ps(a, 0xb1);
 }
@@ -160,6 +169,9 @@ INLINE void v_store_bytes(uint8_t *p, vec a) {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) p[4 * i + j] = (uint8_t)vreinterpretq_u32_f32(a.q[i])[j];
 }
+INLINE void v_store_words(int16_t *p, vec a) {
+    for (int i = 0; i < 4; i++) vst1_s16(p + 4 * i, vmovn_s32(vreinterpretq_s32_f32(a.q[i])));
+}
 INLINE vec v_swap(vec a, int n) {
     EACH(n == 8   ? a.q[i ^ 2]
          : n == 4 ? a.q[i ^ 1]
@@ -197,6 +209,9 @@ INLINE float float_of(uint32_t n) { float x; memcpy(&x, &n, 4); return x; }
 INLINE vec v_scale2(vec a, vec b) { EACH(float_of(bits_of(a.q[i]) + (bits_of(b.q[i]) << 23))); }
 INLINE void v_store_bytes(uint8_t *p, vec a) {
     for (int i = 0; i < LANES; i++) p[i] = (uint8_t)bits_of(a.q[i]);
+}
+INLINE void v_store_words(int16_t *p, vec a) {
+    for (int i = 0; i < LANES; i++) p[i] = (int16_t)bits_of(a.q[i]);
 }
 INLINE vec v_swap(vec a, int n) { EACH(a.q[i ^ n]); }
 INLINE vec v_pick(vec a, vec b, int n) { EACH(i & n ? b.q[i] : a.q[i]); }

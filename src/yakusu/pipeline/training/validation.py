@@ -12,7 +12,7 @@ from yakusu.data.lines.config import TextConfig
 from yakusu.data.pairs import CorpusPart, DataFacts
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import why_unavailable
+from yakusu.engine.library import MatrixFormat, why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
@@ -59,8 +59,8 @@ class DevScore:
     """Scores the beam search output of a model on the dev set, divided among the processes.
 
     `training.engine` of the recipe is the engine: torch on the device of the model, or the native
-    engine on the CPU. The native engine computes in float32 here, although int8 is its default, so
-    that rounding to integers does not influence the choice of a checkpoint.
+    engine on the CPU. The native engine computes in float32 here, although integers are its
+    default, so that rounding does not influence the choice of a checkpoint.
     """
 
     def __init__(
@@ -185,6 +185,6 @@ def native_decoder(model: Seq2Seq) -> NativeDecoder:
         plans=(),
         src_vocab_size=model.src_vocab_size,
         tgt_vocab_size=model.tgt_vocab_size,
-        int8=False,
+        matrices=MatrixFormat.FLOAT32,
     )
     return NativeDecoder([packed], Threads(torch.get_num_threads()))

@@ -11,7 +11,7 @@ from yakusu.data.languages import same_language
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import why_unavailable
+from yakusu.engine.library import MatrixFormat, why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
@@ -28,6 +28,7 @@ from yakusu.translator.folder.folder import (
 )
 
 _log = logging.getLogger(__name__)
+_WIDE = 256  # d_model from which 8 bits are enough; docs/decisions/0059
 _INSTALL_TORCH = "install yakusu with its extra 'train', as in pip install '.[train]'"
 
 
@@ -112,29 +113,35 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
 
 
 def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecoder:
-    int8 = config.precision != "float32"
-    models = [_packed(folder, int8=int8) for folder in folders]
-    codebook = _codebook(folders[0], int8=int8) if len(folders) == 1 else None
+    models = [_packed(folder, _format(folder, config)) for folder in folders]
+    codebook = _codebook(folders[0], models[0].matrices) if len(folders) == 1 else None
     return NativeDecoder(models, Threads(config.n_threads), codebook=codebook)
 
 
-def _codebook(folder: ModelFolder, *, int8: bool) -> StateCodebook | None:
+def _format(folder: ModelFolder, config: EngineConfig) -> MatrixFormat:
+    precision = config.precision
+    if precision == "auto":
+        precision = "int8" if folder.config.model.d_model >= _WIDE else "int16"
+    return MatrixFormat[precision.upper()]
+
+
+def _codebook(folder: ModelFolder, matrices: MatrixFormat) -> StateCodebook | None:
     """The codebook of a model in a precision, on which its states depend."""
     if (found := read_codebook(folder.path, folder.config.model.d_model)) is None:
         return None
-    text = f"{model_hash(folder.path)} {int8}"
+    text = f"{model_hash(folder.path)} {matrices.name}"
     digest = hashlib.sha256(text.encode()).digest()
     return replace(found, key=int.from_bytes(digest[:8], "little", signed=True))
 
 
-def _packed(folder: ModelFolder, *, int8: bool) -> NativeModel:
+def _packed(folder: ModelFolder, matrices: MatrixFormat) -> NativeModel:
     with consistent(folder.path):
         return NativeModel.load(
             folder.config.model,
             folder.weights,
             folder.config.compressed,
             **folder.config.vocab_sizes,
-            int8=int8,
+            matrices=matrices,
         )
 
 
@@ -144,8 +151,11 @@ def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:
         raise ModelError(f"the {asked} needs torch, which is not installed: {_INSTALL_TORCH}")
     from yakusu.translator.folder.network import torch_decoder  # loads torch
 
-    if config.precision == "int8":
-        _log.warning("torch computes in float32: precision int8 applies to the native engine only")
+    if config.precision in ("int8", "int16"):
+        _log.warning(
+            "torch computes in float32: precision %s applies to the native engine only",
+            config.precision,
+        )
     n_cores = EngineConfig().n_threads
     threads = min(config.threads, n_cores) if config.threads else None
     return torch_decoder(folders, device=config.device, threads=threads)
