@@ -45,19 +45,30 @@ def small_tokenizer(words: Iterable[str], *, languages: Sequence[str] = ()) -> T
     )
 
 
-def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) -> Decoder:
-    """A model that an engine runs in float32."""
+def decoder_of(
+    model: Seq2Seq,
+    engine: Engine = "torch",
+    *,
+    threads: int = 1,
+    matrices: MatrixFormat = MatrixFormat.FLOAT32,
+) -> Decoder:
+    """A model that an engine runs; torch in float32."""
     if engine == "torch":
         return TorchDecoder(model)
     weights = {name: weight.detach().numpy() for name, weight in model.weights().items()}
     sizes = {"src_vocab_size": model.src_vocab_size, "tgt_vocab_size": model.tgt_vocab_size}
-    native = NativeModel.load(model.config, weights, (), **sizes, matrices=MatrixFormat.INT16)
+    native = NativeModel.load(model.config, weights, (), **sizes, matrices=matrices)
     return NativeDecoder([native], Threads(threads))
 
 
 @cache
 def untrained(
-    kind: str, beam: int = 2, sampling: bool = False, engine: Engine = "torch", threads: int = 1
+    kind: str,
+    beam: int = 2,
+    sampling: bool = False,
+    engine: Engine = "torch",
+    threads: int = 1,
+    matrices: MatrixFormat = MatrixFormat.FLOAT32,
 ) -> Translator:
     """An untrained translator whose vocabulary has slots and bytes, or neither."""
     pairs = phrases("de").train[:200]
@@ -81,9 +92,14 @@ def untrained(
     search = SearchConfig(
         beam=beam, max_extra=3, sampling=SamplingConfig(seed=3) if sampling else None
     )
-    decoder = decoder_of(sharpened(model), engine, threads=threads)
+    decoder = decoder_of(sharpened(model), engine, threads=threads, matrices=matrices)
     text = TextConfig(check=False)  # its numbers are those of chance
     return Translator(decoder, tokenizer, languages=("de", "en"), search=search, text=text)
+
+
+def opened_by_default() -> Translator:
+    """`untrained("bytes")`, as a folder with it is opened by default."""
+    return untrained("bytes", engine="native", matrices=MatrixFormat.INT16)
 
 
 def network_of(translator: Translator) -> Seq2Seq:

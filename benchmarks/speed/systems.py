@@ -37,7 +37,8 @@ _GENERATE = "benchmarks.peers.generate_side"
 _MARIAN = "benchmarks.peers.marian_side"
 _IN_PEERS = ("CTranslate2", "Marian")  # their environment is --peer-python
 NAMES = (
-    *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1", "native float32", "torch float32"),
+    *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1"),
+    *("native int16", "native float32", "torch float32"),
     *(PEER, "CTranslate2 float32", "Marian float32", "generate float32", "generate int8"),
 )
 _LIMITS = (

@@ -67,7 +67,7 @@ def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yaku
         ("translate m --engine x", "'--engine': 'x' is not one of 'native', 'torch'."),
         (
             "translate m --precision x",
-            "'--precision': 'x' is not one of 'auto', 'int8', 'float32'.",
+            "'--precision': 'x' is not one of 'auto', 'int8', 'int16', 'float32'.",
         ),
         ("translate m --format x", "'--format': 'x' is not one of 'text', 'json'."),
         ("evaluate m r --engine x", "'--engine': 'x' is not one of 'native', 'torch'."),

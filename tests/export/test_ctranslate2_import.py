@@ -17,6 +17,7 @@ from tests.export.ctranslate2_models import (
     write_model,
 )
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.errors import ModelError
 from yakusu.export.importing import read_foreign
@@ -40,7 +41,9 @@ def decoder(folder: Path, engine: Engine) -> Decoder:
         return TorchDecoder(open_model(folder)[1].eval())
     opened = ModelFolder.open(folder)
     sizes = opened.config.vocab_sizes
-    model = NativeModel.load(opened.config.model, opened.weights, (), **sizes, int8=False)
+    model = NativeModel.load(
+        opened.config.model, opened.weights, (), **sizes, matrices=MatrixFormat.FLOAT32
+    )
     return NativeDecoder([model])
 
 

@@ -13,14 +13,14 @@ from deep_translator import LibreTranslator
 from libretranslatepy import LibreTranslateAPI
 
 from tests.serve.conftest import Running, running
-from tests.translators import untrained
+from tests.translators import opened_by_default
 from yakusu.data.lines.config import TextConfig
 
 TEXT = "Guten Tag. Der Zug kommt."
 
 
 def expected(text: str) -> str:
-    translator = untrained("bytes", engine="native").with_settings(text=TextConfig())
+    translator = opened_by_default().with_settings(text=TextConfig())
     return translator.translate([text])[0]
 
 

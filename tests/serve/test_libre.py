@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.serve.conftest import Client, StartClient
-from tests.translators import save, untrained
+from tests.translators import opened_by_default, save, untrained
 from yakusu.data.lines.spans import Span
 from yakusu.data.numbers.agreement import Agreement, Disagreement
 from yakusu.search.config import SearchConfig
@@ -21,7 +21,7 @@ TEXT = "Guten Tag. Der Zug kommt."
 
 
 def expected(*texts: str) -> list[str]:
-    return untrained("bytes", engine="native").translate(texts)
+    return opened_by_default().translate(texts)
 
 
 def asked(client: Client, path: str = "/translate", **values: Any) -> Any:
@@ -49,7 +49,7 @@ def test_lists_have_lists_of_translations(shared: Client) -> None:
 
 
 def test_alternatives_follow_the_best_translation(shared: Client) -> None:
-    translator = untrained("bytes", engine="native").with_settings(
+    translator = opened_by_default().with_settings(
         search=SearchConfig(beam=3, n_best=3, max_extra=3)
     )
     ((best, *others),) = [[each.text for each in found] for found in translator.stream([TEXT])]

@@ -17,7 +17,7 @@ from benchmarks.reliability.hostile import attacks
 from tests.cases import THOROUGH
 from tests.serve.conftest import Running
 from tests.serve.test_limits import wait_until
-from tests.translators import untrained
+from tests.translators import opened_by_default
 from yakusu.data.lines.config import TextConfig
 from yakusu.search.config import SearchConfig
 
@@ -58,9 +58,7 @@ def expected(texts: list[str], n: int) -> Any:
 
 @cache
 def _expected(texts: tuple[str, ...], n: int) -> Any:
-    translator = untrained("bytes", engine="native").with_settings(
-        search=SEARCHES[n], text=TextConfig()
-    )
+    translator = opened_by_default().with_settings(search=SEARCHES[n], text=TextConfig())
     stream = list(translator.stream(texts))
     every = [[each.text for each in best] for best in stream]
     found: dict[str, Any] = {"translatedText": [best[0] for best in every]}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.serve.conftest import Client, StartClient
-from tests.translators import untrained
+from tests.translators import opened_by_default
 from yakusu.data.lines.layout import Layout
 from yakusu.search.config import SearchConfig
 from yakusu.serve.api.sentences import sentence_pairs
@@ -46,7 +46,7 @@ def test_models_are_listed_by_pair(shared: Client) -> None:
 
 
 def test_a_translation_has_what_the_command_line_prints(shared: Client) -> None:
-    translator = untrained("bytes", engine="native").with_settings(
+    translator = opened_by_default().with_settings(
         search=SearchConfig(beam=3, n_best=3, max_extra=3)
     )
     (best,) = translator.stream([TEXT], details=True, trace=True)
@@ -62,7 +62,7 @@ def test_a_translation_follows_its_prefix_phrases_glossary_and_protected_text(
 ) -> None:
     values = {"prefix": "Good", "include": ["train"], "exclude": ["the"]}
     request = Request("Der Zug kommt", "Good", ("train",), ("the",))
-    (text,) = untrained("bytes", engine="native").translate([request])
+    (text,) = opened_by_default().translate([request])
     found = asked(shared, "translate", text="Der Zug kommt", **values).json()
     assert found["translations"][0]["text"] == text
     assert text.startswith("Good") and "train" in text
@@ -80,7 +80,7 @@ def test_lines_are_streamed_as_events(shared: Client) -> None:
     names = [name.removeprefix("event: ") for name, _ in events]
     assert names == ["languages", *["line"] * 6, "end"]
     rows = [json.loads(data.removeprefix("data: ")) for _, data in events]
-    translator = untrained("bytes", engine="native")
+    translator = opened_by_default()
     every = translator.stream(text.split("\n"), layout=Layout(), details=True)
     sentences = [row.pop("sentences") for row in rows[1:-1]]
     assert rows[1:-1] == [
@@ -169,14 +169,14 @@ def test_json_is_encoded_as_by_the_standard_library(value: Any) -> None:
 
 def test_scores_are_those_of_the_model(shared: Client) -> None:
     found = asked(shared, "score", text=TEXT, translation="Good day.", alternatives=2).json()
-    (scored,) = untrained("bytes", engine="native").score([TEXT], ["Good day."], alternatives=2)
+    (scored,) = opened_by_default().score([TEXT], ["Good day."], alternatives=2)
     assert (found["score"], found["log_prob"]) == (scored.score, scored.log_prob)
     assert [row["token"] for row in found["tokens"]] == list(scored.tokens)
     assert all(len(row["alternatives"]) == 2 for row in found["tokens"])
 
 
 def test_attention_is_that_of_yakusu_view(shared: Client) -> None:
-    translator = untrained("bytes", engine="native")
+    translator = opened_by_default()
     for given in ({}, {"translation": "Good day."}):
         found = asked(shared, "attention", text="Guten Tag.", **given).json()
         maps = attention_maps(translator, "Guten Tag.", given.get("translation"))
@@ -187,7 +187,7 @@ def test_attention_is_that_of_yakusu_view(shared: Client) -> None:
 def test_a_pivot_is_marked_and_has_its_limits(shared: Client) -> None:
     found = asked(shared, "translate", text=TEXT, target="fr").json()
     assert (found["pivot"], found["models"]) == ("en", ["de-en", "en-fr"])
-    one = untrained("bytes", engine="native")
+    one = opened_by_default()
     assert found["translations"][0]["text"] == one.translate(one.translate([TEXT]))[0]
     own, through = "with a model of their own", "the pair is translated through en"
     for path, values, message in (
