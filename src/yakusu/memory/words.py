@@ -13,13 +13,13 @@ import unicodedata
 import zlib
 from functools import lru_cache
 
-import regex
 from rapidfuzz.distance import Levenshtein
 
+from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
 
 NUMBER = "0"  # stands for every number
-_WORD = regex.compile(
+_WORD = lazy.compile(
     rf"(?P<number>\p{{Nd}}++(?:[.,'’\u00a0\u202f]\p{{Nd}}++)*+)|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+"
     rf"|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}_])++"
     rf"(?:['’](?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})++)*+"

@@ -16,11 +16,12 @@ from math import isinf
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.languages import closeness
 from yakusu.data.lines.private_use import FIRM_RANGE, SLOT_RANGE
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*")
-_CASED_WORD = regex.compile(
+_CASED_WORD = lazy.compile(
     r"[\p{Lu}\p{Ll}\p{Lt}\p{M}\p{N}_]+(?:['’][\p{Lu}\p{Ll}\p{Lt}\p{M}\p{N}_]+)*"
 )
 _CODE = regex.compile(r"[\d_]|^(?:II|III|IV|VII|VIII|IX|X{1,3}(?:IX|IV|V?I{0,3}))$")

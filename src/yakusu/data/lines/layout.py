@@ -7,12 +7,13 @@ Lines are read one at a time, in order, so that a stream can be translated.
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.words import has_letter
 
 # ---- marks at the beginning of a line ------------------------------------------------------------
 
 _FREE_BULLETS = "•・●○◆◇■□▪▫◎※★☆①-⑳❶-❿➀-➓⑴-⒇"  # East Asian text has no space after these
-_MARK = regex.compile(
+_MARK = lazy.compile(
     rf"""
     > (?![\d=]) \s*                                     # a quote in an e-mail; not >5, >=
     | \#{{1,6}} \s+                                     # a heading
@@ -36,7 +37,7 @@ _NUMERALS = [
 ]
 
 # After a number and a full stop, these words show that it is an ordinal, not the number of an item.
-_ORDINAL = regex.compile(
+_ORDINAL = lazy.compile(
     r"\d{1,2}\.(?:\s|\d)|"  # a date in figures
     r"(?:FC|FSV|SC|SV|VfL|Liga|Bundesliga|Weltkrieg|Jahrhundert|Jh|Klasse|Stock|Etage|Platz|"
     r"Rang|Runde|Halbzeit|Spieltag|Staffel|Auflage|Advent|Weihnachtstag|"

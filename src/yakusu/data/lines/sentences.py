@@ -11,6 +11,7 @@ from math import ceil
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.languages import canonical
 from yakusu.data.lines.private_use import BREAKS, CLOSING_RANGE, FIRM_RANGE, SLOT_RANGE
 from yakusu.data.lines.words import has_letter
@@ -29,11 +30,11 @@ _WIDE_SPACE = regex.compile(r"[^\S\x00-\x7f]")
 
 # What belongs to the sentence before: white space, closing brackets, quotation marks and pairs of
 # inline markup, and numbers of footnotes.
-_CLOSING = regex.compile(
+_CLOSING = lazy.compile(
     rf"(?:[\p{{Pe}}{CLOSING_RANGE}⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{{P}}{CLOSING_RANGE}]|$))*\s*"
 )
 # A sentence may begin with a span, such as a name: a placeholder token, or its place in a passage.
-_CONTINUES = regex.compile(
+_CONTINUES = lazy.compile(
     rf"[^\p{{L}}\p{{N}}{SLOT_RANGE}{FIRM_RANGE}]*\p{{Ll}}|[,;:.!?…、，。．；：！？،؛؟।]"
 )
 _LOWER = regex.compile(r"[\p{P}\p{S}]*\p{Ll}")
@@ -42,20 +43,20 @@ _LOWER = regex.compile(r"[\p{P}\p{S}]*\p{Ll}")
 _BRACKETS = regex.compile(r"(?:^|(?<=[.!?][\p{Pe}\p{Pf}\"']?\s))\((?!\p{Ll})[^()]*[.!?]\)\s+")
 
 # The end of a sentence that no space follows.
-_ENDS_WITHOUT_SPACE = regex.compile(
+_ENDS_WITHOUT_SPACE = lazy.compile(
     r"(?:[。！？｡…⋯‥॥।۔؟։።፧။។།]|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}][.!?]+)"
     rf"[\p{{Pe}}\p{{Pf}}\"'{CLOSING_RANGE}]*$"
 )
 _BEGINS_WITHOUT_SPACE = regex.compile(r"[\p{Ps}\p{Pi}]*[\p{Han}\p{Hiragana}\p{Katakana}]")
 
 _QUOTED = regex.compile(r"[。！？!?…][」』”]$")
-_REPORTS = regex.compile(  # the words after a quotation
+_REPORTS = lazy.compile(  # the words after a quotation
     r"(?:と(?!て|き|こ|く|り|も|ん|お)|って|など|の(?!ち)|を|"
     r"\p{Han}{1,4}?(?:说|說|道|问|問|喊|叫|答))"
 )
 
 # Abbreviations that words follow, in any language; single letters are initials, M. is Monsieur.
-_ABBREVIATION = regex.compile(
+_ABBREVIATION = lazy.compile(
     r"(?:^|[^\p{L}\p{N}])(?:\p{Lu}|"
     r"Mr|Mrs|Ms|Dr|Drs|Prof|St|Mt|Ft|Maj|Hon|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Hr|Fr|"
     r"Frl|Dipl|Ing|Mme|Mmes|MM|Mlle|Mgr|Sr|Sra|Srta|Sig|Dott|Dhr|Mevr|Hn|"

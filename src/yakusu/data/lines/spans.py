@@ -17,6 +17,7 @@ from typing import Literal
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.code import CODE_HINT, QUOTED_VALUE, code_pattern
 from yakusu.data.lines.private_use import (
     MARKS,
@@ -46,7 +47,7 @@ _BREAKS_BBCODE = re.compile(
     r"br|hr|p|center|left|right|fill|justify|indent|ul|ol|li|list|\*|table|tr|td|th|cell|quote|h[1-6]"
 )
 # Statements of templates, which choose or repeat the text after them, and print nothing
-_STATEMENT = regex.compile(
+_STATEMENT = lazy.compile(
     r"\{\{~?\s*(?:[#^/]|else\b).*\}\}"
     r"|\{%[-+~]?\s*(?:if|el(?:se?)?if|else|unless|for|empty|case|when|switch|plural(?:ize)?|end\w*)\b.*%\}"
     r"|<%[-_]?\s*(?:\}|(?:if|els?if|elsif|else|unless|for|end)\b).*%>",

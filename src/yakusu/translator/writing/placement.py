@@ -14,6 +14,7 @@ from itertools import accumulate, chain, pairwise, zip_longest
 
 import regex
 
+from yakusu import lazy
 from yakusu.alignment import Link
 from yakusu.data.lines.private_use import BREAKS, PLACE
 from yakusu.data.lines.spans import Span
@@ -25,7 +26,7 @@ from yakusu.translator.writing.tag_pairs import Links, TagPair
 # A place, a number, a character of a script without spaces, a word, any other character. One may
 # have several code points; one that begins with a mark of category Prepend could contain a place.
 _WORD_CHARACTER = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}_]"
-_UNIT = regex.compile(
+_UNIT = lazy.compile(
     rf"{PLACE.pattern}|(?<![\p{{L}}\p{{N}}])\d++(?:[.,:/'’\u00a0\u202f]\d++)++(?!{_WORD_CHARACTER})"
     rf"|(?=[{UNSPACED}])\X|(?:{_WORD_CHARACTER})+(?:['’-]\p{{L}}+)*"
     rf"|(?=\S)(?!\p{{GCB=Prepend}})\X|\S"
