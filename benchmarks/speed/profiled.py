@@ -60,7 +60,8 @@ class Profiled:
         self.kernels = instruction_set()
         flags = instruction_set_flags(compiler)[self.kernels].split()
         out = folder / "profile.so"
-        files = [f"-DISA={self.kernels}", f"-I{NATIVE}", "-shared", "-o", str(out), str(SOURCE)]
+        files = [f"-DISA={self.kernels}", f"-I{NATIVE}", "-shared", "-o", str(out)]
+        files += [str(SOURCE), str(NATIVE / "scan.c")]
         subprocess.run([*compiler, *FLAGS, *flags, *files, "-lm"], check=True)
         self._library = ctypes.CDLL(str(out))
         for name, result, *arguments in (

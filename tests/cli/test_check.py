@@ -157,9 +157,8 @@ def test_a_recipe_names_the_corpus_and_the_filters(
         ),
         (
             ["--pairs", "ids.tsv"],
-            "ids.tsv: none of 3 sentence pairs is left for training: provide more text, choose "
-            "other columns than 1,2 with --columns SRC,TGT or relax the filters, which drop 3 "
-            "ratio",
+            "ids.tsv: column 1 has no words, but columns 2, 3 have: choose a source and a target, "
+            "as in --columns 2,3",
         ),
         (["a.en", "."], ". is a folder: specify a text file"),
         (

@@ -58,6 +58,18 @@ def test_choices_are_made_once_and_written_to_the_recipe(
     assert load_recipe(path).training.threads == torch.get_num_threads() == 3
 
 
+def test_a_limit_below_the_steps_that_are_done_is_refused(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    before = contents(own / "run")
+    said = run_yakusu("train", *train_options(own, "run", "training.max_steps=5"))
+    assert said.error.endswith(
+        "run is at step 6 already: set training.max_steps to more than that, or choose another "
+        "folder with --run"
+    )
+    assert contents(own / "run") == before
+
+
 def test_a_dry_run_prints_the_plan_and_writes_nothing(
     run_yakusu: Yakusu, own: Path, train_options: TrainOptions
 ) -> None:

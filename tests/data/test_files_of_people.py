@@ -256,6 +256,25 @@ def test_a_tsv_with_the_line_ends_of_old_macs_is_refused(tmp_path: Path) -> None
     assert said.startswith("a.tsv separates its lines by carriage returns, as old Macs do: save it")
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("id,en,de\n1,A,B\n2,C,D\n", "column 1 has no words, but columns 2, 3 have: choose"),
+        ("id,en,de\n1,A,B\n", "a target, as in --columns en,de"),
+        ("1,A,B\n", "a target, as in --columns 2,3"),
+        ("A,-,B\nC,-,D\n", "column 2 has no words, but columns 1, 3 have: choose a source and"),
+        ("key,source,target\nk,A,B\n", "line 1 names the columns source, target, which are not"),
+        ("note,English,German\nn,A,B\n", "a target, as in --columns English,German"),
+    ],
+)
+def test_columns_that_are_not_the_texts_are_refused(
+    content: str, expected: str, tmp_path: Path
+) -> None:
+    rows = "".join(inline(*line.split(",")) for line in content.splitlines())
+    for name, data in (("a.csv", content.encode()), ("a.xlsx", workbook({"W": rows}))):
+        assert expected in refusal(tmp_path / name, data)
+
+
 # ---- encodings -----------------------------------------------------------------------------------
 
 TEXTS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.engine.library import PACKED, Format, Record, Requirements, Settings, library
+from yakusu.engine.library import PACKED, MatrixFormat, Record, Requirements, Settings, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import beside
 from yakusu.native.library import kernels
@@ -21,7 +21,7 @@ def floats(x: Any) -> Any:
 
 
 def linear(
-    isa: str, x: Any, rows: Any, bias: Any = None, *, format_: Format
+    isa: str, x: Any, rows: Any, bias: Any = None, *, format_: MatrixFormat
 ) -> tuple[Any, Any, Any]:
     """x W^T + b, and the scales and integers of W."""
     x, rows = floats(x), floats(rows)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.cases import examples
 from tests.engine.probes import activation, attention, linear, norm
-from yakusu.engine.library import Format
+from yakusu.engine.library import MatrixFormat
 from yakusu.native.library import instruction_sets
 
 ALL = instruction_sets()
-PRODUCTS = (Format.FLOATS, Format.COARSE, Format.FINE)
+PRODUCTS = (MatrixFormat.FLOATS, MatrixFormat.COARSE, MatrixFormat.FINE)
 WIDTHS = st.integers(1, 6).map(lambda n: 16 * n)
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -37,7 +37,7 @@ def quantised(x: Any, most: int) -> tuple[Any, Any, Any]:
 @given(SEEDS, st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 40]), WIDTHS, WIDTHS)
 def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    for format_, most in ((Format.COARSE, 127), (Format.FINE, 16383)):
+    for format_, most in ((MatrixFormat.COARSE, 127), (MatrixFormat.FINE, 16383)):
         y, scale, w = linear(isa, x, rows, bias, format_=format_)
         low, step, q = quantised(x, most)
         w = w.astype(np.float64)
@@ -48,7 +48,7 @@ def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_i
 @pytest.mark.parametrize("isa", ALL)
 def test_integers_approximate_the_matrix(isa: str) -> None:
     rows = numbers(0, 64, 512)
-    _, scale, w = linear(isa, numbers(1, 1, 512), rows, format_=Format.COARSE)
+    _, scale, w = linear(isa, numbers(1, 1, 512), rows, format_=MatrixFormat.COARSE)
     assert np.abs(w).max() <= 127
     assert np.abs(rows - scale[:, None] * w).max() <= scale.max() * 0.5001
     assert np.sqrt(np.mean((rows - scale[:, None] * w) ** 2)) < 0.015
@@ -59,12 +59,12 @@ def test_integers_approximate_the_matrix(isa: str) -> None:
 def test_sums_of_the_largest_weights_do_not_overflow(isa: str, fill: float) -> None:
     rows, x = np.full((16, 4096), fill), np.ones((3, 4096))
     x[:, ::2] = -1  # q is 0 and 127 in turn
-    y, scale, w = linear(isa, x, rows, format_=Format.COARSE)
+    y, scale, w = linear(isa, x, rows, format_=MatrixFormat.COARSE)
     whole = w.astype(np.float64)
     q = (x > 0) * 127.0
     expected = (2 / 127 * (q @ whole.T) - whole.sum(axis=1)) * scale
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=abs(fill) * 1e-2)
-    y, scale, w = linear(isa, np.ones((3, 4096)) * [[1], [0], [-1]], rows, format_=Format.COARSE)
+    y, scale, w = linear(isa, np.ones((3, 4096)) * [[1], [0], [-1]], rows, format_=MatrixFormat.COARSE)
     np.testing.assert_allclose(y[:, 0], np.array([1, 0, -1]) * scale[0] * w[0].sum(dtype=float))
 
 
@@ -72,9 +72,9 @@ def test_sums_of_the_largest_weights_do_not_overflow(isa: str, fill: float) -> N
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: float) -> None:
     x, rows = numbers(0, 5, 64), numbers(1, 32, 64)
-    clean, *_ = linear(isa, x, rows, format_=Format.COARSE)
+    clean, *_ = linear(isa, x, rows, format_=MatrixFormat.COARSE)
     x[2, 17] = bad
-    y, *_ = linear(isa, x, rows, format_=Format.COARSE)
+    y, *_ = linear(isa, x, rows, format_=MatrixFormat.COARSE)
     assert np.isnan(y[2]).all()
     assert (np.delete(y, 2, 0) == np.delete(clean, 2, 0)).all()
 
@@ -84,7 +84,7 @@ def test_rows_with_nan_or_infinity_give_nan_and_spare_the_others(isa: str, bad: 
 @given(SEEDS, st.sampled_from([1, 2, 4, 5, 8, 11, 33]), WIDTHS, WIDTHS)
 def test_products_of_floats(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    y, *_ = linear(isa, x, rows, bias, format_=Format.FLOATS)
+    y, *_ = linear(isa, x, rows, bias, format_=MatrixFormat.FLOATS)
     np.testing.assert_allclose(y, x.astype(float) @ rows.T + bias, rtol=1e-4, atol=1e-4)
 
 

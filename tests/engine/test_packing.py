@@ -12,7 +12,7 @@ import torch
 from tests.engine.probes import linear, log_probs
 from yakusu.arrays import Array
 from yakusu.compress.config import CompressConfig, Stack
-from yakusu.engine.library import Format
+from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import beside, padded, sinusoids, spread
 from yakusu.engine.tables import DenseWeights
@@ -90,7 +90,7 @@ def test_rows_of_integers_are_packed_as_they_are() -> None:
     stored = to_int8({"rows": rows})
     integers, scale = stored["rows"].numpy(), stored["scale of rows"].numpy()
     floats = from_int8(stored)["rows"]
-    _, packed_scale, packed = linear("", np.zeros((1, 256)), floats, format_=Format.COARSE)
+    _, packed_scale, packed = linear("", np.zeros((1, 256)), floats, format_=MatrixFormat.COARSE)
     kept = packed_scale < scale[:, 0] * 1.0001  # in the others, a sum would not fit in 16 bits
     assert 0.5 < kept.mean() < 1
     np.testing.assert_array_equal(packed[kept], integers[kept])

@@ -193,7 +193,7 @@ def test_other_settings_do_not_mix_with_earlier_shards(
         (config_of(model, options=SearchConfig.model_construct(beam=1)), "search.beam: 2, now 1"),
         (config_of(model, text=TextConfig(glossary=str(glossary))), "the glossary differs"),
         (config_of(model, text=TextConfig(protect=("a",))), r'text.protect: \[\], now \["a"\]'),
-        (config_of(model, engine=EngineConfig(precision="int8")), "engine: .*int8"),
+        (config_of(model, engine=EngineConfig(precision="float32")), "engine: .*float32"),
         (config_of(model, errors="skip"), 'errors: "replace", now "skip"'),
         (config_of(other), "the model differs"),
     ):

@@ -83,6 +83,8 @@ def test_more_text_is_advised_up_to_the_measured_number_of_pairs() -> None:
         "More text of your own would help most: on the Bible, English to German, BLEU rose from "
         f"{low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
     )
+    early = replace(verdict(0.3), n_pairs=few, improving=True)
+    assert str(early).endswith("still improving when training ended: train further first.")
     for error, n_pairs in ((0.2, 100), (0.3, many), (0.3, None)):
         assert "More text" not in str(replace(verdict(error), n_pairs=n_pairs))
 

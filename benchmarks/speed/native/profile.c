@@ -50,8 +50,8 @@ static void timed_product(const Linear *m, const float *x, int n, Quantised *q, 
                           int first, int end) {
     TIMED(PRODUCTS, product(m, x, n, q, y, stride, first, end));
 }
-static void timed_quantise_row(const float *x, int n, Quantised *q, int row) {
-    TIMED(ROUNDING, quantise_row(x, n, q, row));
+static void timed_quantise_row(const float *x, int n, int parts, Quantised *q, int row) {
+    TIMED(ROUNDING, quantise_row(x, n, parts, q, row));
 }
 static void timed_attend(const Heads *h, const float *q, size_t stride, int n, const Positions *of, float *scores,
                          float *out, size_t out_stride, float *weights, int ld) {
@@ -61,7 +61,7 @@ static void timed_normalise(const float *x, int n, const Norm *norm, float epsil
     TIMED(OTHER, normalise(x, n, norm, epsilon, y));
 }
 static void timed_activate(float *x, size_t n, int activation) { TIMED(OTHER, activate(x, n, activation)); }
-static void timed_scan(Best *best, float *logits, int first, int n) {
+static void timed_scan(Best *best, const float *logits, int first, int n) {
     TIMED(OTHER, scan(best, logits, first, n));
 }
 

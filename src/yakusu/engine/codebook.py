@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from yakusu.engine.library import CodebookStructure, Format, library
+from yakusu.engine.library import CodebookStructure, MatrixFormat, library
 from yakusu.engine.packing import padded, spread
 from yakusu.errors import ModelError
 from yakusu.search.neighbours import StateCodebook
@@ -25,7 +25,7 @@ class NativeCodebook:
         rows = np.ascontiguousarray(spread(codebook.axes.T, 1, width), np.float32)
         self._centroids = np.ascontiguousarray(codebook.centroids, np.float32)
         self._axes = library().yk_matrix(
-            n_components, padded(width), bias.ctypes.data, Format.FLOATS
+            n_components, padded(width), bias.ctypes.data, MatrixFormat.FLOATS
         )
         if not self._axes:
             raise ModelError("there is not enough memory for the codebook")

@@ -22,7 +22,7 @@ PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
 
 
-class Format(IntEnum):
+class MatrixFormat(IntEnum):
     """How a matrix is stored; see native/engine.h."""
 
     FLOATS = 0

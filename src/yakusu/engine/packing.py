@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
-from yakusu.engine.library import LANES, NOT_FINITE, PACKED, Format, ModelSizes, library
+from yakusu.engine.library import LANES, NOT_FINITE, PACKED, MatrixFormat, ModelSizes, library
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
@@ -170,7 +170,7 @@ class Packing:
             bias[n_tokens:] = -np.inf  # padding is never generated
         d_model = self.config.d_model
         blocks = (spread(block, 1, d_model) for block in self.weights.vectors(name, n_tokens))
-        format_ = Format.TABLE if is_output else Format.LOOKUP
+        format_ = MatrixFormat.TABLE if is_output else MatrixFormat.LOOKUP
         self._add(f"{name}.weight", blocks, bias, padded(d_model), format_)
 
     def _positions(self) -> None:
@@ -246,13 +246,13 @@ class Packing:
         blocks: Iterable[Floats],
         bias: Floats,
         n_in: int,
-        format_: Format | None = None,
+        format_: MatrixFormat | None = None,
     ) -> None:
         """Pack a matrix (len(bias), n_in) a block of rows at a time; the other rows are zeros."""
         bias = np.ascontiguousarray(bias)
         fine = self.config.d_model < _WIDE
-        used = format_ or (Format.FINE if fine else Format.COARSE)
-        used = used if self.int8 else Format.FLOATS
+        used = format_ or (MatrixFormat.FINE if fine else MatrixFormat.COARSE)
+        used = used if self.int8 else MatrixFormat.FLOATS
         matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, used)
         if not matrix:
             raise MemoryError

@@ -185,36 +185,53 @@ static void round_state(const float *x, int n, Scratch *s) {
     for (int k = 0; k < n; k++) s->words[k] = (int16_t)(128 * q[k] + q[n + k]);
 }
 
-/* Compute the logits of the best and the probed tokens again, from the hidden state x. */
-static void refine(const Linear *table, const float *x, Best *best, Scratch *s) {
+/* Compute the logits of a head again, from the hidden state x. */
+static void refine(const Linear *table, const float *x, Head *head, Scratch *s) {
     round_state(x, table->n_in, s);
-    for (int i = 0; i < best->n; i++) replace(best, &best->logits[i], refined(table, best->ids[i], s));
-    for (int i = 0; i < best->n_probed; i++) {
-        int at = 0;
-        while (at < best->n && best->ids[at] != best->probes[i]) at++;
-        if (at < best->n) best->probed[i] = best->logits[at];
-        else replace(best, &best->probed[i], refined(table, best->probes[i], s));
+    for (int i = 0; i < head->best.n; i++)
+        replace(&head->best, &head->logits[i], refined(table, head->ids[i], s));
+}
+
+/* The best tokens of n rows, in integers. */
+static void predict_exactly(const Model *m, int n, Best *best, Scratch *s) {
+    for (int i = 0; i < n; i++) begin(&s->head[i]), best[i].wanted += best[i].wanted ? SPARE : 0;
+    for (int first = 0; first < m->output.n_out; first += BLOCK) {
+        int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
+        product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
+        for (int i = 0; i < n; i++) {
+            const float *logits = s->logits + (size_t)i * BLOCK;
+            scan(&s->head[i].best, logits, first, size), choose(&best[i], logits, first, size);
+        }
     }
-    sort(best);
+    for (int i = 0; i < n; i++) {
+        refine(&m->output, s->x + (size_t)i * m->width, &s->head[i], s);
+        take_exact(&s->head[i], &best[i], best[i].wanted - (best[i].wanted ? SPARE : 0));
+    }
 }
 
 static void predict(const Model *m, int n, Best *best, Scratch *s) {
-    int spare = m->output.words ? SPARE : 0;
-    for (int i = 0; i < n; i++) best[i].wanted += best[i].wanted ? spare : 0;
+    if (m->output.words) {
+        predict_exactly(m, n, best, s);
+        return;
+    }
     for (int first = 0; first < m->output.n_out; first += BLOCK) {
         int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
         product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
         for (int i = 0; i < n; i++) scan(&best[i], s->logits + (size_t)i * BLOCK, first, size);
     }
-    for (int i = 0; m->output.words && i < n; i++) {
-        refine(&m->output, s->x + (size_t)i * m->width, &best[i], s);
-        best[i].wanted -= best[i].wanted ? spare : 0;
-        best[i].n = best[i].n < best[i].wanted ? best[i].n : best[i].wanted;
-    }
 }
 
 static void all_logits(const Model *m, int n, float *out, Scratch *s) {
-    product(&m->output, s->x, n, &s->q, out, m->output.n_out, 0, m->output.n_out);
+    int n_out = m->output.n_out;
+    product(&m->output, s->x, n, &s->q, out, n_out, 0, n_out);
+    for (int i = 0; m->output.words && i < n; i++, out += n_out) {
+        Head head;
+        begin(&head);
+        for (int first = 0; first < n_out; first += BLOCK)
+            scan(&head.best, out + first, first, n_out - first < BLOCK ? n_out - first : BLOCK);
+        refine(&m->output, s->x + (size_t)i * m->width, &head, s);
+        for (int k = 0; k < head.best.n; k++) out[head.ids[k]] = head.logits[k];
+    }
 }
 
 static void predict_stored(float *logits, int n, int n_tokens, Best *best) {

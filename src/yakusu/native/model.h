@@ -11,6 +11,7 @@ typedef struct {
     float *x, *y, *wide, *heads, *scores, *logits, **rows;
     Quantised q;
     int16_t *words; /* a hidden state */
+    Head *head;
 } Scratch;
 
 /* Attention weights of one position of the decoder, with h heads; NULL: they are not stored. */

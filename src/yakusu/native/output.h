@@ -1,6 +1,7 @@
 /* The output layer: the logits of blocks of columns, of which only the normaliser and the best
-   tokens of each row are kept. In int8, the logits of the best tokens, and of SPARE more that may be better, are
-   computed again with weights of 16 bits and a hidden state of 14 bits. */
+   tokens of each row are kept. In int8, the HEAD largest logits of a row are computed again, with weights of
+   16 bits and a hidden state of 14 bits, whatever is requested; so the probability of a token does not depend
+   on that. */
 
 #ifndef YK_OUTPUT_H
 #define YK_OUTPUT_H
@@ -8,7 +9,8 @@
 #include "product.h"
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
-#define SPARE 8   /* further tokens whose logits are computed again */
+#define HEAD 16   /* logits that are computed again */
+#define SPARE 8   /* tokens beyond those requested, which may be better than their 8-bit logits */
 
 /* What the search requests of the logits of a row, and the result. */
 typedef struct {
@@ -23,6 +25,13 @@ typedef struct {
     const int32_t *banned;  /* (n_banned): further tokens that may not */
     int n_banned;
 } Best;
+
+/* The largest logits of a row. */
+typedef struct {
+    Best best; /* of all tokens, and the normaliser */
+    float logits[HEAD];
+    int32_t ids[HEAD];
+} Head;
 
 /* log sum_i exp(logit i) */
 static inline double log_norm(const Best *best) { return (double)best->largest + log_of(best->sum); }
@@ -89,13 +98,36 @@ INLINE void sort(Best *best) {
     }
 }
 
-/* Take the logits of `n` tokens from `first` into account. */
-static void scan(Best *best, float *logits, int first, int n) {
-    add_to_sum(best, logits, n);
+/* Choose among the logits of `n` tokens from `first`. */
+static void choose(Best *best, const float *logits, int first, int n) {
     for (; best->n_probed < best->n_probes && best->probes[best->n_probed] < first + n; best->n_probed++)
         best->probed[best->n_probed] = logits[best->probes[best->n_probed] - first];
-    if (!best->wanted) return;
-    add_to_best(best, logits, first, n);
+    if (best->wanted) add_to_best(best, logits, first, n);
+}
+
+/* Take the logits of `n` tokens from `first` into account. */
+static void scan(Best *best, const float *logits, int first, int n) {
+    add_to_sum(best, logits, n), choose(best, logits, first, n);
+}
+
+static void begin(Head *head) {
+    head->best = (Best){.wanted = HEAD, .logits = head->logits, .ids = head->ids, .largest = -INFINITY};
+}
+
+/* A logit, from the head if the token is there. */
+INLINE float exact(const Head *head, int32_t id, float logit) {
+    for (int i = 0; i < head->best.n; i++)
+        if (head->ids[i] == id) return head->logits[i];
+    return logit;
+}
+
+/* Take the exact logits of the head; keep the best `wanted`. */
+static void take_exact(const Head *head, Best *best, int wanted) {
+    best->largest = head->best.largest, best->sum = head->best.sum;
+    for (int i = 0; i < best->n; i++) best->logits[i] = exact(head, best->ids[i], best->logits[i]);
+    for (int i = 0; i < best->n_probed; i++) best->probed[i] = exact(head, best->probes[i], best->probed[i]);
+    sort(best);
+    best->wanted = wanted, best->n = best->n < wanted ? best->n : wanted;
 }
 
 #endif

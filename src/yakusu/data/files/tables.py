@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines
@@ -57,6 +57,10 @@ class _Columns:
     src: int
     tgt: int
     header: Sequence[str]
+
+
+class UnclearColumnsError(DataError):
+    """The first two columns of a table are not the texts, and no others were chosen."""
 
 
 TableRow = tuple[int, _Columns, list[str]]  # number of its line, columns, cells
@@ -346,6 +350,8 @@ def find_columns(
         if named := _named(header, file.languages):
             return *named, True
         _refuse_languages(file, header, inspected)
+    if file.columns == (1, 2) and len(header) > 2:
+        _refuse_other_columns(file, header, inspected)
     src, tgt = (column_index(column, header) for column in file.columns)
     if src is None or tgt is None:
         raise _no_column(file, file.columns[0 if src is None else 1], header)
@@ -387,6 +393,37 @@ def _refuse_languages(
         known = f"has columns of {listed_codes(codes)}, not of {' and '.join(file.languages or ())}"
         fix = file.choose(codes) if file.choose else "choose columns"
         raise DataError(f"{file.path}, line 1 {known}: {fix}")
+
+
+def _refuse_other_columns(
+    file: PairFile, header: Sequence[str], inspected: Sequence[Sequence[str]]
+) -> None:
+    """Refuse a table of which the first two columns, read by default, are not the texts."""
+    fields = field_places(header)
+    named = [fields[each] for each in ("source", "target") if each in fields]
+    if len(named) < 2:
+        named = [i for i, name in enumerate(header) if language_code(name)]
+    if len(named) > 1 and not {0, 1} <= {*named}:
+        others = replace(file, columns=(named[0] + 1, named[1] + 1))
+        if _has_header(others, [header, *inspected[1:]]):
+            names = [one_line(header[place]) for place in named]
+            raise UnclearColumnsError(
+                f"{file.path}, line 1 names the columns {listed_codes(names)}, which are not the "
+                f"first two: choose a source and a target, as in --columns {names[0]},{names[1]}"
+            )
+    rows = inspected[1:] or inspected
+    has_words = [
+        any(map(str.isalpha, "".join(cells))) for cells in zip_longest(*rows, fillvalue="")
+    ]
+    texts = [i for i, has in enumerate(has_words) if has]
+    if not all(has_words[:2]) and len(texts) > 1:
+        names = [header[i] if i < len(header) and language_code(header[i]) else "" for i in texts]
+        choice = names if all(names[:2]) else [str(i + 1) for i in texts]
+        raise UnclearColumnsError(
+            f"{file.path}: column {1 + has_words.index(False)} has no words, but columns "
+            f"{listed_codes(str(i + 1) for i in texts)} have: choose a source and a target, as in "
+            f"--columns {choice[0]},{choice[1]}"
+        )
 
 
 def _has_header(file: PairFile, rows: Sequence[Sequence[str]]) -> bool:

@@ -45,8 +45,14 @@ def refuse_replacement(
         asked: The keys that the command sets; None: it asks for everything in the recipe.
 
     Raises:
-        RunError: The command would replace it.
+        RunError: The command would replace it, or its limit is below the steps that are done.
     """
+    lowered = recipe.training.max_steps < state.step
+    if asked and "training.max_steps" in asked and lowered:
+        raise RunError(
+            f"{run} is at step {state.step:,} already: set training.max_steps to more than that, "
+            "or choose another folder with --run"
+        )
     receipt, saved = _receipt(run), load_recipe(run / "recipe.toml")
     if asked is None or receipt is None or not _is_last(receipt, saved, state):
         return

@@ -186,6 +186,8 @@ class _Run:
             detail: As for `train`.
         """
         recipe, state, group, folder = self.recipe, self.trainer.state, self.group, self.folder
+        if trained:
+            self.progress.say("writing the model and measuring its translations")
         model = group.run_on_main(
             lambda: (
                 (not trained and finished_model(folder, recipe, state))
@@ -193,6 +195,7 @@ class _Run:
             )
         )
         n_pairs = self.prepared.n_train
+        early = reason.startswith("max_hours") and not state.bad_validations
         return Trained(
             model,
             steps=state.step,
@@ -201,7 +204,9 @@ class _Run:
             dev_score=read_receipt(model).scores[0],
             example=tasks[recipe.task].example,
             rank=group.rank,
-            verdict=saved_verdict(folder, n_pairs=n_pairs) if group.is_main else None,
+            verdict=saved_verdict(folder, n_pairs=n_pairs, improving=early)
+            if group.is_main
+            else None,
         )
 
     def plan(self, told: tuple[str, ...], *, resumes: bool) -> TrainingPlan:

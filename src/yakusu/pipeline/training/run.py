@@ -13,7 +13,6 @@ RUN/pairs/          training pairs of `yakusu improve`; its comparison is improv
 
 import json
 import shlex
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +68,8 @@ def locked_run(recipe: Recipe) -> Iterator[Path]:
             yield run
         except YakusuError:
             if is_new and [path.name for path in run.iterdir()] == [".lock"]:
-                shutil.rmtree(run)  # a refused command leaves nothing
+                (run / ".lock").unlink()  # a refused command leaves nothing
+                run.rmdir()
             raise
 
 

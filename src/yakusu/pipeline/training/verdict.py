@@ -3,7 +3,7 @@
 import re
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -65,11 +65,13 @@ class Verdict:
         sentences: The measured sentences.
         unit: What an error counts: "words", or "characters" of a text with few spaces.
         n_pairs: Number of training pairs; None: unknown.
+        improving: Whether training ended early although its last measurement was the best.
     """
 
     sentences: tuple[DevTranslation, ...]
     unit: str
     n_pairs: int | None = None
+    improving: bool = False
 
     @property
     def exact(self) -> int:
@@ -114,8 +116,12 @@ class Verdict:
         if self.empty:
             yield f"{self.empty:,} came out empty."
         yield next((advice for most, advice in _ADVICE if self.error <= most), _USELESS)
+        if self.error <= _SATISFYING:
+            return
         (few, low), (many, high) = MEASURED
-        if self.error > _SATISFYING and self.n_pairs is not None and self.n_pairs < many:
+        if self.improving:
+            yield "They were still improving when training ended: train further first."
+        elif self.n_pairs is not None and self.n_pairs < many:
             yield (
                 "More text of your own would help most: on the Bible, English to German, BLEU rose "
                 f"from {low:.1f} with {few:,} pairs to {high:.1f} with {many:,}."
@@ -190,7 +196,9 @@ def save_translations(
     write_text(run / NAME, "source\treference\ttranslation\n" + "".join(f"{x}\n" for x in lines))
 
 
-def saved_verdict(run: Path, *, n_pairs: int | None = None) -> Verdict | None:
+def saved_verdict(
+    run: Path, *, n_pairs: int | None = None, improving: bool = False
+) -> Verdict | None:
     """Measure the saved translations of a run; None: there are none."""
     try:
         with (run / NAME).open(encoding="utf-8", newline="\n") as file:
@@ -200,4 +208,5 @@ def saved_verdict(run: Path, *, n_pairs: int | None = None) -> Verdict | None:
     if not rows or any(len(row) != 3 for row in rows):
         return None
     sources, references, made = zip(*rows, strict=True)
-    return verdict_of(sources, references, made, n_pairs=n_pairs)
+    found = verdict_of(sources, references, made, n_pairs=n_pairs)
+    return replace(found, improving=improving)

@@ -14,6 +14,7 @@ from yakusu.data.files.office.archive import MAX_PART, Archive
 from yakusu.data.files.tables import (
     NumberedCells,
     TableRow,
+    UnclearColumnsError,
     as_pairs,
     as_units,
     find_columns,
@@ -170,6 +171,8 @@ def _first_row(file: PairFile, head: Sequence[NumberedCells], width: int) -> int
             continue
         try:
             src, tgt, _ = find_columns(silent, rows[start], rows[start:])
+        except UnclearColumnsError as error:
+            return error
         except DataError as error:
             problem = problem or error
             continue
