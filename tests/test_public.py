@@ -20,7 +20,7 @@ def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
 
 
 def test_the_verbs_of_the_command_line_are_public_names() -> None:
-    from yakusu.cli import app
+    from yakusu.cli.verbs import app
 
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     functions = {name: f"{name}_model" for name in ("import", "export")}  # `import` is a keyword
@@ -105,6 +105,12 @@ def test_import_yakusu_loads_no_heavy_library() -> None:
 @pytest.mark.parametrize("words", [["--help"], ["translate", "--help"], ["train", "--help"]])
 def test_help_loads_only_the_libraries_of_the_command_line(words: list[str]) -> None:
     assert of(UNUSED_BY_HELP, loaded(COMMAND_LINE, *words)) == set()
+
+
+def test_the_list_of_verbs_loads_neither_typer_nor_any_of_them() -> None:
+    modules = loaded(COMMAND_LINE, "--help")
+    assert of(("typer", "pydantic", "regex", "yakusu.cli.translate"), modules) == set()
+    assert len(of(("yakusu",), modules)) < 15
 
 
 def test_a_wrong_option_of_train_is_refused_before_torch_is_loaded() -> None:
