@@ -29,7 +29,7 @@ _MARK = lazy.compile(
     """,
     regex.VERBOSE,
 )
-_DOTTED = regex.compile(r"(?P<label>\d{1,3}|[IVX]{1,6}|[ivx]{2,6}|[a-zA-Z])\.(?:\s+|$)")
+_DOTTED = lazy.compile(r"(?P<label>\d{1,3}|[IVX]{1,6}|[ivx]{2,6}|[a-zA-Z])\.(?:\s+|$)")
 _NUMERALS = [
     tens + ones
     for tens in ("", "X", "XX", "XXX")
@@ -48,12 +48,12 @@ _ORDINAL = lazy.compile(
 # ---- blocks that are kept ------------------------------------------------------------------------
 
 # A row of tildes with other words, or a longer row, is decoration.
-_FENCE = regex.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
+_FENCE = lazy.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
 _KEYS = {
-    "---": regex.compile(r"^[\w.\"'-]++\s*:(?:\s|$)"),
-    "+++": regex.compile(r"^(?:[\w.\"'-]++\s*=|\[++[\w.\"'-]++\]++$)"),
+    "---": lazy.compile(r"^[\w.\"'-]++\s*:(?:\s|$)"),
+    "+++": lazy.compile(r"^(?:[\w.\"'-]++\s*=|\[++[\w.\"'-]++\]++$)"),
 }
-_MORE = regex.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
+_MORE = lazy.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
 
 
 class Layout:

@@ -16,8 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-import regex
-
+from yakusu import lazy
 from yakusu.data.files.tables import looks_like_header
 from yakusu.data.files.text import raw_lines
 from yakusu.data.languages import closeness
@@ -28,8 +27,8 @@ from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)
 _MARK = re.compile(MARKS)
-_CLUSTER = regex.compile(r"\s+|\X")
-_RESERVED = regex.compile(f"{IS_SLOT.pattern}|[{UPPER_RANGE}]")
+_CLUSTER = lazy.compile(r"\s+|\X")
+_RESERVED = lazy.compile(f"{IS_SLOT.pattern}|[{UPPER_RANGE}]")
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ _SIGNED = (
 _WORD = lazy.compile(
     rf"{_SIGNED}|{_AMOUNT}|{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*(?:{_MARK})?|\s+|\X", regex.V1
 )
-_SPACES = regex.compile(r"\s*")
-_PARTS = regex.compile(r"\S+")  # between white space
+_SPACES = lazy.compile(r"\s*")
+_PARTS = lazy.compile(r"\S+")  # between white space
 
 
 def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:

@@ -55,15 +55,15 @@ _UNSPACED_LETTER = lazy.compile(rf"[{UNSPACED}\p{{Hangul}}]")
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
 _LETTERED_TOO = lazy.compile(rf"(?<!{_LETTER})(?:\p{{Lu}}\s?[-‑]?|{_LETTER}+[-‑]?)(?P<digits>\d+)")
 # A minus sign, and what a translation may have instead: "five below zero"
-_NEGATIVE = regex.compile(
+_NEGATIVE = lazy.compile(
     r"(?<![^\s(\[\"'“„«:=])[-‑−–](?=\d)\d+(?:[.,]\d+)*(?![\d%]*\s?[-‑−–]\s?\d)"
 )
-_MINUS = regex.compile(
+_MINUS = lazy.compile(
     r"[-‑−–－]\s?(?=[\d$€£¥])|min[uo]s|moins|menos|meno\b|negativ|below|under|unter|sous|bajo|"
     r"мин[уо]с|ниже|マイナス|氷点下|零下|마이너스|영하|负|負",
     regex.IGNORECASE,
 )
-_GLUED = regex.compile(r"(?<!\p{Han})[一二三四五六七八九]\d+")  # 九1 is not 1
+_GLUED = lazy.compile(r"(?<!\p{Han})[一二三四五六七八九]\d+")  # 九1 is not 1
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _SEPARATOR = re.compile(r"[\s().,/‑-]")
 _PHONE = re.compile(r"[+(][\d\s()./‑-]+")
