@@ -23,7 +23,9 @@ _MOST_DOTS = 500  # in a line
 class Config(BaseModel):
     """Frozen group of settings; unknown keys and values of the wrong type are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 def parsed_toml(text: str) -> dict[str, Any]:

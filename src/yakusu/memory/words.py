@@ -13,8 +13,6 @@ import unicodedata
 import zlib
 from functools import lru_cache
 
-from rapidfuzz.distance import Levenshtein
-
 from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
 
@@ -52,4 +50,6 @@ def _code(word: str) -> str:
 
 def similarity(one: str, other: str) -> float:
     """The similarity of two encoded texts, from 0 to 1."""
+    from rapidfuzz.distance import Levenshtein  # the words alone do not need it
+
     return float(Levenshtein.normalized_similarity(one, other))

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import Config
-from yakusu.data.corpus import read_sources
 from yakusu.data.files.long_lines import WholeLines
 from yakusu.data.files.text import Text, raw_lines
 from yakusu.data.files.tree_files import holds_trees
@@ -134,5 +133,7 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
     if translator.task_name != "parsing" and holds_trees(sentences):
         raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
     if holds_trees(sentences):
+        from yakusu.data.corpus import read_sources  # loads the readers of all formats
+
         return read_sources(sentences)
     return raw_lines(sentences, long=WholeLines())
