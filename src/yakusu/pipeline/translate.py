@@ -83,8 +83,7 @@ def open_translator(
     if options is not None and options.coverage and engine.requested is None:
         engine = engine.model_copy(update={"engine": "torch"})  # the native engine refuses it
     translator = Translator.load(model, ensemble=ensemble, engine=engine, text=text)
-    if options is not None:
-        given = _given(options)
+    if options is not None and (given := _given(options)):
         if translator.search.sampling and options.sampling:
             own = _given(options.sampling)
             given["sampling"] = translator.search.sampling.model_copy(update=own)
