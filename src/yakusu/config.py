@@ -23,9 +23,7 @@ _MOST_DOTS = 500  # in a line
 class Config(BaseModel):
     """Frozen group of settings; unknown keys and values of the wrong type are errors."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
