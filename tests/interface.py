@@ -17,7 +17,7 @@ import typer.main
 
 import yakusu
 from yakusu import cli
-from yakusu.cli.app import app
+from yakusu.cli.verbs import app
 from yakusu.compress.config import CompressConfig
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig

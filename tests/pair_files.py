@@ -4,7 +4,8 @@ from pathlib import Path
 
 from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import InvalidLines, PairFile
-from yakusu.data.segments import MemorySegment, read_segments
+from yakusu.data.segment_files import read_segments
+from yakusu.data.segments import MemorySegment
 
 
 def pair_file(path: Path, *columns: int | str, remarks: list[str] | None = None) -> PairFile:

@@ -21,7 +21,8 @@ from benchmarks.common import Benchmark
 from benchmarks.tables import Table
 from yakusu.data.lines.private_use import MARKS
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.registry import SUFFIXES, read_document
+from yakusu.documents.registry import read_document
+from yakusu.documents.suffixes import SUFFIXES
 from yakusu.errors import DataError
 
 FORMATS = ("html", "markdown", "text", "po", "xliff", "json_strings", "docx", "odt", "subtitles")

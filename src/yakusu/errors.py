@@ -1,7 +1,7 @@
 """The exception hierarchy. Each message is one sentence that states the place, value and fix.
 
 YakusuError
-├── DataError      a corpus or text file
+├── DataError      a corpus, a text file or a memory
 ├── RecipeError    a recipe: an unknown key, an invalid value
 ├── ModelError     a model or checkpoint folder: incomplete, corrupt, of an unsupported version
 ├── RunError       a run folder: it belongs to another run, or has no checkpoint to resume from
@@ -17,6 +17,10 @@ class YakusuError(Exception):
 
 class DataError(YakusuError):
     """A corpus or text file is missing or invalid."""
+
+
+class MemoryFileError(DataError):
+    """The file of a memory is missing or damaged, or cannot be read or written now."""
 
 
 class UnequalTextsError(DataError):

@@ -17,6 +17,7 @@ from tests.cases import some
 from yakusu import cli
 from yakusu.cli.app import set_environment
 from yakusu.cli.console import command
+from yakusu.cli.verbs import Verbs
 
 Yakusu = Callable[..., Any]
 
@@ -52,11 +53,19 @@ def test_the_help_lists_the_options_of_the_engine(run_yakusu: Yakusu, verb: str,
     assert all(option in said.out for option in ("--engine", "--precision", "--threads"))
 
 
-def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yakusu) -> None:
-    said = run_yakusu("--help")
-    assert said.code == 0
-    for verb in ("prepare", "train", "average", "translate", "score", "evaluate", "demo"):
-        assert re.search(rf"^\W*{verb}\b", said.out, re.MULTILINE)
+@pytest.mark.parametrize("columns", ["60", "120"])
+def test_the_overview_is_what_typer_prints(
+    columns: str, run_yakusu: Yakusu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    own = run_yakusu("--help")
+    monkeypatch.delattr(Verbs, "format_help")  # otherwise, it prints the overview, too
+    typers = run_yakusu("--help", "--help")
+    assert (own.code, own.out.rstrip()) == (typers.code, typers.out.rstrip())
+    assert "translate" in own.out
+
+
+def test_usage_errors_exit_with_2(run_yakusu: Yakusu) -> None:
     assert run_yakusu("trane").code == 2
     assert run_yakusu("translate").code == 2
 
@@ -183,15 +192,17 @@ def _to_full(stream: str, model: Path) -> subprocess.CompletedProcess[bytes]:
         )
 
 
-def test_ctrl_c_during_the_imports_stops_without_a_traceback() -> None:
-    interrupted = """if True:
+@pytest.mark.parametrize("module", ["yakusu.cli.app", "typer"])
+def test_ctrl_c_during_the_imports_stops_without_a_traceback(module: str) -> None:
+    interrupted = f"""if True:
         import sys
         class Interrupted:
             def find_spec(self, name, *_):
-                if name == "typer":
+                if name == "{module}":
                     raise KeyboardInterrupt
         sys.meta_path.insert(0, Interrupted())
-        import yakusu.cli
+        from yakusu.cli import main
+        main()
     """
     done = subprocess.run([sys.executable, "-c", interrupted], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, b"", b"")

@@ -1,10 +1,8 @@
 """A library that is not installed is named together with the extra that installs it."""
 
-from importlib import import_module
-
 import pytest
 
-app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the Typer application
+from yakusu.cli import app
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from yakusu.data.files.formats import format_of
 from yakusu.data.files.long_lines import LEFT_OUT
 from yakusu.data.files.units import utc_time
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
-from yakusu.data.segments import MemorySegment, read_segments
+from yakusu.data.segment_files import read_segments
+from yakusu.data.segments import MemorySegment
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.xliff import read as read_xliff_document
 from yakusu.errors import DataError

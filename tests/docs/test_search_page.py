@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from yakusu.cli import app
+from yakusu.cli.verbs import app
 from yakusu.search.config import SamplingConfig, SearchConfig
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.isolated import template, worker
-from yakusu.documents.registry import SUFFIXES
+from yakusu.documents.suffixes import SUFFIXES
 
 _START = "sys.argv[2:]; from tests.documents import hostile; hostile.install();"
 TEMPLATE = template._CODE.replace("sys.argv[2:];", _START)  # what starts it with this format

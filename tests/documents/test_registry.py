@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from yakusu.documents.registry import (
-    SUFFIXES,
     check_suffixes,
     is_supported,
     read_document,
     supported,
 )
+from yakusu.documents.suffixes import SUFFIXES
 from yakusu.errors import DataError
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100)

@@ -30,7 +30,7 @@ _FUNCTIONS = {
     "findall",
     "finditer",
 }
-_CALL = re.compile(rf"\b(?:re|regex)\.(?:{'|'.join(_FUNCTIONS)})\(")
+_CALL = re.compile(rf"\b(?:re|regex|lazy)\.(?:{'|'.join(_FUNCTIONS)})\(")
 _LONG = 200  # characters of an argument that is not shown in a name
 _AT_START = {"match", "fullmatch"}
 
@@ -53,8 +53,8 @@ class Expression:
 
 
 def files() -> list[str]:
-    """The files that have expressions, relative to the package."""
-    paths = sorted(_SOURCE.rglob("*.py"))
+    """The files that have expressions, relative to the package; those of `lazy` are in others."""
+    paths = sorted({*_SOURCE.rglob("*.py")} - {_SOURCE / "lazy.py"})
     return [str(path.relative_to(_SOURCE)) for path in paths if _CALL.search(path.read_text())]
 
 
@@ -123,12 +123,12 @@ def _in_file(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iter
 
 
 def _function(call: ast.Call) -> str:
-    """The function of `re` or `regex` that is called, or ""."""
+    """The function of `re`, `regex` or `lazy` that is called, or ""."""
     function = call.func
     if (
         isinstance(function, ast.Attribute)
         and isinstance(function.value, ast.Name)
-        and function.value.id in ("re", "regex")
+        and function.value.id in ("re", "regex", "lazy")
         and function.attr in _FUNCTIONS
     ):
         return function.attr

@@ -25,7 +25,7 @@ from yakusu.data.lines.private_use import line_break, opening
 from yakusu.data.lines.terms import Glossary, Term
 from yakusu.data.noise import patterns_in
 from yakusu.data.numbers.match import NumberMatch
-from yakusu.data.segments import read_segments
+from yakusu.data.segment_files import read_segments
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, IdPair, Query, Searches, TargetScore

@@ -12,7 +12,7 @@ from tests.documents.shared import members, with_members
 from tests.growth.crafted import Crafted
 from tests.pair_files import pair_file
 from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.segments import read_segments
+from yakusu.data.segment_files import read_segments
 from yakusu.documents.document import Document, DocumentOptions
 
 _Make = Callable[[int], bytes]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.pair_files import pair_file
 from yakusu.data.inline_marks import codes_of, marked_texts
 from yakusu.data.lines.private_use import closing, empty, line_break, opening
-from yakusu.data.segments import MemorySegment, read_segments
+from yakusu.data.segment_files import read_segments
+from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory import importing
 from yakusu.memory.choice import SegmentChoice

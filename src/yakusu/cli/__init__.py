@@ -3,6 +3,6 @@
 from yakusu.cli.failures import FailureHandler
 
 with FailureHandler():  # Ctrl-C, or no memory, while libraries are imported
-    from yakusu.cli.app import app, main
+    from yakusu.cli.app import main
 
-__all__ = ["app", "main"]
+__all__ = ["main"]

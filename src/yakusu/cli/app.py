@@ -1,32 +1,16 @@
-"""Entry point of the command line: verbs, environment, version."""
+"""Entry point of the command line: environment, overview, verbs."""
 
+import atexit
 import gc
 import io
 import logging
 import os
 import sys
 from signal import SIGPIPE
-from typing import Annotated
-
-import typer
 
 from yakusu.cli.console import LogHandler
 from yakusu.cli.failures import FailureHandler
-from yakusu.cli.verbs import MARKUP, Verbs
 from yakusu.errors import RunError, SignalError
-from yakusu.version import __version__
-
-_HELP = "Train, run, score and compress translators and parsers."
-
-
-app = typer.Typer(
-    name="yakusu",
-    help=_HELP,
-    cls=Verbs,
-    no_args_is_help=True,
-    rich_markup_mode=MARKUP,
-    pretty_exceptions_enable=False,
-)
 
 # Set before torch is loaded, unless the user has set them. torch's internal C++ warnings do not
 # help users; pydantic reads the metadata of every installed package to find plugins.
@@ -56,6 +40,7 @@ def main() -> None:
     with FailureHandler() as failures:
         set_environment()
         gc.set_threshold(_GARBAGE_THRESHOLD)
+        atexit.register(gc.freeze)  # no search for cycles in what the process leaves
         logging.basicConfig(
             level=logging.WARNING,
             format="%(levelname)s: %(message)s",
@@ -77,7 +62,7 @@ def _run(failures: FailureHandler) -> None:
     """Run the verb; report a closed output as a signal, because Click hides it."""
     try:
         try:
-            app(standalone_mode=True, obj=failures)
+            _call(failures)
         finally:
             sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as done:
@@ -87,9 +72,13 @@ def _run(failures: FailureHandler) -> None:
         raise SignalError("output closed, stopping", SIGPIPE) from done
 
 
-@app.callback(invoke_without_command=True)
-def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    if show:
-        print(f"yakusu {__version__}")
+def _call(failures: FailureHandler) -> None:
+    """Print the overview, or run the verb; only the latter imports Typer."""
+    if sys.argv[1:] == ["--help"]:
+        from yakusu.cli.overview import print_overview
+
+        print_overview()
+        return
+    from yakusu.cli.verbs import app
+
+    app(standalone_mode=True, obj=failures)

@@ -65,7 +65,7 @@ _OPTIONS: dict[str, Any] = {
 
 def refuse_document(source: str, *, is_text: bool) -> None:
     """Refuse a document that would be read as lines of text."""
-    from yakusu.documents.registry import SUFFIXES
+    from yakusu.documents.suffixes import SUFFIXES
 
     if Path(source).is_dir():
         raise DataError(f"{source} is a folder: add --out FOLDER to translate its documents")

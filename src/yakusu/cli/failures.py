@@ -42,7 +42,7 @@ class FailureHandler:
 
     def __init__(self) -> None:
         self.debug = False
-        self._reserve = bytearray(_RESERVE)  # not resident: nothing is written to it
+        self._reserve = bytes(_RESERVE)  # not resident: unlike a bytearray, it is not written
 
     def __enter__(self) -> "FailureHandler":
         self._thread_hook, threading.excepthook = threading.excepthook, self._end_of_thread
@@ -60,7 +60,7 @@ class FailureHandler:
 
     def _report(self, error: BaseException) -> int:
         """Describe an exception to the user; return the exit code."""
-        self._reserve.clear()
+        self._reserve = b""
         code = 1
         try:
             if lacks_memory(error):

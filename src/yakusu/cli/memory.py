@@ -220,7 +220,7 @@ def _refuse_documents(files: Sequence[Path]) -> None:
     Raises:
         DataError: There is one.
     """
-    from yakusu.documents.registry import SUFFIXES
+    from yakusu.documents.suffixes import SUFFIXES
 
     for path in files:
         kind, _, _ = SUFFIXES.get(path.suffix.lower(), "").partition(".")

@@ -1,7 +1,8 @@
-"""The verbs, each imported when it is first used: `translate` starts without those that train."""
+"""The Typer application; a verb is imported when it is first used."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -9,25 +10,10 @@ import typer
 from typer.core import TyperGroup
 
 from yakusu.cli.causes import described
+from yakusu.cli.overview import HELP, OPTIONS, VERBS, print_overview
 from yakusu.errors import DataError, RecipeError
+from yakusu.version import __version__
 
-_MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
-    "check": "check",
-    "align": "align",
-    **dict.fromkeys(("prepare", "train", "average", "demo"), "train"),
-    "improve": "improve",
-    **dict.fromkeys(("distil", "backtranslate"), "distil"),
-    "translate": "translate",
-    "memory": "memory",
-    "score": "score",
-    **dict.fromkeys(("evaluate", "verify"), "evaluate"),
-    "card": "card",
-    "compress": "compress",
-    **dict.fromkeys(("import", "export"), "interop"),
-    "vectors": "vectors",
-    "view": "view",
-    "serve": "serve",
-}
 MARKUP: Any = "markdown"  # of docstrings and help texts
 
 
@@ -41,16 +27,17 @@ class _Loaded(Mapping[str, Any]):
             KeyError: The verb does not exist.
         """
         verbs = typer.Typer(rich_markup_mode=MARKUP)
-        import_module(f"yakusu.cli.{_MODULES[verb]}").add_to(verbs)
+        import_module(f"yakusu.cli.{VERBS[verb].module}").add_to(verbs)
         command = typer.main.get_group(verbs).commands[verb]
         _refuse_repeated(command)
+        _skip_absent(command)
         return _with_debug(command)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return iter(VERBS)
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(VERBS)
 
 
 class Verbs(TyperGroup):
@@ -59,6 +46,10 @@ class Verbs(TyperGroup):
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**(attrs | {"commands": _Loaded()}))
         self.params.append(_debug_option(hidden=False))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        print_overview()
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
@@ -107,6 +98,24 @@ def _refuse_repeated(command: Any) -> None:
         _refuse_repeated(each)
 
 
+def _skip_absent(command: Any) -> None:
+    """Let a verb, and its verbs, not convert the values of options that are not given.
+
+    Typer would build a validator of pydantic for each option.
+    """
+    for param in command.params:
+        if not (param.required or param.callback):
+            param.process_value = partial(_process_value, param, param.process_value)
+    for each in getattr(command, "commands", {}).values():
+        _skip_absent(each)
+
+
+def _process_value(param: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    if value is not None:
+        return process(context, value)
+    return () if param.multiple or param.nargs == -1 else None
+
+
 def _debug_option(*, hidden: bool) -> Any:
     """Let Typer build the option."""
     verbs = typer.Typer(add_completion=False)
@@ -114,7 +123,7 @@ def _debug_option(*, hidden: bool) -> Any:
         "--debug",
         callback=_set_debug,
         expose_value=False,
-        help="Print the traceback of an error; also after the verb.",
+        help=OPTIONS["--debug"],
         hidden=hidden,
     )
 
@@ -128,3 +137,21 @@ def _debug_option(*, hidden: bool) -> Any:
 def _set_debug(context: typer.Context, value: bool) -> None:
     if value:
         context.find_root().obj.debug = True
+
+
+app = typer.Typer(
+    name="yakusu",
+    help=HELP,
+    cls=Verbs,
+    no_args_is_help=True,
+    rich_markup_mode=MARKUP,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help=OPTIONS["--version"])] = False,
+) -> None:
+    if show:
+        print(f"yakusu {__version__}")

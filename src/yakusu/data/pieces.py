@@ -10,16 +10,16 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 
-import regex
 import sentencepiece as spm
 
+from yakusu import lazy
 from yakusu.data.vocabulary import EOS, LANGUAGE_TOKEN, UNK
 from yakusu.errors import ModelError
 from yakusu.folder import read_regular
 
 SPACE = "\u2581"  # in pieces
 _WIDTHS = ("<wide>", "<narrow>")
-_MEANING = regex.compile(r"[\p{L}\p{N}\p{Sc}\p{Sm}\p{So}]")
+_MEANING = lazy.compile(r"[\p{L}\p{N}\p{Sc}\p{Sm}\p{So}]")
 
 
 def read_segmenter(path: Path) -> spm.SentencePieceProcessor:

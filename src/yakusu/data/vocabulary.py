@@ -18,6 +18,7 @@ import regex
 import sentencepiece as spm
 from pydantic import Field, field_validator, model_validator
 
+from yakusu import lazy
 from yakusu.config import Config
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.normalization import INVISIBLE, rules
@@ -30,7 +31,7 @@ _SHOWN = 20  # characters in a message
 _MIN_OCCURRENCES = 2  # of a character with a token of its own
 # Letters, marks, digits and punctuation; of writing systems with thousands of characters, only the
 # frequent ones have tokens.
-_REQUIRED = regex.compile(r"[\p{L}\p{M}\p{N}\p{P}--\p{Han}\p{Hangul}]", regex.V1)
+_REQUIRED = lazy.compile(r"[\p{L}\p{M}\p{N}\p{P}--\p{Han}\p{Hangul}]", regex.V1)
 
 
 class TokenizerConfig(Config):

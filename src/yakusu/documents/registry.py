@@ -7,35 +7,9 @@ from typing import BinaryIO, cast
 
 from yakusu.data.files.xliff import HEAD, is_xliff
 from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
+from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
-SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
-    ".arb": "messages.json_strings",
-    ".docm": "office.docx",
-    ".docx": "office.docx",
-    ".dotm": "office.docx",
-    ".dotx": "office.docx",
-    ".htm": "html.html",
-    ".html": "html.html",
-    ".json": "messages.json_strings",
-    ".markdown": "markdown.markdown",
-    ".md": "markdown.markdown",
-    ".mdown": "markdown.markdown",
-    ".mdx": "markdown.markdown",
-    ".odt": "office.odt",
-    ".ott": "office.odt",
-    ".po": "messages.po",
-    ".pot": "messages.po",
-    ".srt": "subtitles",
-    ".text": "text",
-    ".txt": "text",
-    ".vtt": "subtitles",
-    ".webvtt": "subtitles",
-    ".xhtml": "html.html",
-    ".xlf": "messages.xliff",
-    ".xliff": "messages.xliff",
-}
-SNIFFED = {".xml"}  # the content decides
 _ZIP = {"office.docx", "office.odt"}  # modules of formats whose files are ZIP archives
 _OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them

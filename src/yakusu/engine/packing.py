@@ -49,8 +49,9 @@ def beside(x: Floats, axis: int, n_heads: int) -> Floats:
     lanes = min(LANES, 1 << (n_heads - 1).bit_length())
     x = np.moveaxis(x, axis, 0)
     heads = x.reshape(n_heads, -1, *x.shape[1:])
-    missing = [(0, -n_heads % lanes)] + [(0, 0)] * (heads.ndim - 1)
-    groups = np.pad(heads, missing).reshape(-1, lanes, *heads.shape[1:]).swapaxes(1, 2)
+    if missing := -n_heads % lanes:
+        heads = np.pad(heads, [(0, missing)] + [(0, 0)] * (heads.ndim - 1))
+    groups = heads.reshape(-1, lanes, *heads.shape[1:]).swapaxes(1, 2)
     rows = groups.reshape(-1, *x.shape[1:])
     return np.moveaxis(spread(rows, 0, heads.shape[1] * lanes), 0, axis)
 

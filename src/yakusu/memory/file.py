@@ -13,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from yakusu.data.segments import MemorySegment
-from yakusu.errors import DataError
+from yakusu.errors import MemoryFileError
 from yakusu.memory import postings
 
 FORMAT = 1
@@ -39,10 +39,6 @@ CREATE TABLE state (
 CREATE UNIQUE INDEX by_state ON state (number, model);
 {postings.SCHEMA}
 """
-
-
-class MemoryFileError(DataError):
-    """The file of a memory is missing or damaged, or cannot be read or written now."""
 
 
 def open_memory_file(

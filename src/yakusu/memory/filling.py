@@ -13,6 +13,7 @@ from decimal import Decimal
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
 from yakusu.data.numbers.cldr import cldr_locale, decimal_sign, localised
 from yakusu.memory.segments import NUMBER, normalised
@@ -20,18 +21,18 @@ from yakusu.memory.segments import NUMBER, normalised
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
 # What a number changes beside itself: parts of words, 12-hour clocks, articles, particles
 _BESIDE = (
-    regex.compile(rf"{_LETTER}['’]?$|{_LETTER}-$", regex.V1),
-    regex.compile(
+    lazy.compile(rf"{_LETTER}['’]?$|{_LETTER}-$", regex.V1),
+    lazy.compile(
         rf"^['’:-]?{_LETTER}|^\s?[AaPp]\.?[Mm]\b|^(?:을|를|이|가|은|는|과|와|으로|로|이나|나|이라|라)(?!\p{{Hangul}})"
     ),
 )
 _ARTICLES = {  # that depend on how the number is read, by language
-    "ca": regex.compile(r"(?i)(?<!\p{L})(?:d?el|al|pel)\s$"),
-    "en": regex.compile(r"(?i)(?<!\p{L})an?\s$"),
-    "hu": regex.compile(r"(?i)(?<!\p{L})az?\s$"),
-    "it": regex.compile(r"(?i)(?<!\p{L})(?:il|(?:da|de|ne|su|a)l)\s$"),
+    "ca": lazy.compile(r"(?i)(?<!\p{L})(?:d?el|al|pel)\s$"),
+    "en": lazy.compile(r"(?i)(?<!\p{L})an?\s$"),
+    "hu": lazy.compile(r"(?i)(?<!\p{L})az?\s$"),
+    "it": lazy.compile(r"(?i)(?<!\p{L})(?:il|(?:da|de|ne|su|a)l)\s$"),
 }
-_SEPARATOR = regex.compile(r"[^0-9]")
+_SEPARATOR = lazy.compile(r"[^0-9]")
 _MOST = 100  # numbers of a text; texts with more are not filled
 
 

@@ -22,7 +22,8 @@ from yakusu.data.files.long_lines import LEFT_OUT, LongLines
 from yakusu.data.files.text import ErrorPolicy, InvalidLines, PairFile, language_of
 from yakusu.data.files.units import FileUnit
 from yakusu.data.languages import closeness, listed_codes, require_language
-from yakusu.data.segments import MemorySegment, read_segments, segment_of
+from yakusu.data.segment_files import read_segments, segment_of
+from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError
 from yakusu.memory.file import COLUMNS
 from yakusu.memory.memory import Added, TranslationMemory, batches

@@ -23,12 +23,11 @@ from rapidfuzz.distance import Levenshtein
 
 from yakusu.data.languages import require_language
 from yakusu.data.segments import MemorySegment
-from yakusu.errors import DataError, YakusuError
+from yakusu.errors import DataError, MemoryFileError, YakusuError
 from yakusu.memory import postings
 from yakusu.memory.choice import SegmentChoice
 from yakusu.memory.file import (
     COLUMNS,
-    MemoryFileError,
     open_memory_file,
     open_temporary,
     sqlite_errors,

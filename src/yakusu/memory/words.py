@@ -13,13 +13,11 @@ import unicodedata
 import zlib
 from functools import lru_cache
 
-import regex
-from rapidfuzz.distance import Levenshtein
-
+from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
 
 NUMBER = "0"  # stands for every number
-_WORD = regex.compile(
+_WORD = lazy.compile(
     rf"(?P<number>\p{{Nd}}++(?:[.,'’\u00a0\u202f]\p{{Nd}}++)*+)|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+"
     rf"|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}_])++"
     rf"(?:['’](?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})++)*+"
@@ -52,4 +50,6 @@ def _code(word: str) -> str:
 
 def similarity(one: str, other: str) -> float:
     """The similarity of two encoded texts, from 0 to 1."""
+    from rapidfuzz.distance import Levenshtein  # the words alone do not need it
+
     return float(Levenshtein.normalized_similarity(one, other))

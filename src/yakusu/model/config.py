@@ -251,7 +251,6 @@ CONFIGS: dict[str, type[ModelConfig]] = {
     "convolutional": ConvolutionalConfig,
     "bytenet": ByteNetConfig,
 }
-_any_config: TypeAdapter[AnyConfig] = TypeAdapter(AnyConfig)
 
 
 def config_of(values: dict[str, Any]) -> AnyConfig:
@@ -260,4 +259,5 @@ def config_of(values: dict[str, Any]) -> AnyConfig:
     Raises:
         ValidationError: The values are not valid for any architecture (pydantic's error).
     """
-    return _any_config.validate_python(values)
+    adapter: TypeAdapter[AnyConfig] = TypeAdapter(AnyConfig)
+    return adapter.validate_python(values)

@@ -25,7 +25,8 @@ from yakusu.documents.document import (
     check_translations,
     plain_text,
 )
-from yakusu.documents.registry import SUFFIXES, open_file, read_document
+from yakusu.documents.registry import open_file, read_document
+from yakusu.documents.suffixes import SUFFIXES
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import create_private, write_file

@@ -6,6 +6,7 @@ json   an object per line: {"text": ..., "prefix": ..., "include": [...], "exclu
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,6 @@ from yakusu.errors import DataError, unequal
 from yakusu.translator.request import Request
 
 InputFormat = Literal["text", "tsv", "json"]
-_REQUEST = TypeAdapter(Request)
 
 
 def read_requests(
@@ -77,9 +77,14 @@ def _columns(line: str, place: str) -> Request:
     return Request(text, prefix)
 
 
+@cache
+def _request() -> TypeAdapter[Request]:
+    return TypeAdapter(Request)
+
+
 def _object(line: str, place: str) -> Request:
     try:
-        return _REQUEST.validate_json(line)
+        return _request().validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from yakusu.config import Config
-from yakusu.data.corpus import read_sources
 from yakusu.data.files.long_lines import WholeLines
 from yakusu.data.files.text import Text, raw_lines
 from yakusu.data.files.tree_files import holds_trees
@@ -84,8 +83,7 @@ def open_translator(
     if options is not None and options.coverage and engine.requested is None:
         engine = engine.model_copy(update={"engine": "torch"})  # the native engine refuses it
     translator = Translator.load(model, ensemble=ensemble, engine=engine, text=text)
-    if options is not None:
-        given = _given(options)
+    if options is not None and (given := _given(options)):
         if translator.search.sampling and options.sampling:
             own = _given(options.sampling)
             given["sampling"] = translator.search.sampling.model_copy(update=own)
@@ -134,5 +132,7 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
     if translator.task_name != "parsing" and holds_trees(sentences):
         raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
     if holds_trees(sentences):
+        from yakusu.data.corpus import read_sources  # loads the readers of all formats
+
         return read_sources(sentences)
     return raw_lines(sentences, long=WholeLines())

@@ -12,8 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 
 from yakusu.documents.isolated.readers import StoppedError
-from yakusu.errors import DataError, RunError
-from yakusu.memory.file import MemoryFileError
+from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, v1
 from yakusu.serve.api.page import page_router

@@ -4,8 +4,7 @@ import logging
 
 from starlette.responses import JSONResponse
 
-from yakusu.errors import YakusuError
-from yakusu.memory.file import MemoryFileError
+from yakusu.errors import MemoryFileError, YakusuError
 
 _log = logging.getLogger(__name__)
 _LONGEST = 1000  # characters of a message

@@ -15,7 +15,7 @@ from tempfile import gettempdir, mkdtemp
 
 from filelock import FileLock, Timeout
 
-from yakusu.documents.registry import SNIFFED, SUFFIXES
+from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.serve.errors import RefusedError, invalid_request
 
 ACCEPTED = tuple(sorted({*SUFFIXES, *SNIFFED}))  # suffixes of documents

@@ -18,8 +18,8 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
-from yakusu.data.corpus import aligned
 from yakusu.data.files.text import window_size, windows
 from yakusu.data.languages import canonical, listed_codes, same_language
 from yakusu.data.lines.config import TextConfig
@@ -41,13 +41,15 @@ from yakusu.translator.folder.quality import read_calibration
 from yakusu.translator.quality import Calibration
 from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.recall.analysis import MatchAnalysis
-from yakusu.translator.recall.memories import Memories
-from yakusu.translator.recall.reader import RecalledText
 from yakusu.translator.request import Request, length
-from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.writer import Writer
+
+if TYPE_CHECKING:
+    from yakusu.translator.recall.memories import Memories
+    from yakusu.translator.recall.reader import RecalledText
+    from yakusu.translator.scoring import Scored
 
 # Settings of the text that `Translator.with_settings` does not change
 _KEPT = (
@@ -123,9 +125,7 @@ class Translator:
         self._agreement = self._new_agreement()
         self._checker, self._doubter = self._new_checker(), self._new_doubter()
         self._analysis = MatchAnalysis(self.tally)
-        self.memories: Memories | None = None
-        if text.memory:
-            self.memories = Memories(text, self.languages, decoder, self._planner.pair_ids)
+        self.memories = self._open_memories() if text.memory else None
 
     @property
     def search(self) -> SearchConfig:
@@ -253,8 +253,13 @@ class Translator:
         text = own.text_config.model_copy(update={"memory": tuple(map(str, files))})
         other._planner = own.with_settings(self.search, text, own.glossary)
         other._analysis = MatchAnalysis(other.tally)
-        other.memories = Memories(text, self.languages, self.decoder, other.pair_ids)
+        other.memories = other._open_memories()
         return other
+
+    def _open_memories(self) -> "Memories":
+        from yakusu.translator.recall.memories import Memories  # loads SQLite
+
+        return Memories(self.text_config, self.languages, self.decoder, self.pair_ids)
 
     def pair_ids(self, source: str, target: str) -> IdPair | None:
         """The ids of a text and its translation, with eos; None: they are too long."""
@@ -342,12 +347,12 @@ class Translator:
         n_read, window = 0, window_size(batch) if window is None else window
         with self.memories.reading() if self.memories else nullcontext() as reader:
             for items in windows(iter(texts), window, length):
-                planned = list[tuple[TextPlan, RecalledText | None]]()
+                planned = list[tuple[TextPlan, "RecalledText | None"]]()
                 with self._searches(batch) as searches:
                     for number, item in enumerate(items, n_read + 1):
                         if cancelled and cancelled.is_set():
                             break
-                        known = RecalledText(reader, item, self._is_usable) if reader else None
+                        known = reader.recalled(item, self._is_usable) if reader else None
                         plan = self._planner.plan(
                             *(item, number, layout, known), trace=trace, cancelled=cancelled
                         )
@@ -372,8 +377,8 @@ class Translator:
                     yield known.told(best) if known else best
 
     def _with_matches(
-        self, plan: TextPlan, known: RecalledText | None
-    ) -> tuple[TextPlan, RecalledText | None]:
+        self, plan: TextPlan, known: "RecalledText | None"
+    ) -> "tuple[TextPlan, RecalledText | None]":
         """The plan of a text, or that of its match; and what memories know of it, if it is text."""
         if known is None or not any(passage.given.strip() for passage in plan[0]):
             return plan, None
@@ -431,7 +436,7 @@ class Translator:
         alternatives: int = 0,
         batch: int = 64,
         window: int | None = None,
-    ) -> Iterator[Scored]:
+    ) -> "Iterator[Scored]":
         """Compute the log-probability of a given target for each source, in order, as they arrive.
 
         On a CPU, the result does not depend on `batch`, `window` or the other pairs. The tokenizer
@@ -452,6 +457,9 @@ class Translator:
                 more than `max_source_tokens` plus `search.max_extra`, or more than 256 alternatives
                 are requested. Nothing is truncated.
         """
+        from yakusu.data.corpus import aligned
+        from yakusu.translator.scoring import Scorer
+
         if isinstance(sources, str) or isinstance(targets, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         self.require_target()

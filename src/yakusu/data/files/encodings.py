@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from yakusu import lazy
 from yakusu.data.files.compressed import DamagedError, open_binary
 from yakusu.data.files.shortened import shorten
 from yakusu.errors import DataError
@@ -48,7 +49,7 @@ _PREFERRED = (
 _LATIN = ("cp1252", "mac_roman", "cp1250", "cp850")
 # Letters that are not in ASCII, by language. Candidates differ in them.
 _ALPHABETS = tuple(
-    re.compile(f"[{letters}]")
+    lazy.compile(f"[{letters}]")
     for letters in (
         *("áčďéěíňóřšťúůýž", "æøåéèêóòôâ", "äöüßé", "áéíóúüñ", "äöüõšž", "äöåšžé"),
         *("àâæçéèêëîïôœùûüÿ", "áéíóöőúüű", "áéíóúýþæöð", "àèéìîòóù", "ąčęėįšųūž"),

@@ -16,31 +16,32 @@ from math import isinf
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.languages import closeness
 from yakusu.data.lines.private_use import FIRM_RANGE, SLOT_RANGE
 
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*")
-_CASED_WORD = regex.compile(
+_WORD = lazy.compile(r"[\p{L}\p{M}\p{N}_]+(?:['’][\p{L}\p{M}\p{N}_]+)*")
+_CASED_WORD = lazy.compile(
     r"[\p{Lu}\p{Ll}\p{Lt}\p{M}\p{N}_]+(?:['’][\p{Lu}\p{Ll}\p{Lt}\p{M}\p{N}_]+)*"
 )
-_CODE = regex.compile(r"[\d_]|^(?:II|III|IV|VII|VIII|IX|X{1,3}(?:IX|IV|V?I{0,3}))$")
-_SUFFIXED = regex.compile(r"\d+\p{L}+$")  # 2ND, 10AM
-_SPAN = regex.compile(f"[{SLOT_RANGE}{FIRM_RANGE}]")
+_CODE = lazy.compile(r"[\d_]|^(?:II|III|IV|VII|VIII|IX|X{1,3}(?:IX|IV|V?I{0,3}))$")
+_SUFFIXED = lazy.compile(r"\d+\p{L}+$")  # 2ND, 10AM
+_SPAN = lazy.compile(f"[{SLOT_RANGE}{FIRM_RANGE}]")
 _ACRONYM = 4  # letters of the longest acronym
 _MOSTLY = 0.75  # of the words, and of the letters
 _FEWEST = 2  # frequent words that show that a sentence is in title case
-_TWO_CAPITALS = regex.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
-_TWO_TITLED = regex.compile(r"\p{Lu}[\p{Ll}\p{M}'’]*+\P{L}++\p{Lu}")
+_TWO_CAPITALS = lazy.compile(r"\p{Lu}\P{Ll}*?\p{Lu}")
+_TWO_TITLED = lazy.compile(r"\p{Lu}[\p{Ll}\p{M}'’]*+\P{L}++\p{Lu}")
 # In title case, words of up to four letters may have no capital.
-_LOWER = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{Ll}{5}")
+_LOWER = lazy.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{Ll}{5}")
 _SIGNS = tuple("#+*&@./-‑'’")  # with which a single letter is not a word: C#, USB-C
-_PRONOUN = regex.compile(r"I(?:['’]|$)")  # in English
+_PRONOUN = lazy.compile(r"I(?:['’]|$)")  # in English
 _CASED = {"Latn", "Cyrl", "Grek", "Armn", "Copt", "Glag", "Cher", "Adlm"}  # scripts
 # Greek capitals have no accents; a diaeresis replaces one that separates two vowels.
-_GREEK_MARKS = regex.compile(r"(?<=\p{Greek})\p{M}++")
-_ACCENTS = regex.compile(r"[\u0300\u0301\u0313\u0314\u0342]")
-_GREEK_HIATUS = regex.compile(r"([αεηουΑΕΗΟΥ])\u0301([ιυΙΥ])(?!\p{M})")
-_GREEK_OR = regex.compile(r"(?<![\p{L}\p{M}])ή(?![\p{L}\p{M}])")  # the only word with an accent
+_GREEK_MARKS = lazy.compile(r"(?<=\p{Greek})\p{M}++")
+_ACCENTS = lazy.compile(r"[\u0300\u0301\u0313\u0314\u0342]")
+_GREEK_HIATUS = lazy.compile(r"([αεηουΑΕΗΟΥ])\u0301([ιυΙΥ])(?!\p{M})")
+_GREEK_OR = lazy.compile(r"(?<![\p{L}\p{M}])ή(?![\p{L}\p{M}])")  # the only word with an accent
 
 
 def may_be_recased(text: str) -> bool:

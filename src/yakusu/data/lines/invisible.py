@@ -10,6 +10,7 @@ that use them. Direction marks remain in text with letters that are written from
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.normalization import INVISIBLE
 
 _JOINERS = "\u200c\u200d"
@@ -28,8 +29,8 @@ _STRAY = (
     rf"(?<![^{_PLAIN}{_SELECTORS}][{_SELECTORS}]{{0,3}})[{_SELECTORS}]"
     rf"|(?<!\U0001f3f4[{_TAGS}]{{0,8}})[{_TAGS}]|[\ufff9-\ufffb]"
 )
-_REMOVED = regex.compile(rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}](?![{_JOINING}])|{_STRAY}")
-_BETWEEN_SENTENCES = regex.compile(
+_REMOVED = lazy.compile(rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}](?![{_JOINING}])|{_STRAY}")
+_BETWEEN_SENTENCES = lazy.compile(
     rf"(?<=[\p{{Sentence_Terminal}}…][\p{{Pe}}\p{{Pf}}\"']*)\u200b(?=[^\s{INVISIBLE}])"
 )
 

@@ -7,12 +7,13 @@ Lines are read one at a time, in order, so that a stream can be translated.
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.words import has_letter
 
 # ---- marks at the beginning of a line ------------------------------------------------------------
 
 _FREE_BULLETS = "•・●○◆◇■□▪▫◎※★☆①-⑳❶-❿➀-➓⑴-⒇"  # East Asian text has no space after these
-_MARK = regex.compile(
+_MARK = lazy.compile(
     rf"""
     > (?![\d=]) \s*                                     # a quote in an e-mail; not >5, >=
     | \#{{1,6}} \s+                                     # a heading
@@ -28,7 +29,7 @@ _MARK = regex.compile(
     """,
     regex.VERBOSE,
 )
-_DOTTED = regex.compile(r"(?P<label>\d{1,3}|[IVX]{1,6}|[ivx]{2,6}|[a-zA-Z])\.(?:\s+|$)")
+_DOTTED = lazy.compile(r"(?P<label>\d{1,3}|[IVX]{1,6}|[ivx]{2,6}|[a-zA-Z])\.(?:\s+|$)")
 _NUMERALS = [
     tens + ones
     for tens in ("", "X", "XX", "XXX")
@@ -36,7 +37,7 @@ _NUMERALS = [
 ]
 
 # After a number and a full stop, these words show that it is an ordinal, not the number of an item.
-_ORDINAL = regex.compile(
+_ORDINAL = lazy.compile(
     r"\d{1,2}\.(?:\s|\d)|"  # a date in figures
     r"(?:FC|FSV|SC|SV|VfL|Liga|Bundesliga|Weltkrieg|Jahrhundert|Jh|Klasse|Stock|Etage|Platz|"
     r"Rang|Runde|Halbzeit|Spieltag|Staffel|Auflage|Advent|Weihnachtstag|"
@@ -47,12 +48,12 @@ _ORDINAL = regex.compile(
 # ---- blocks that are kept ------------------------------------------------------------------------
 
 # A row of tildes with other words, or a longer row, is decoration.
-_FENCE = regex.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
+_FENCE = lazy.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
 _KEYS = {
-    "---": regex.compile(r"^[\w.\"'-]++\s*:(?:\s|$)"),
-    "+++": regex.compile(r"^(?:[\w.\"'-]++\s*=|\[++[\w.\"'-]++\]++$)"),
+    "---": lazy.compile(r"^[\w.\"'-]++\s*:(?:\s|$)"),
+    "+++": lazy.compile(r"^(?:[\w.\"'-]++\s*=|\[++[\w.\"'-]++\]++$)"),
 }
-_MORE = regex.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
+_MORE = lazy.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
 
 
 class Layout:

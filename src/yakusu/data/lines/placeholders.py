@@ -19,8 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-import regex
-
+from yakusu import lazy
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
 from yakusu.data.lines.spans import Span, SpanFinder, merged, texts
@@ -30,8 +29,8 @@ PER_INSERTION = 4
 _MAX_WORDS = 3  # words of a pair that become placeholders
 # Numbers and names stand beside letters of scripts without spaces, and of Hangul: 部屋は432です。
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{N}}])"
-_WORD = regex.compile(rf"{_LETTER}+(?:[-'.]{_LETTER}+)*")
-_END = regex.compile(r"\P{P}(\p{P}*)$")
+_WORD = lazy.compile(rf"{_LETTER}+(?:[-'.]{_LETTER}+)*")
+_END = lazy.compile(r"\P{P}(\p{P}*)$")
 
 
 def shown_piece(piece: str) -> str:

@@ -11,51 +11,52 @@ from math import ceil
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.languages import canonical
 from yakusu.data.lines.private_use import BREAKS, CLOSING_RANGE, FIRM_RANGE, SLOT_RANGE
 from yakusu.data.lines.words import has_letter
 
 # ---- where a line must not be divided ------------------------------------------------------------
 
-_BREAK = regex.compile(f"[{BREAKS}]")
-_UNBROKEN = regex.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
+_BREAK = lazy.compile(f"[{BREAKS}]")
+_UNBROKEN = lazy.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
 _TAIL = 32  # number of characters before the end of a sentence that are examined
 
 # sentencex takes quadratic time for text without spaces, and for signs such as ` and <.
 _STOPS = "。！？"
-_SECTION = regex.compile(r"(?s).{2000}.{0,6000}?[。！？]|.{8000}(?:.{0,500}?\p{Ll}\s)?|.+")
+_SECTION = lazy.compile(r"(?s).{2000}.{0,6000}?[。！？]|.{8000}(?:.{0,500}?\p{Ll}\s)?|.+")
 # sentencex fails on some of them, such as the no-break space in "Vitamin C\u00a0.".
-_WIDE_SPACE = regex.compile(r"[^\S\x00-\x7f]")
+_WIDE_SPACE = lazy.compile(r"[^\S\x00-\x7f]")
 
 # What belongs to the sentence before: white space, closing brackets, quotation marks and pairs of
 # inline markup, and numbers of footnotes.
-_CLOSING = regex.compile(
+_CLOSING = lazy.compile(
     rf"(?:[\p{{Pe}}{CLOSING_RANGE}⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{{P}}{CLOSING_RANGE}]|$))*\s*"
 )
 # A sentence may begin with a span, such as a name: a placeholder token, or its place in a passage.
-_CONTINUES = regex.compile(
+_CONTINUES = lazy.compile(
     rf"[^\p{{L}}\p{{N}}{SLOT_RANGE}{FIRM_RANGE}]*\p{{Ll}}|[,;:.!?…、，。．；：！？،؛؟।]"
 )
-_LOWER = regex.compile(r"[\p{P}\p{S}]*\p{Ll}")
+_LOWER = lazy.compile(r"[\p{P}\p{S}]*\p{Ll}")
 
 # Sentences in brackets, which sentencex does not divide from what follows.
-_BRACKETS = regex.compile(r"(?:^|(?<=[.!?][\p{Pe}\p{Pf}\"']?\s))\((?!\p{Ll})[^()]*[.!?]\)\s+")
+_BRACKETS = lazy.compile(r"(?:^|(?<=[.!?][\p{Pe}\p{Pf}\"']?\s))\((?!\p{Ll})[^()]*[.!?]\)\s+")
 
 # The end of a sentence that no space follows.
-_ENDS_WITHOUT_SPACE = regex.compile(
+_ENDS_WITHOUT_SPACE = lazy.compile(
     r"(?:[。！？｡…⋯‥॥।۔؟։።፧။។།]|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}][.!?]+)"
     rf"[\p{{Pe}}\p{{Pf}}\"'{CLOSING_RANGE}]*$"
 )
-_BEGINS_WITHOUT_SPACE = regex.compile(r"[\p{Ps}\p{Pi}]*[\p{Han}\p{Hiragana}\p{Katakana}]")
+_BEGINS_WITHOUT_SPACE = lazy.compile(r"[\p{Ps}\p{Pi}]*[\p{Han}\p{Hiragana}\p{Katakana}]")
 
-_QUOTED = regex.compile(r"[。！？!?…][」』”]$")
-_REPORTS = regex.compile(  # the words after a quotation
+_QUOTED = lazy.compile(r"[。！？!?…][」』”]$")
+_REPORTS = lazy.compile(  # the words after a quotation
     r"(?:と(?!て|き|こ|く|り|も|ん|お)|って|など|の(?!ち)|を|"
     r"\p{Han}{1,4}?(?:说|說|道|问|問|喊|叫|答))"
 )
 
 # Abbreviations that words follow, in any language; single letters are initials, M. is Monsieur.
-_ABBREVIATION = regex.compile(
+_ABBREVIATION = lazy.compile(
     r"(?:^|[^\p{L}\p{N}])(?:\p{Lu}|"
     r"Mr|Mrs|Ms|Dr|Drs|Prof|St|Mt|Ft|Maj|Hon|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Hr|Fr|"
     r"Frl|Dipl|Ing|Mme|Mmes|MM|Mlle|Mgr|Sr|Sra|Srta|Sig|Dott|Dhr|Mevr|Hn|"
@@ -63,21 +64,21 @@ _ABBREVIATION = regex.compile(
     r"bijv|np|p\.\s?ex|т\.\s?е)\.\s+$"
 )
 # In a line without capital letters: a word that is not abbreviated, with the end of its sentence.
-_ENDS_IN_WORD = regex.compile(
+_ENDS_IN_WORD = lazy.compile(
     r"(?<!\p{L})(?!(?:abb|allg|approx|bspw|bzw|capt|col|dept|est|etc|evtl|excl|figs?|gen|gov|hon|incl|"
     r"inkl|mrs|prof|rep|resp|rev|sen|sog|usw|vgl|vols?)\.)\p{L}{3,}[.!?]+\s+$"
 )
-_BEFORE_NUMBER = regex.compile(
+_BEFORE_NUMBER = lazy.compile(
     r"(?:^|\P{L})(?:No|Nos|Nr|Vol|Bd|Abb|Fig|Tab|Kap|Art|Abs|Ch|Sec|Eq|S|p|pp|fig|art|n|nº)\.\s+$"
 )
-_ORDINAL = regex.compile(r"(?:^|[^\p{L}\p{N}.])(?:\d{1,3}|[IVX]+)\.\s+$")
-_STOPPED_ORDINALS = regex.compile("bs|cs|da|de|et|eu|fi|hr|hu|is|lb|lv|nb|nn|no|pl|sk|sl|sr|tr")
+_ORDINAL = lazy.compile(r"(?:^|[^\p{L}\p{N}.])(?:\d{1,3}|[IVX]+)\.\s+$")
+_STOPPED_ORDINALS = lazy.compile("bs|cs|da|de|et|eu|fi|hr|hu|is|lb|lv|nb|nn|no|pl|sk|sl|sr|tr")
 
 # ---- where a sentence may be divided, the best places first --------------------------------------
 
 _CLOSERS = rf"[\p{{Pe}}\p{{Pf}}\"'{CLOSING_RANGE}]*"
 _DIVISIONS = [
-    regex.compile(pattern)
+    lazy.compile(pattern)
     for pattern in (
         rf"(?:[.!?…;:—–؛።፤]{_CLOSERS}\s+|—|[。！？；：।॥۔؟།។။]{_CLOSERS}\s*)",
         rf"(?:[,፣]{_CLOSERS}\s+|[、，،]{_CLOSERS}\s*)",
@@ -88,9 +89,9 @@ _DIVISIONS = [
 
 _SPACE = 2  # the rank of white space
 
-_ENDS_IN_STOP = regex.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
-_FINAL = regex.compile(r"(?r)\s*+[\p{Sentence_Terminal}…⋯]++\s*+$")  # from the end
-_FULL_STOP = regex.compile(
+_ENDS_IN_STOP = lazy.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
+_FINAL = lazy.compile(r"(?r)\s*+[\p{Sentence_Terminal}…⋯]++\s*+$")  # from the end
+_FULL_STOP = lazy.compile(
     r"(?<=[^\p{Sentence_Terminal}…\s])(?<![^\p{L}]\p{Latin}|^\p{Latin})\s*[.。｡।۔։።។]$"
 )
 _INNER = (",，、،፣", ";；؛፤", ":：")  # commas, semicolons and colons
@@ -102,9 +103,9 @@ _INNER_OF = {
 }
 
 _UNSPACED = frozenset({"ja", "lzh", "wuu", "yue", "zh"})  # without a space between sentences
-_UNSPACED_END = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]\P{L}*$")
+_UNSPACED_END = lazy.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]\P{L}*$")
 # Characters that need no space beside them: of these scripts, and their punctuation
-_WIDE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー\u3001-\u303f\uff01-\uff65]")
+_WIDE = lazy.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー\u3001-\u303f\uff01-\uff65]")
 
 
 def split(text: str, language: str) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Literal
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.code import CODE_HINT, QUOTED_VALUE, code_pattern
 from yakusu.data.lines.private_use import (
     MARKS,
@@ -28,10 +29,10 @@ from yakusu.data.lines.private_use import (
 )
 from yakusu.errors import DataError
 
-_TAG = regex.compile(
+_TAG = lazy.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*+|[0-9]++)(?:{QUOTED_VALUE}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
-_BBCODE = regex.compile(
+_BBCODE = lazy.compile(
     r"\[(?P<end>/?)(?P<name>[A-Za-z][\w-]*|\*)(?:[=\s][^\[\]\n]*?)?(?P<alone>/?)\]"
 )
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
@@ -46,15 +47,15 @@ _BREAKS_BBCODE = re.compile(
     r"br|hr|p|center|left|right|fill|justify|indent|ul|ol|li|list|\*|table|tr|td|th|cell|quote|h[1-6]"
 )
 # Statements of templates, which choose or repeat the text after them, and print nothing
-_STATEMENT = regex.compile(
+_STATEMENT = lazy.compile(
     r"\{\{~?\s*(?:[#^/]|else\b).*\}\}"
     r"|\{%[-+~]?\s*(?:if|el(?:se?)?if|else|unless|for|empty|case|when|switch|plural(?:ize)?|end\w*)\b.*%\}"
     r"|<%[-_]?\s*(?:\}|(?:if|els?if|elsif|else|unless|for|end)\b).*%>",
     regex.DOTALL,
 )
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
-_TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
-_JOINT = regex.compile(r"\s*+[,/|&+:-]?+\s*+")  # between neighbours that are one span
+_TABS = lazy.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
+_JOINT = lazy.compile(r"\s*+[,/|&+:-]?+\s*+")  # between neighbours that are one span
 # A quantified group, a recursion, or an inexact match
 _NESTS = re.compile(r"\)[*+{]|\(\?(?:R|&|P>|[0-9+-]|\(DEFINE)|\{[a-z0-9<=+]*[a-z]")
 _PART = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+\]?|\{(?P<times>[0-9]{1,20})[,}]|.", re.DOTALL)

@@ -16,9 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-import regex
-
-from yakusu.data.files.tables import looks_like_header
+from yakusu import lazy
 from yakusu.data.files.text import raw_lines
 from yakusu.data.languages import closeness
 from yakusu.data.lines.private_use import IS_SLOT, MARKS, UPPER_RANGE, is_closing, is_opening
@@ -28,8 +26,8 @@ from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)
 _MARK = re.compile(MARKS)
-_CLUSTER = regex.compile(r"\s+|\X")
-_RESERVED = regex.compile(f"{IS_SLOT.pattern}|[{UPPER_RANGE}]")
+_CLUSTER = lazy.compile(r"\s+|\X")
+_RESERVED = lazy.compile(f"{IS_SLOT.pattern}|[{UPPER_RANGE}]")
 
 
 @dataclass(frozen=True)
@@ -254,6 +252,8 @@ def _refuse_protected(term: Term, place: str, protected: SpanFinder) -> None:
 
 def _is_header(term: Term, languages: tuple[str, str]) -> bool:
     """Whether a first line names the columns: terms may look like codes of other languages."""
+    from yakusu.data.files.tables import looks_like_header  # loads the reader of tables
+
     names = term.source, term.target
     are_codes = all(languages) and None not in map(closeness, languages, names)
     return are_codes or looks_like_header(names, ("", ""))

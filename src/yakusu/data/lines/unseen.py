@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.spans import Span, breaks
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.lines.words import UNSPACED
@@ -30,11 +31,11 @@ _SIGNED = (
     rf"(?<!{_LETTER}|{_JOINT})[\p{{Sc}}№]?+(?=(?:{_JOINT}|{_LETTER}|(?<={_LETTER})[(\[])*?(?:{_ALONE}))"
     rf"(?:{_JOINT}++{_ITEM}|{_ITEM}(?:{_JOINT}|{_BRACKETED}))(?:{_JOINT}|{_BRACKETED}|{_ITEM})*+"
 )
-_WORD = regex.compile(
+_WORD = lazy.compile(
     rf"{_SIGNED}|{_AMOUNT}|{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*(?:{_MARK})?|\s+|\X", regex.V1
 )
-_SPACES = regex.compile(r"\s*")
-_PARTS = regex.compile(r"\S+")  # between white space
+_SPACES = lazy.compile(r"\s*")
+_PARTS = lazy.compile(r"\S+")  # between white space
 
 
 def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
-import regex
+from yakusu import lazy
 
 # Scripts that write words without spaces between them, in a set of a regular expression.
 UNSPACED = (
@@ -13,7 +13,7 @@ UNSPACED = (
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Javanese}\p{Balinese}"
     r"\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}"
 )
-_UNSPACED = regex.compile(f"[{UNSPACED}]")
+_UNSPACED = lazy.compile(f"[{UNSPACED}]")
 
 
 @lru_cache(maxsize=1 << 16)

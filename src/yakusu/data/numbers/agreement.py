@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.spans import Span, SpanFinder, replaced
 from yakusu.data.lines.words import UNSPACED
 
@@ -47,22 +48,22 @@ class Disagreement:
 _SEARCHED = 20  # tokens that are looked for elsewhere in the text
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞Ⅰ-ↈ]|\b[IVX]{2}")
 # Letters before a number; a translation may have another letter, such as one of its script.
-_LETTERED = regex.compile(
+_LETTERED = lazy.compile(
     r"(?<![\p{L}\p{N}_-])(?:\p{Lu}[-‑]?|\p{Lu}{2,6}[-‑])(?P<digits>\d+)(?![\p{L}\p{N}_])"
 )
-_UNSPACED_LETTER = regex.compile(rf"[{UNSPACED}\p{{Hangul}}]")
+_UNSPACED_LETTER = lazy.compile(rf"[{UNSPACED}\p{{Hangul}}]")
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])\p{{L}})"
-_LETTERED_TOO = regex.compile(rf"(?<!{_LETTER})(?:\p{{Lu}}\s?[-‑]?|{_LETTER}+[-‑]?)(?P<digits>\d+)")
+_LETTERED_TOO = lazy.compile(rf"(?<!{_LETTER})(?:\p{{Lu}}\s?[-‑]?|{_LETTER}+[-‑]?)(?P<digits>\d+)")
 # A minus sign, and what a translation may have instead: "five below zero"
-_NEGATIVE = regex.compile(
+_NEGATIVE = lazy.compile(
     r"(?<![^\s(\[\"'“„«:=])[-‑−–](?=\d)\d+(?:[.,]\d+)*(?![\d%]*\s?[-‑−–]\s?\d)"
 )
-_MINUS = regex.compile(
+_MINUS = lazy.compile(
     r"[-‑−–－]\s?(?=[\d$€£¥])|min[uo]s|moins|menos|meno\b|negativ|below|under|unter|sous|bajo|"
     r"мин[уо]с|ниже|マイナス|氷点下|零下|마이너스|영하|负|負",
     regex.IGNORECASE,
 )
-_GLUED = regex.compile(r"(?<!\p{Han})[一二三四五六七八九]\d+")  # 九1 is not 1
+_GLUED = lazy.compile(r"(?<!\p{Han})[一二三四五六七八九]\d+")  # 九1 is not 1
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _SEPARATOR = re.compile(r"[\s().,/‑-]")
 _PHONE = re.compile(r"[+(][\d\s()./‑-]+")

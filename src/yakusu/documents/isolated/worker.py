@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 from yakusu.documents.document import Document, DocumentOptions, NamesTexts, StatesOrigin
 from yakusu.documents.isolated.connection import Connection
-from yakusu.documents.registry import SUFFIXES, parse_document
+from yakusu.documents.registry import parse_document
+from yakusu.documents.suffixes import SUFFIXES
 from yakusu.errors import DataError
 
 START, END = b"s", b"e"  # orders to the template, each with a number of _NUMBER bytes

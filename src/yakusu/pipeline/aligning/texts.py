@@ -15,7 +15,8 @@ from yakusu.data.files.text import InvalidLines, language_of, read_lines
 from yakusu.data.languages import require_language
 from yakusu.data.lines.sentences import join, split
 from yakusu.documents.document import plain_text
-from yakusu.documents.registry import SUFFIXES, is_supported, read_document
+from yakusu.documents.registry import is_supported, read_document
+from yakusu.documents.suffixes import SUFFIXES
 from yakusu.errors import DataError
 
 _MOST_SPLIT = 0.2  # of the lines of a text with one sentence a line: they have several

@@ -15,8 +15,7 @@ from pydantic_core import ErrorDetails
 from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
-from yakusu.errors import YakusuError
-from yakusu.memory.file import MemoryFileError
+from yakusu.errors import MemoryFileError, YakusuError
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.files.long_lines import too_many_bytes
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.casing import (
@@ -49,10 +50,10 @@ from yakusu.data.lines.unseen import with_unseen
 from yakusu.errors import DataError
 from yakusu.translator.reading.plain import PAIRED, PlainText, spaces_read
 
-_INLINE = regex.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
+_INLINE = lazy.compile(f"[{FIRM_RANGE}{LOOSE_RANGE}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 _KEPT = rf"\s{LOOSE_RANGE}{BREAKS}"
-_ENDS = regex.compile(  # of a text with a letter
+_ENDS = lazy.compile(  # of a text with a letter
     rf"(?=\P{{L}}*+\p{{L}})([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL
 )
 _NO_TERMS = Glossary(())

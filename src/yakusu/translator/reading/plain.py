@@ -12,18 +12,19 @@ from itertools import pairwise
 
 import regex
 
+from yakusu import lazy
 from yakusu.data.lines.private_use import MARK_RANGE, break_place, firm_place, loose_place
 from yakusu.data.lines.spans import Span, replaced
 
 PAIRED = ("opening", "closing")  # kinds of the tags of a pair
 # Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
 # and code belong to it.
-_IS_LOOSE = regex.compile(
+_IS_LOOSE = lazy.compile(
     rf"<(?!(?:code|kbd|samp|var)\b).*|(?!.*\{{\}})[^\p{{L}}\p{{N}}{MARK_RANGE}]+",
     regex.DOTALL | regex.IGNORECASE,
 )
-_SPACES = regex.compile(r"\s+")
-_AFTER_ATTACHED = regex.compile(r"[.,;:!?…\p{Pe}\p{Pf}]+(?:\s|$)|[、。，．！？：；」』）]")
+_SPACES = lazy.compile(r"\s+")
+_AFTER_ATTACHED = lazy.compile(r"[.,;:!?…\p{Pe}\p{Pf}]+(?:\s|$)|[、。，．！？：；」』）]")
 
 
 class PlainText:

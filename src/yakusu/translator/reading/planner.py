@@ -19,8 +19,7 @@ from yakusu.data.lines.private_use import IS_SLOT, RESERVED, SLOTS
 from yakusu.data.lines.terms import Glossary
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
-from yakusu.errors import DataError
-from yakusu.memory.file import MemoryFileError
+from yakusu.errors import DataError, MemoryFileError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import IdPair, Query
 from yakusu.search.hypothesis import limit

@@ -12,18 +12,17 @@ from dataclasses import replace
 from itertools import accumulate, count, islice
 from operator import attrgetter
 
-import regex
-
+from yakusu import lazy
 from yakusu.data.lines.private_use import MAX_PLACES, firm_place
 from yakusu.data.lines.spans import Span, replaced
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.slots import restore
 
 _LETTER = r"[\p{Latin}\p{Cyrillic}\p{Greek}]"
-_NUMBER = regex.compile(r"\d+(?:[^\w\s]\d+|[\u00a0\u2009\u202f ]\d{3}(?!\d))*")
-_AFTER_LETTER, _BEFORE_LETTER = regex.compile(f"{_LETTER}-?"), regex.compile(f"-?{_LETTER}")
-_ROMAN = regex.compile("[IVXLCDM]+")
-_IN_WORD = regex.compile(rf"{_LETTER}|[\d-]")
+_NUMBER = lazy.compile(r"\d+(?:[^\w\s]\d+|[\u00a0\u2009\u202f ]\d{3}(?!\d))*")
+_AFTER_LETTER, _BEFORE_LETTER = lazy.compile(f"{_LETTER}-?"), lazy.compile(f"-?{_LETTER}")
+_ROMAN = lazy.compile("[IVXLCDM]+")
+_IN_WORD = lazy.compile(rf"{_LETTER}|[\d-]")
 
 
 def numbers_in(text: str, missing: Sequence[Span]) -> tuple[list[Span], bool]:

@@ -74,6 +74,10 @@ class MemoryReader:
         states = SegmentStates.of([related.of(sentence) for related in self.related])
         return states if len(states.tokens) else None
 
+    def recalled(self, item: str | Request, is_usable: IsUsable) -> "RecalledText":
+        """What the memories know of a text; see `RecalledText`."""
+        return RecalledText(self, item, is_usable)
+
 
 @dataclass(frozen=True)
 class _Sentence:

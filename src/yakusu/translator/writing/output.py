@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from operator import itemgetter
 
-import regex
-
+from yakusu import lazy
 from yakusu.alignment import Link
 from yakusu.data.lines.sentences import continued, join, without_stop
 from yakusu.data.lines.spans import has_end_of_pair
@@ -43,7 +42,7 @@ class Output:
 
 
 # Marks that end a sentence, and that training has not seen.
-_IS_STOP = regex.compile(r"[!?.…]|\p{Sentence_Terminal}|[❗❕❓❔‼⁉]")
+_IS_STOP = lazy.compile(r"[!?.…]|\p{Sentence_Terminal}|[❗❕❓❔‼⁉]")
 _Chosen = tuple["_Chosen", Output] | None  # the outputs of the segments before, and one more
 _Scored = tuple[float, _Chosen]
 

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise, zip_longest
 
-import regex
-
+from yakusu import lazy
 from yakusu.alignment import Link
 from yakusu.data.lines.private_use import BREAKS, PLACE
 from yakusu.data.lines.spans import Span
@@ -25,20 +24,20 @@ from yakusu.translator.writing.tag_pairs import Links, TagPair
 # A place, a number, a character of a script without spaces, a word, any other character. One may
 # have several code points; one that begins with a mark of category Prepend could contain a place.
 _WORD_CHARACTER = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}_]"
-_UNIT = regex.compile(
+_UNIT = lazy.compile(
     rf"{PLACE.pattern}|(?<![\p{{L}}\p{{N}}])\d++(?:[.,:/'’\u00a0\u202f]\d++)++(?!{_WORD_CHARACTER})"
     rf"|(?=[{UNSPACED}])\X|(?:{_WORD_CHARACTER})+(?:['’-]\p{{L}}+)*"
     rf"|(?=\S)(?!\p{{GCB=Prepend}})\X|\S"
 )
-_BREAK = regex.compile(f"[{BREAKS}]")
+_BREAK = lazy.compile(f"[{BREAKS}]")
 _OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
 _DOUBLE, _SINGLE = '"“”„‟«»「」『』', "'‘’‚‛‹›"
-_ENCLOSING = regex.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
-_APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not ', as {name}'s may become Ps
-_WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
-_WORD_OR_SYMBOL = regex.compile(r"[^\p{P}\s]")
-_PLAIN = regex.compile(rf"(?!{PLACE.pattern})[^\p{{P}}\s]")
+_ENCLOSING = lazy.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
+_APART = lazy.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not ', as {name}'s may become Ps
+_WORD = lazy.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
+_WORD_OR_SYMBOL = lazy.compile(r"[^\p{P}\s]")
+_PLAIN = lazy.compile(rf"(?!{PLACE.pattern})[^\p{{P}}\s]")
 
 
 def units(text: str) -> list[Extent]:

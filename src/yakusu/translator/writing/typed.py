@@ -10,10 +10,11 @@ from unicodedata import normalize
 
 import regex
 
+from yakusu import lazy
 from yakusu.translator.reading.passage import Passage
 
-_UNUSUAL = regex.compile(r"[^\S ]|\s{2}")
-_GAP = regex.compile(r"(?P<left>\b\w++|[^\w\s])(?P<space>\s+)(?=(?P<right>\w++|[^\w\s]))")
+_UNUSUAL = lazy.compile(r"[^\S ]|\s{2}")
+_GAP = lazy.compile(r"(?P<left>\b\w++|[^\w\s])(?P<space>\s+)(?=(?P<right>\w++|[^\w\s]))")
 
 
 def as_typed(text: str, passage: Passage) -> str:
