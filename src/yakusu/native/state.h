@@ -56,7 +56,7 @@ struct Session {
     int n_unused, n_blocks, capacity;
     Scratch scratch;
     int scratch_rows, scratch_length;
-    float *logits; /* (members, rows, tokens), if they are stored: of an ensemble, or to be sampled */
+    float *logits, *log_probs; /* (rows, tokens), if they are stored: of an ensemble, or to be sampled */
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;
