@@ -234,16 +234,17 @@ static float normaliser(const Linear *table, const float *x, float *logits, Scra
 
 /* log(e^a + e^b) = max(a, b) + log(1 + x), where x = e^-|a - b| and log(1 + x) = 2 atanh(x / (2 + x)) */
 INLINE vec log_of_sum(vec a, vec b) {
-    vec most = v_max(a, b), finite = v_max(most, v_set(-1e30f)); /* padding has -infinity */
-    vec x = v_exp(v_sub(v_min(a, b), finite)), y = v_set(1.0f / 13);
+    vec most = v_max(a, b), finite = v_max(v_set(-1e30f), most); /* padding has -infinity; keeps NaN */
+    vec x = v_exp(v_sub(v_min(b, a), finite)), y = v_set(1.0f / 13);
     vec ratio = v_div(x, v_add(x, v_set(2.0f))), square = v_mul(ratio, ratio); /* at most 1 / 9 */
     for (int k = 11; k > 0; k -= 2) y = v_fma(y, square, v_set(1.0f / k));
     return v_fma(v_mul(ratio, v_set(2.0f)), y, most);
 }
 
 /* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2): add member i to the sum of those before it. */
-static void mean(const Model *m, int i, int n_members, int n, float *logits, float *sum, Scratch *s) {
+static void mean(const Model *m, int i, int n_members, int n, Best *best, float *sum, float *logits, Scratch *s) {
     int n_out = m->output.n_out;
+    if (!i) logits = sum;
     product(&m->output, s->x, n, &s->q, logits, n_out, 0, n_out);
     for (int row = 0; row < n; row++, logits += n_out, sum += n_out) {
         float norm = normaliser(&m->output, s->x + (size_t)row * m->width, logits, s);
@@ -252,20 +253,16 @@ static void mean(const Model *m, int i, int n_members, int n, float *logits, flo
             vec own = v_sub(v_load(logits + at), shift);
             v_store(sum + at, i ? log_of_sum(v_load(sum + at), own) : own);
         }
-    }
-}
-
-static void predict_stored(const float *log_probs, int n, int n_tokens, Best *best) {
-    for (int r = 0; r < n; r++, log_probs += n_tokens) {
-        best[r].largest = 0.0f, best[r].sum = 1.0f;
-        for (int at = 0; at < n_tokens; at += BLOCK)
-            choose(&best[r], log_probs + at, at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
+        if (i < n_members - 1) continue;
+        best[row].largest = 0.0f, best[row].sum = 1.0f; /* their sum */
+        for (int at = 0; at < n_out; at += BLOCK)
+            choose(&best[row], sum + at, at, n_out - at < BLOCK ? n_out - at : BLOCK);
     }
 }
 
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
 const Kernels NAME(kernels_, ISA) = {
-    STRING(ISA), encode, decode,   predict,   mean, predict_stored,
+    STRING(ISA), encode, decode,   predict,   mean,
     linear,      attend, activate, normalise,
 };

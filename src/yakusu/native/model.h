@@ -53,11 +53,10 @@ typedef struct {
     void (*decode)(const Member *, const Row *rows, int n, Scratch *);
     /* The normaliser and the best tokens of n rows, from hidden states. */
     void (*predict)(const Model *, int n, Best *best, Scratch *);
-    /* The same for log-probabilities (n, n_tokens) that are stored. `mean` computes them from hidden states, for
-       the members of an ensemble in turns: after the last one, they are those of the mean of the members'
-       probabilities. `logits` (n, n_tokens) is working memory. */
-    void (*mean)(const Model *, int i, int n_members, int n, float *logits, float *log_probs, Scratch *);
-    void (*predict_stored)(const float *log_probs, int n, int n_tokens, Best *best);
+    /* The same for member i of an ensemble, to be called for one after the other: the last call returns the best
+       tokens of the mean of their probabilities, and the logarithms of all of them (n, n_tokens). `logits`
+       (n, n_tokens) is working memory, of an ensemble. */
+    void (*mean)(const Model *, int i, int n_members, int n, Best *best, float *log_probs, float *logits, Scratch *);
     /* Parts of the above, for tests. */
     void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);
     void (*attend)(const Heads *, const float *q, size_t stride, int n, const Positions *of, float *scores,

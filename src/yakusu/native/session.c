@@ -74,8 +74,9 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     s->rows = allocate(max_rows * sizeof *s->rows), s->best = allocate(max_rows * sizeof *s->best);
     s->buffers = allocate(max_rows * sizeof *s->buffers);
     size_t size = (size_t)max_rows * s->n_tokens;
-    if (stored) s->logits = allocate(size * 4), s->log_probs = allocate(size * 4);
-    int ok = s->rows && s->best && s->buffers && (!stored || (s->logits && s->log_probs));
+    if (stored) s->log_probs = allocate(size * sizeof *s->log_probs);
+    if (n_models > 1) s->logits = allocate(size * sizeof *s->logits);
+    int ok = s->rows && s->best && s->buffers && (!stored || s->log_probs) && (n_models < 2 || s->logits);
     if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
     yk_free_session(s);
     return NULL;
@@ -213,11 +214,11 @@ static int predict(Session *session, int n) {
         session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
         record_hidden(session);
         if (session->codebook && !find_nearest(session, n)) return 0;
-        if (session->logits)
-            session->kernels->mean(m, i, session->n_members, n, session->logits, session->log_probs, &session->scratch);
+        if (session->log_probs)
+            session->kernels->mean(m, i, session->n_members, n, session->best, session->log_probs, session->logits,
+                                   &session->scratch);
         else session->kernels->predict(m, n, session->best, &session->scratch);
     }
-    if (session->logits) session->kernels->predict_stored(session->log_probs, n, session->n_tokens, session->best);
     if (session->codebook) mix_nearest(session, n);
     return 1;
 }
