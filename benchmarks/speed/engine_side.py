@@ -14,9 +14,8 @@ from typing import Any
 from benchmarks.services import serve
 from yakusu.arrays import ArraysOnDisk
 from yakusu.data.lines.config import TextConfig
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import EngineConfig, Precision
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.model.config import TransformerConfig, config_of
@@ -40,7 +39,7 @@ class _Loaded:
 _loaded = _Loaded()
 
 
-def load_plain(folder: str, engine: str, precision: str, threads: int) -> None:
+def load_plain(folder: str, engine: str, precision: Precision, threads: int) -> None:
     """Open a model that `benchmarks.speed.plain` wrote, for `search`."""
     path = Path(folder)
     info = json.loads((path / "plain.json").read_text(encoding="utf-8"))
@@ -52,7 +51,8 @@ def load_plain(folder: str, engine: str, precision: str, threads: int) -> None:
     if engine == "torch":
         _loaded.decoder = _torch(config, path, sizes, threads)
         return
-    weights, matrices = ArraysOnDisk(path / "model.safetensors"), MatrixFormat[precision.upper()]
+    weights = ArraysOnDisk(path / "model.safetensors")
+    matrices = EngineConfig(precision=precision).matrices(config.d_model)
     models = [NativeModel(config, weights, **sizes, matrices=matrices)]
     _loaded.decoder, _loaded.timed = (NativeDecoder(models, Threads(threads)) for _ in range(2))
 
@@ -70,7 +70,7 @@ def _torch(config: TransformerConfig, path: Path, sizes: dict[str, int], threads
     return TorchDecoder(model)
 
 
-def load(folder: str, engine: str, precision: str, threads: int) -> None:
+def load(folder: str, engine: str, precision: Precision, threads: int) -> None:
     """Open a model folder, for `translate`."""
     if engine == "torch":
         import torch

@@ -28,7 +28,7 @@ from yakusu.model.config import config_of
 from yakusu.native.library import VARIABLE as INSTRUCTION_SET
 
 VARIABLE = "YAKUSU_PEER_PYTHON"
-OURS = "native int8"
+OURS = "native auto"
 PEER = "CTranslate2 int8"
 SETTLED = 0.3  # seconds after which the threads of the previous system no longer spin
 _OURS = [sys.executable, "-m", "benchmarks.speed.engine_side"]
@@ -38,7 +38,7 @@ _MARIAN = "benchmarks.peers.marian_side"
 _IN_PEERS = ("CTranslate2", "Marian")  # their environment is --peer-python
 NAMES = (
     *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1"),
-    *("native int16", "native float32", "torch float32"),
+    *("native int8", "native int16", "native float32", "torch float32"),
     *(PEER, "CTranslate2 float32", "Marian float32", "generate float32", "generate int8"),
 )
 _LIMITS = (

@@ -82,7 +82,9 @@ def make_model(rng: Random) -> Seq2Seq:
     return model.eval()
 
 
-def native(*models: Seq2Seq, threads: int = 1) -> NativeDecoder:
+def native(
+    *models: Seq2Seq, threads: int = 1, matrices: MatrixFormat = MatrixFormat.FLOAT32
+) -> NativeDecoder:
     return NativeDecoder(
         [
             NativeModel(
@@ -90,7 +92,7 @@ def native(*models: Seq2Seq, threads: int = 1) -> NativeDecoder:
                 {name: weight.detach().numpy() for name, weight in model.weights().items()},
                 src_vocab_size=V,
                 tgt_vocab_size=V,
-                matrices=MatrixFormat.FLOAT32,
+                matrices=matrices,
             )
             for model in models
         ],
@@ -286,22 +288,32 @@ def test_target_scores_and_attention_equal_those_of_torch(seed: int) -> None:
                 assert maps[role] == pytest.approx(expected_maps[role], abs=1e-4)
 
 
-@pytest.mark.parametrize("matrices", list(MatrixFormat))
+def test_the_best_token_of_an_ensemble_can_be_the_best_of_no_member() -> None:
+    models = [make_model(Random(seed)) for seed in range(3)]
+    best = torch.tensor([10, 11, 12])
+    with torch.no_grad():
+        for i, model in enumerate(models):
+            config = model.config.model_copy(update={"output_bias": True, "tied": "none"})
+            models[i] = build(config, src_vocab_size=V, tgt_vocab_size=V).eval()
+            models[i].output_weight.zero_()
+            models[i].output_bias.zero_()
+            models[i].output_bias[best[i]] = 7.0  # in one member each
+            models[i].output_bias[13] = 6.9  # in all
+    config = SearchConfig(beam=1, max_length=1)
+    [[found]] = native(*models).search([Query([4, 0])], config, RULES, batch=1)
+    assert found.tokens[0] == 13
+
+
+@pytest.mark.parametrize(
+    ("matrices", "n_models"), [*((each, 1) for each in MatrixFormat), (MatrixFormat.INT16, 3)]
+)
 def test_translations_have_the_same_bits_in_every_batch_and_with_every_instruction_set(
-    matrices: MatrixFormat,
+    matrices: MatrixFormat, n_models: int
 ) -> None:
     rng = Random(7)
-    model, ids = make_model(rng), [sentence(rng, 60) for _ in range(40)]
-    ours = native(model)
-    ours.models = [
-        NativeModel(
-            model.config,
-            {name: weight.detach().numpy() for name, weight in model.weights().items()},
-            src_vocab_size=V,
-            tgt_vocab_size=V,
-            matrices=matrices,
-        )
-    ]
+    models = [make_model(rng) for _ in range(n_models)]
+    ids = [sentence(rng, 60) for _ in range(40 // n_models)]
+    ours = native(*models, matrices=matrices)
     config, queries = SearchConfig(n_best=4), list(map(Query, ids))
     expected = ours.search(queries, config, RULES, batch=64)
     for batch in (1, 3, 17):

@@ -8,11 +8,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from yakusu.config import Config
+from yakusu.engine.library import MatrixFormat
 from yakusu.errors import RecipeError
 
 Engine = Literal["native", "torch"]
 Precision = Literal["auto", "int8", "int16", "float32"]
 VARIABLE = "YAKUSU_ENGINE"  # environment variable
+_WIDE = 256  # d_model from which 8 bits are enough; docs/decisions/0059
 _ENGINES: tuple[Engine, ...] = ("native", "torch")
 
 
@@ -70,6 +72,13 @@ class EngineConfig(Config):
             if name == engine:
                 return engine
         raise RecipeError(f"{VARIABLE} is '{name}': set it to native or torch, or unset it")
+
+    def matrices(self, d_model: int) -> MatrixFormat:
+        """The numbers of the matrices of a model."""
+        precision = self.precision
+        if precision == "auto":
+            precision = "int8" if d_model >= _WIDE else "int16"
+        return MatrixFormat[precision.upper()]
 
     @property
     def on_cpu(self) -> bool:

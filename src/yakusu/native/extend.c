@@ -25,23 +25,23 @@ static int add_probed(const Search *search, const Best *best, int k, Candidate *
     return best->n_probes;
 }
 
-/* An extension of each hypothesis, drawn from the stored logits of `row`. */
+/* An extension of each hypothesis, drawn from the log-probabilities that are stored, from `row` on. */
 static int draw(Session *session, Sentence *s, int row, Candidate *out) {
     const Search *search = &s->search;
     int n = search->n_open, size = session->n_tokens;
-    float *logits = session->logits + (size_t)row * size;
+    float *log_probs = session->log_probs + (size_t)row * size;
     int32_t ids[MAX_BEAM] = {0}; /* if the guide fails */
     for (int k = 0; k < n; k++) {
         const Best *best = &session->best[row + k];
-        float *own = logits + (size_t)k * size;
+        float *own = log_probs + (size_t)k * size;
         for (int id = 0; id < size; id++)
             if (!best->allowed[id]) own[id] = -INFINITY;
         for (int i = 0; i < best->n_banned; i++) own[best->banned[i]] = -INFINITY;
     }
-    session->guide.draw(s->key, n, search->length, logits, ids);
+    session->guide.draw(s->key, n, search->length, log_probs, ids);
     for (int k = 0; k < n; k++) {
         double before = search->open[k].log_prob - log_norm(&session->best[row + k]);
-        out[k] = (Candidate){before + (double)logits[(size_t)k * size + ids[k]], k, ids[k]};
+        out[k] = (Candidate){before + (double)log_probs[(size_t)k * size + ids[k]], k, ids[k]};
     }
     return n;
 }

@@ -176,17 +176,7 @@ static void predict(const Model *m, int n, Best *best, Scratch *s) {
     }
 }
 
-static void all_logits(const Model *m, int n, float *out, Scratch *s) {
-    product(&m->output, s->x, n, &s->q, out, m->output.n_out, 0, m->output.n_out);
-}
-
-static void predict_stored(float *logits, int n, int n_tokens, Best *best) {
-    for (int r = 0; r < n; r++, logits += n_tokens)
-        for (int at = 0; at < n_tokens; at += BLOCK)
-            scan(&best[r], logits + at, at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
-}
-
-/* log sum_y exp of stored logits */
+/* log sum_y exp of a row of logits */
 static float normaliser(const float *logits, int n_tokens) {
     Best all = {.largest = -INFINITY};
     for (int at = 0; at < n_tokens; at += BLOCK)
@@ -194,23 +184,30 @@ static float normaliser(const float *logits, int n_tokens) {
     return (float)log_norm(&all);
 }
 
-/* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2); logits (M, n, n_tokens). */
-static void average(float *logits, int n_members, int n, int n_tokens) {
-    size_t size = (size_t)n * n_tokens;
-    for (float *first = logits; first < logits + size; first += n_tokens) {
-        float norms[MAX_MEMBERS];
-        for (int i = 0; i < n_members; i++) norms[i] = normaliser(first + i * size, n_tokens);
-        for (int at = 0; at < n_tokens; at += LANES) {
-            vec most = v_sub(v_load(first + at), v_set(norms[0])), sum = v_set(0.0f);
-            for (int i = 1; i < n_members; i++)
-                most = v_max(v_sub(v_load(first + i * size + at), v_set(norms[i])), most);
-            for (int i = 0; i < n_members; i++)
-                sum = v_add(sum, v_exp(v_sub(v_sub(v_load(first + i * size + at), v_set(norms[i])), most)));
-            float each[LANES], of[LANES];
-            v_store(each, sum), v_store(of, most);
-            for (int i = 0; i < LANES; i++) /* padding has -infinity */
-                first[at + i] = of[i] == -INFINITY ? of[i] : of[i] + (float)log_of(each[i] / n_members);
+/* log(e^a + e^b) = max(a, b) + log(1 + x), where x = e^-|a - b| and log(1 + x) = 2 atanh(x / (2 + x)) */
+INLINE vec log_of_sum(vec a, vec b) {
+    vec most = v_max(a, b), finite = v_max(v_set(-1e30f), most); /* padding has -infinity; keeps NaN */
+    vec x = v_exp(v_sub(v_min(b, a), finite)), y = v_set(1.0f / 13);
+    vec ratio = v_div(x, v_add(x, v_set(2.0f))), square = v_mul(ratio, ratio); /* at most 1 / 9 */
+    for (int k = 11; k > 0; k -= 2) y = v_fma(y, square, v_set(1.0f / k));
+    return v_fma(v_mul(ratio, v_set(2.0f)), y, most);
+}
+
+/* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2): add member i to the sum of those before it. */
+static void mean(const Model *m, int i, int n_members, int n, Best *best, float *sum, float *logits, Scratch *s) {
+    int n_out = m->output.n_out;
+    if (!i) logits = sum;
+    product(&m->output, s->x, n, &s->q, logits, n_out, 0, n_out);
+    for (int row = 0; row < n; row++, logits += n_out, sum += n_out) {
+        vec shift = v_set(normaliser(logits, n_out) + (float)log_of(n_members));
+        for (int at = 0; at < n_out; at += LANES) {
+            vec own = v_sub(v_load(logits + at), shift);
+            v_store(sum + at, i ? log_of_sum(v_load(sum + at), own) : own);
         }
+        if (i < n_members - 1) continue;
+        best[row].largest = 0.0f, best[row].sum = 1.0f; /* their sum */
+        for (int at = 0; at < n_out; at += BLOCK)
+            choose(&best[row], sum + at, at, n_out - at < BLOCK ? n_out - at : BLOCK);
     }
 }
 
@@ -219,6 +216,6 @@ static void average(float *logits, int n_members, int n, int n_tokens) {
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
 const Kernels NAME(ISA) = {
-    STRING(ISA), encode, decode,     predict, all_logits,     average,  predict_stored,
+    STRING(ISA), encode, decode,   predict,   mean,
     linear,      attend, activate, normalise,
 };

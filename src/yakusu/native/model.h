@@ -51,11 +51,10 @@ typedef struct {
     void (*decode)(const Member *, const Row *rows, int n, Scratch *);
     /* The normaliser and the best tokens of n rows, from hidden states. */
     void (*predict)(const Model *, int n, Best *best, Scratch *);
-    /* The same for logits (n, n_tokens) that are stored, such as those of an ensemble: the logarithm of
-       the mean of the members' probabilities, which replaces the logits of the first member. */
-    void (*logits)(const Model *, int n, float *out, Scratch *);
-    void (*average)(float *logits, int n_members, int n, int n_tokens);
-    void (*predict_stored)(float *logits, int n, int n_tokens, Best *best);
+    /* The same for member i of an ensemble, to be called for one after the other: the last call returns the best
+       tokens of the mean of their probabilities, and the logarithms of all of them (n, n_tokens). `logits`
+       (n, n_tokens) is working memory, of an ensemble. */
+    void (*mean)(const Model *, int i, int n_members, int n, Best *best, float *log_probs, float *logits, Scratch *);
     /* Parts of the above, for tests. */
     void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);
     void (*attend)(const Heads *, const float *q, size_t stride, int n, const Positions *of, float *scores,

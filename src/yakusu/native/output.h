@@ -68,13 +68,17 @@ INLINE void add_to_best(Best *best, const float *logits, int first, int n) {
     }
 }
 
-/* Take the logits of `n` tokens from `first` into account. */
-static void scan(Best *best, float *logits, int first, int n) {
-    add_to_sum(best, logits, n);
+/* Choose among the logits of `n` tokens from `first`. */
+static void choose(Best *best, const float *logits, int first, int n) {
     for (; best->n_probed < best->n_probes && best->probes[best->n_probed] < first + n; best->n_probed++)
         best->probed[best->n_probed] = logits[best->probes[best->n_probed] - first];
-    if (!best->wanted) return;
-    add_to_best(best, logits, first, n);
+    if (best->wanted) add_to_best(best, logits, first, n);
+}
+
+/* Take the logits of `n` tokens from `first` into account. */
+static void scan(Best *best, const float *logits, int first, int n) {
+    add_to_sum(best, logits, n);
+    choose(best, logits, first, n);
 }
 
 #endif

@@ -72,8 +72,10 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     s->waiting.end = &s->waiting.first, s->open.end = &s->open.first, s->finished.end = &s->finished.first;
     s->rows = allocate(max_rows * sizeof *s->rows), s->best = allocate(max_rows * sizeof *s->best);
     s->buffers = allocate(max_rows * sizeof *s->buffers);
-    if (stored) s->logits = allocate((size_t)n_models * max_rows * s->n_tokens * sizeof *s->logits);
-    int ok = s->rows && s->best && s->buffers && (!stored || s->logits);
+    size_t size = (size_t)max_rows * s->n_tokens;
+    if (stored) s->log_probs = allocate(size * sizeof *s->log_probs);
+    if (n_models > 1) s->logits = allocate(size * sizeof *s->logits);
+    int ok = s->rows && s->best && s->buffers && (!stored || s->log_probs) && (n_models < 2 || s->logits);
     if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
     yk_free_session(s);
     return NULL;
@@ -87,7 +89,7 @@ API void yk_free_session(Session *s) {
     for (int i = 0; i < s->n_unused; i++) release(s->unused[i]);
     for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
     release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
-    release(s->candidates), release(s->ranked), release(s->flags), release(s->proposals);
+    release(s->log_probs), release(s->candidates), release(s->ranked), release(s->flags), release(s->proposals);
     free_scratch(&s->scratch), release_distances(&s->distances);
     release(s);
 }
@@ -206,18 +208,16 @@ static void mix_nearest(Session *session, int n) {
 
 /* Compute what the searches request of n rows. 0: out of memory. */
 static int predict(Session *session, int n) {
-    size_t size = (size_t)n * session->n_tokens;
     for (int i = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
         session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
         record_hidden(session);
         if (session->codebook && !find_nearest(session, n)) return 0;
-        if (session->logits) session->kernels->logits(m, n, session->logits + i * size, &session->scratch);
+        if (session->log_probs)
+            session->kernels->mean(m, i, session->n_members, n, session->best, session->log_probs, session->logits,
+                                   &session->scratch);
         else session->kernels->predict(m, n, session->best, &session->scratch);
     }
-    if (session->n_members > 1)
-        session->kernels->average(session->logits, session->n_members, n, session->n_tokens);
-    if (session->logits) session->kernels->predict_stored(session->logits, n, session->n_tokens, session->best);
     if (session->codebook) mix_nearest(session, n);
     return 1;
 }

@@ -27,9 +27,9 @@ typedef struct {
     void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
     /* Put n candidates into the order in which they are followed. */
     void (*order)(int64_t key, int n, Candidate *candidates);
-    /* Draw an extension of each of n hypotheses from logits (n, V); those of tokens that may not follow
-       are -infinity. NULL: the search takes the best extensions. */
-    void (*draw)(int64_t key, int n, int step, const float *logits, int32_t *ids);
+    /* Draw an extension of each of n hypotheses from log-probabilities (n, V); those of tokens that may not
+       follow are -infinity. NULL: the search takes the best extensions. */
+    void (*draw)(int64_t key, int n, int step, const float *log_probs, int32_t *ids);
     /* Receive the n open hypotheses: the hypothesis that each one extends, and its last token. */
     void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
 } Guide;

@@ -56,7 +56,8 @@ struct Session {
     int n_unused, n_blocks, capacity;
     Scratch scratch;
     int scratch_rows, scratch_length;
-    float *logits; /* (members, rows, tokens), if they are stored: of an ensemble, or to be sampled */
+    float *log_probs; /* (rows, tokens), if they are stored: of an ensemble, or to be sampled */
+    float *logits;    /* (rows, tokens) of a member of an ensemble */
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;

@@ -28,7 +28,6 @@ from yakusu.translator.folder.folder import (
 )
 
 _log = logging.getLogger(__name__)
-_WIDE = 256  # d_model from which 8 bits are enough; docs/decisions/0059
 _INSTALL_TORCH = "install yakusu with its extra 'train', as in pip install '.[train]'"
 
 
@@ -113,16 +112,9 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
 
 
 def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecoder:
-    models = [_packed(folder, _format(folder, config)) for folder in folders]
+    models = [_packed(each, config.matrices(each.config.model.d_model)) for each in folders]
     codebook = _codebook(folders[0], models[0].matrices) if len(folders) == 1 else None
     return NativeDecoder(models, Threads(config.n_threads), codebook=codebook)
-
-
-def _format(folder: ModelFolder, config: EngineConfig) -> MatrixFormat:
-    precision = config.precision
-    if precision == "auto":
-        precision = "int8" if folder.config.model.d_model >= _WIDE else "int16"
-    return MatrixFormat[precision.upper()]
 
 
 def _codebook(folder: ModelFolder, matrices: MatrixFormat) -> StateCodebook | None:
