@@ -10,6 +10,7 @@
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
 #define HEAD 16   /* logits that are computed again */
+#define FEW 32    /* rows of which a member of an ensemble stores all logits: they stay in the cache */
 #define SPARE 8   /* tokens beyond those requested, which may be better than their 8-bit logits */
 
 /* What the search requests of the logits of a row, and the result. */
