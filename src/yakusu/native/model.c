@@ -196,12 +196,17 @@ INLINE vec log_of_sum(vec a, vec b) {
 /* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2): add member i to the sum of those before it. */
 static void mean(const Model *m, int i, int n_members, int n, Best *best, float *sum, float *logits, Scratch *s) {
     int n_out = m->output.n_out;
-    if (!i) logits = sum;
-    product(&m->output, s->x, n, &s->q, logits, n_out, 0, n_out);
-    for (int row = 0; row < n; row++, logits += n_out, sum += n_out) {
-        vec shift = v_set(normaliser(logits, n_out) + (float)log_of(n_members));
+    float *own_logits = logits;
+    for (int row = 0; row < n; row++, own_logits += n_out, sum += n_out) {
+        if (row % FEW == 0) {
+            size_t at = (size_t)row * m->width;
+            Quantised q = {s->q.bytes + at * m->output.size, s->q.offset + row, s->q.step + row};
+            own_logits = i ? logits : sum;
+            product(&m->output, s->x + at, n - row < FEW ? n - row : FEW, &q, own_logits, n_out, 0, n_out);
+        }
+        vec shift = v_set(normaliser(own_logits, n_out) + (float)log_of(n_members));
         for (int at = 0; at < n_out; at += LANES) {
-            vec own = v_sub(v_load(logits + at), shift);
+            vec own = v_sub(v_load(own_logits + at), shift);
             v_store(sum + at, i ? log_of_sum(v_load(sum + at), own) : own);
         }
         if (i < n_members - 1) continue;

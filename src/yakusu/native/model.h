@@ -53,7 +53,7 @@ typedef struct {
     void (*predict)(const Model *, int n, Best *best, Scratch *);
     /* The same for member i of an ensemble, to be called for one after the other: the last call returns the best
        tokens of the mean of their probabilities, and the logarithms of all of them (n, n_tokens). `logits`
-       (n, n_tokens) is working memory, of an ensemble. */
+       (FEW, n_tokens) is working memory, of an ensemble. */
     void (*mean)(const Model *, int i, int n_members, int n, Best *best, float *log_probs, float *logits, Scratch *);
     /* Parts of the above, for tests. */
     void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);

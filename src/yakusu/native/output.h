@@ -7,6 +7,7 @@
 #include "product.h"
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
+#define FEW 32    /* rows of which a member of an ensemble stores all logits: they stay in the cache */
 
 /* What the search requests of the logits of a row, and the result. */
 typedef struct {

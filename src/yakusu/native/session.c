@@ -74,7 +74,7 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     s->buffers = allocate(max_rows * sizeof *s->buffers);
     size_t size = (size_t)max_rows * s->n_tokens;
     if (stored) s->log_probs = allocate(size * sizeof *s->log_probs);
-    if (n_models > 1) s->logits = allocate(size * sizeof *s->logits);
+    if (n_models > 1) s->logits = allocate((size_t)FEW * s->n_tokens * sizeof *s->logits);
     int ok = s->rows && s->best && s->buffers && (!stored || s->log_probs) && (n_models < 2 || s->logits);
     if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
     yk_free_session(s);

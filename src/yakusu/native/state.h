@@ -57,7 +57,7 @@ struct Session {
     Scratch scratch;
     int scratch_rows, scratch_length;
     float *log_probs; /* (rows, tokens), if they are stored: of an ensemble, or to be sampled */
-    float *logits;    /* (rows, tokens) of a member of an ensemble */
+    float *logits;    /* (FEW, tokens) of a member of an ensemble */
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;
