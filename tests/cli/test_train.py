@@ -50,7 +50,7 @@ def test_choices_are_made_once_and_written_to_the_recipe(
     path = own / "run" / "recipe.toml"
     made = load_recipe(path)
     chosen = made.training.precision, made.batches.batch_tokens, made.batches.pass_tokens
-    assert chosen == ("fp32", 62, 0) and made.training.threads == torch.get_num_threads()
+    assert chosen == ("fp32", 62, 8192) and made.training.threads == torch.get_num_threads()
     path.write_text(re.sub(r"(?<=\nthreads = )\d+", "3", path.read_text()))
     more = train_options(own, "run", "training.max_steps=8")
     assert "threads: " in run_yakusu("train", *more, "--exact").error  # as the recipe says

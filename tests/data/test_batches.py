@@ -303,12 +303,15 @@ def test_joined_batches_have_the_same_pairs_within_the_limit(lengths: list[int],
         assert size <= most or tuple(each.tolist()) in separate
 
 
-def test_batches_are_joined_on_a_gpu_only_unless_a_size_is_given() -> None:
-    assert BatchConfig().pass_tokens_on("cuda") == 16_384
-    assert BatchConfig().pass_tokens_on("cpu") == 0
-    assert BatchConfig(pass_tokens=100).pass_tokens_on("cpu") == 100
-    assert BatchConfig(batch_tokens=50).pass_tokens_on("cuda") == 0
-    assert BatchConfig(batch_tokens=50, pass_tokens=100).pass_tokens_on("cuda") == 100
+def test_batches_are_joined_where_padding_is_cheap_unless_a_size_is_given() -> None:
+    def size(device: str, packs: bool = True, **config: int) -> int:
+        return BatchConfig(**config).pass_tokens_on(device, packs=packs)
+
+    assert size("cuda") == size("cuda", packs=False) == 16_384
+    assert (size("cpu"), size("cpu", packs=False)) == (8_192, 0)
+    assert size("cpu", pass_tokens=100) == size("cpu", packs=False, pass_tokens=100) == 100
+    assert size("cpu", batch_tokens=50) == size("cuda", batch_tokens=50) == 0
+    assert size("cuda", batch_tokens=50, pass_tokens=100) == 100
     pairs = corpus([(3, 3), (9, 9)])
     batches = [np.array([1]), np.array([0])]
     assert joined(batches, pairs, 0) is batches

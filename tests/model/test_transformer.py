@@ -286,7 +286,7 @@ def test_dropout_acts_in_every_layer_of_both_stacks(
 ) -> None:
     model: Any = tiny(**{rate: 0.5}, dropout=0.0, n_layers=1).train()
     x, mask = torch.randn(1, 6, 16), torch.ones(1, 1, 1, 6, dtype=torch.bool)
-    memory = SimpleNamespace(states=x, mask=mask)
+    memory = SimpleNamespace(states=x, mask=mask, rows=None)
     for layer, inputs in ((model.encoder[0], (x, mask)), (model.decoder[0], (x, memory))):
         assert not torch.allclose(layer(*inputs), layer(*inputs))
 
@@ -424,3 +424,31 @@ def test_loaded_weights_give_the_same_output(tiny: Callable[..., Seq2Seq]) -> No
     assert not torch.equal(one(src, tgt), other(src, tgt))
     other.load_weights(one.weights())
     assert torch.equal(one(src, tgt), other(src, tgt))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"norm": "pre"},
+        {"d_k": 3, "d_v": 5, "biases": True, "tied": "none"},
+        {"mixing": "restricted", "neighbourhood": 4},
+        {"mixing": "convolution"},
+        {"mixing": "recurrent"},
+    ],
+    ids=str,
+)
+def test_without_padding_states_and_gradients_are_the_same(
+    tiny: Callable[..., Seq2Seq], sizes: dict[str, Any]
+) -> None:
+    model = tiny(dropout=0.0, **sizes).double().train()
+    lengths = torch.tensor([[7, 2], [1, 9], [4, 4]])
+    src, tgt = (torch.randint(2, model.tgt_pad, (3, int(side.max()))) for side in lengths.T)
+    for ids, own in (src, lengths[:, 0]), (tgt, lengths[:, 1]):
+        ids[torch.arange(ids.shape[1]) >= own[:, None]] = model.tgt_pad
+    found = [model.token_states(src, tgt), model(src, tgt)[tgt != model.tgt_pad]]
+    torch.testing.assert_close(*found)
+    gradients = [
+        torch.autograd.grad(states.sin().sum(), list(model.parameters()), allow_unused=True)
+        for states in found
+    ]
+    torch.testing.assert_close(*gradients)

@@ -9,8 +9,8 @@ The pairs of an epoch are shuffled, sorted by length and cut into batches, which
 A step of several batches contains sentences of several lengths (docs/decisions/0047). The order is
 a pure function of (seed, epoch).
 
-By default, a pass has one batch on a CPU, and several on a GPU, which small batches do not keep
-busy (docs/decisions/0051).
+By default, a pass has several batches, except on a CPU for models that compute the padding
+(docs/decisions/0051, 0060).
 
 B batch, S source, T target.
 """
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
 CPU_TOKENS = 2**12  # of a batch on a CPU at most, unless a recipe sets its size: its caches
 _PASS_TOKENS = 2**14  # of a pass on a GPU
+_CPU_PASS_TOKENS = 2**13  # of a pass on a CPU
 
 
 class BatchConfig(Config):
@@ -57,10 +58,15 @@ class BatchConfig(Config):
         default = min(share, CPU_TOKENS) if device == "cpu" else share
         return min(self.batch_tokens or default, self.step_tokens)
 
-    def pass_tokens_on(self, device: str) -> int:
-        """Return `pass_tokens`, or the default for a device type; 0: a batch per pass."""
-        one_batch = device == "cpu" or self.batch_tokens
-        return self.pass_tokens or (0 if one_batch else _PASS_TOKENS)
+    def pass_tokens_on(self, device: str, *, packs: bool) -> int:
+        """Return `pass_tokens`, or the default for a device type; 0: a batch per pass.
+
+        Args:
+            device: Device type.
+            packs: Whether the model computes no padding on a CPU.
+        """
+        default = (_CPU_PASS_TOKENS if packs else 0) if device == "cpu" else _PASS_TOKENS
+        return self.pass_tokens or (0 if self.batch_tokens else default)
 
 
 def epoch_steps(

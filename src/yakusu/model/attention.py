@@ -16,6 +16,7 @@ from yakusu.model.cache import Ancestry, CausalMixing, KeyValueCache, Mixing
 from yakusu.model.config import TransformerConfig
 from yakusu.model.dropout import drop
 from yakusu.model.linear import PackedLinear
+from yakusu.model.rows import TokenRows
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -160,20 +161,23 @@ class MultiHeadAttention(Attends):
         self.attention_weights = score.attention_weights if score else attention_weights
         self._qkv, self._q, self._kv, self._o = (PackedLinear() for _ in range(4))
 
-    def project(self, x: Tensor) -> tuple[Tensor, ...]:
+    def project(self, x: Tensor, rows: TokenRows | None = None) -> tuple[Tensor, ...]:
         """Queries, keys and values of all heads: (B, H, T, d_k), (B, H, T, d_k), (B, H, T, d_v)."""
-        projected = self._qkv(x, self.w_qkv, self.b_qkv)
+        projected = _padded(self._qkv(x, self.w_qkv, self.b_qkv), rows)
         return tuple(map(self._split_heads, projected.split(self.widths, dim=-1)))
 
-    def project_query(self, x: Tensor) -> Tensor:
+    def project_query(self, x: Tensor, rows: TokenRows | None = None) -> Tensor:
         """Q W^Q of all heads: (B, H, T, d_k)."""
         own = slice(self.widths[0])
-        return self._split_heads(self._q(x, self.w_qkv[own], _part(self.b_qkv, own)))
+        projected = _padded(self._q(x, self.w_qkv[own], _part(self.b_qkv, own)), rows)
+        return self._split_heads(projected)
 
-    def project_key_value(self, memory: Tensor) -> tuple[Tensor, ...]:
+    def project_key_value(
+        self, memory: Tensor, rows: TokenRows | None = None
+    ) -> tuple[Tensor, ...]:
         """K W^K and V W^V of all heads: (B, H, S, d_k), (B, H, S, d_v)."""
         own = slice(self.widths[0], None)
-        projected = self._kv(memory, self.w_qkv[own], _part(self.b_qkv, own))
+        projected = _padded(self._kv(memory, self.w_qkv[own], _part(self.b_qkv, own)), rows)
         return tuple(map(self._split_heads, projected.split(self.widths[1:], dim=-1)))
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -181,9 +185,10 @@ class MultiHeadAttention(Attends):
         dropout = self.dropout if self.training else 0.0
         return self.fused_attention(query, key, value, mask, dropout=dropout)
 
-    def combine(self, heads: Tensor) -> Tensor:
-        """Concat(heads) W^O: (B, H, T, d_v) -> (B, T, d_model)."""
-        return self._o(heads.transpose(1, 2).flatten(2), self.w_o, self.b_o)
+    def combine(self, heads: Tensor, rows: TokenRows | None = None) -> Tensor:
+        """Concat(heads) W^O: (B, H, T, d_v) -> (B, T, d_model), or (N, d_model)."""
+        concatenated = heads.transpose(1, 2).flatten(2)  # (B, T, H d_v)
+        return self._o(rows.pack(concatenated) if rows else concatenated, self.w_o, self.b_o)
 
     def _split_heads(self, x: Tensor) -> Tensor:
         heads: Tensor = x.unflatten(-1, (self.n_heads, -1))  # (B, T, H, d)
@@ -198,13 +203,27 @@ def _part(bias: Tensor | None, part: slice) -> Tensor | None:
     return None if bias is None else bias[part]
 
 
+def _padded(x: Tensor, rows: TokenRows | None) -> Tensor:
+    return rows.pad(x) if rows else x
+
+
 class CrossAttention(MultiHeadAttention):
     """Section 3.2.3, first use: each decoder position attends to every encoder position."""
 
-    def forward(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """Attend from `query` (B, T, d_model) to `memory` (B, S, d_model): (B, T, d_model)."""
-        k, v = self.project_key_value(memory)
-        return self.combine(self.attend(self.project_query(query), k, v, mask))
+    def forward(
+        self,
+        query: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        rows: TokenRows | None = None,
+        memory_rows: TokenRows | None = None,
+    ) -> Tensor:
+        """Attend from `query` (B, T, d_model) to `memory` (B, S, d_model): (B, T, d_model).
+
+        `rows` and `memory_rows`: where the tokens are, if these are without padding: (N, d_model).
+        """
+        k, v = self.project_key_value(memory, memory_rows)
+        return self.combine(self.attend(self.project_query(query, rows), k, v, mask), rows)
 
     def prepare(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys (B, H, d_k, S) and values (B, H, S, d_v), stored in the order that `step` reads."""
@@ -225,26 +244,26 @@ class CrossAttention(MultiHeadAttention):
 class SelfAttention(MultiHeadAttention, Mixing):
     """Section 3.2.3, second use: each encoder position attends to every encoder position."""
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """(B, n, d_model) -> (B, n, d_model)."""
-        q, k, v = self.project(x)
-        return self.combine(self.attend(q, k, v, self._visible(x, mask)))
+    def forward(self, x: Tensor, mask: Tensor | None, rows: TokenRows | None = None) -> Tensor:
+        """(B, n, d_model) -> (B, n, d_model), or (N, d_model) -> (N, d_model)."""
+        q, k, v = self.project(x, rows)
+        return self.combine(self.attend(q, k, v, self._visible(q, mask)), rows)
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """The attention weights between all positions: (B, H, n, n)."""
         q, k, _ = self.project(x)
-        return self.attention_weights(q, k, self._visible(x, mask))
+        return self.attention_weights(q, k, self._visible(q, mask))
 
-    def _visible(self, x: Tensor, mask: Tensor | None) -> Tensor | None:
-        """The mask of the keys that each query may attend to; None: all keys."""
+    def _visible(self, q: Tensor, mask: Tensor | None) -> Tensor | None:
+        """The mask of the keys that each query (B, H, n, d_k) may attend to; None: all keys."""
         return mask
 
 
 class CausalSelfAttention(SelfAttention, CausalMixing[KeyValueCache]):
     """Section 3.2.3, third use: each decoder position attends to all positions up to itself."""
 
-    def _visible(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        causal = causal_mask(x.shape[1], x.device)  # (n, n)
+    def _visible(self, q: Tensor, mask: Tensor | None) -> Tensor:
+        causal = causal_mask(q.shape[2], q.device)  # (n, n)
         return causal if mask is None else causal & mask
 
     def cache(self, ancestry: Ancestry) -> KeyValueCache:

@@ -177,6 +177,11 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
         """Hidden states (B, T, D) that predict `tgt` (B, T) from `src` (B, S), for training."""
         return self.hidden(shift_right(tgt, self.tgt_pad), self.encode(src))
 
+    def token_states(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Hidden states (N, D) that predict the tokens of `tgt`, without padding, for training."""
+        states: Tensor = self(src, tgt)[tgt != self.tgt_pad]
+        return states
+
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
         """The attention layers of each role, from the first layer to the last."""
         return {}

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import TypeVar  # typing.TypeVar lacks `default` before 3.13
 
+from yakusu.model.rows import TokenRows
+
 
 class Ancestry:
     """Which slot each hypothesis occupied at every earlier position; docs/decisions/0010.
@@ -125,15 +127,16 @@ class Mixing(nn.Module, ABC):
     """A layer that maps n positions to n positions, each of which may depend on the others."""
 
     @abstractmethod
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, rows: TokenRows | None = None) -> Tensor:
         """Compute all positions at once.
 
         Args:
-            x: (B, n, d).
+            x: (B, n, d), or (N, d) without padding.
             mask: (B, 1, 1, n), True at tokens, False at padding; None: no padding.
+            rows: Where the tokens are, if x is without padding.
 
         Returns:
-            (B, n, d), with arbitrary values at padding.
+            The shape of x, with arbitrary values at padding.
         """
 
 

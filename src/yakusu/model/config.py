@@ -33,6 +33,11 @@ class ModelConfig(Config):
         """Whether the decoder has attention to the source."""
         return True
 
+    @property
+    def packs(self) -> bool:
+        """Whether training on a CPU computes the tokens of a batch without its padding."""
+        return False
+
 
 class TransformerConfig(ModelConfig):
     """The hyperparameters that Tables 1 to 3 vary; the defaults are those of the base model."""
@@ -66,6 +71,11 @@ class TransformerConfig(ModelConfig):
     n_experts: int = Field(0, ge=0)  # per feed-forward layer; 0: a plain feed-forward network
     top_k: int = Field(2, ge=1)  # experts per token
     balance: float = Field(0.01, ge=0)  # weight of the balance loss per target token
+
+    @property
+    def packs(self) -> bool:
+        """Not with experts, whose load counts the positions of a batch."""
+        return not self.n_experts
 
     @property
     def depths(self) -> tuple[int, int]:

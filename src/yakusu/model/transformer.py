@@ -18,7 +18,7 @@ from yakusu.model.attention import (
     CrossAttention,
     SelfAttention,
 )
-from yakusu.model.base import DecoderState, Memory, Routes, Seq2Seq, Side, models
+from yakusu.model.base import DecoderState, Memory, Routes, Seq2Seq, Side, models, shift_right
 from yakusu.model.cache import Ancestry, Cache, CausalMixing, Mixing
 from yakusu.model.config import Role, TransformerConfig
 from yakusu.model.experts import Experts
@@ -30,6 +30,7 @@ from yakusu.model.layers import (
     Residual,
     SinusoidalPositions,
 )
+from yakusu.model.rows import TokenRows
 from yakusu.model.variants import (
     AdditiveCompatibility,
     BidirectionalRecurrence,
@@ -45,10 +46,11 @@ from yakusu.model.variants import (
 
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
-    """The encoder's output (B, S, d_model) and its mask (B, 1, 1, S)."""
+    """The encoder's output (B, S, d_model), or (N, d_model) with `rows`; its mask (B, 1, 1, S)."""
 
     states: Tensor
     mask: Tensor
+    rows: TokenRows | None = None
 
 
 @dataclass
@@ -119,13 +121,21 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         """False with LSTMs, whose loops torch does not trace, or experts, whose load varies."""
         return not any(isinstance(part, (nn.LSTM, Experts)) for part in self.modules())
 
-    def encode(self, src: Tensor) -> TransformerMemory:
+    def token_states(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Hidden states (N, D) of the target tokens; on a CPU, padding is not computed."""
+        if not self.config.packs or src.device.type != "cpu":
+            return super().token_states(src, tgt)
+        memory = self.encode(src, TokenRows(src != self.src_pad))
+        return self.hidden(shift_right(tgt, self.tgt_pad), memory, TokenRows(tgt != self.tgt_pad))
+
+    def encode(self, src: Tensor, rows: TokenRows | None = None) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
         mask = self._visible(src)[:, None, None, :]  # (B, 1, 1, S)
         x = self.src_embedding(self.src_table(src))  # (B, S, d_model)
+        x = rows.pack(x) if rows else x
         for layer in self.encoder:
-            x = layer(x, mask)
-        return TransformerMemory(self.encoder_norm(x), mask)
+            x = layer(x, mask, rows)
+        return TransformerMemory(self.encoder_norm(x), mask, rows)
 
     def _visible(self, src: Tensor) -> Tensor:
         """Whether each token may be attended to: (B, S). An eos that is alone stays."""
@@ -135,11 +145,14 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         before_eos = F.pad(tokens[:, 1:], (0, 1))  # the last token is eos
         return torch.where(before_eos.any(dim=1, keepdim=True), before_eos, tokens)
 
-    def hidden(self, tgt_in: Tensor, memory: TransformerMemory) -> Tensor:
+    def hidden(
+        self, tgt_in: Tensor, memory: TransformerMemory, rows: TokenRows | None = None
+    ) -> Tensor:
         """The decoder stack, section 3.1; each position attends to all positions up to itself."""
         x: Tensor = self.tgt_embedding(self._vectors(tgt_in))  # (B, T, d_model)
+        x = rows.pack(x) if rows else x
         for layer in self.decoder:
-            x = layer(x, memory)
+            x = layer(x, memory, rows)
         x = self.decoder_norm(x)
         return x
 
@@ -199,10 +212,10 @@ class EncoderLayer(nn.Module):
         self.feed_forward = _feed_forward(config)
         self.residuals = _residuals(config, 2)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, S, d_model) -> (B, S, d_model)."""
+    def forward(self, x: Tensor, mask: Tensor, rows: TokenRows | None = None) -> Tensor:
+        """(B, S, d_model) -> (B, S, d_model), or (N, d_model) -> (N, d_model)."""
         first, second = self.residuals
-        x = first.add(x, self.self_attention(first.input(x), mask))
+        x = first.add(x, self.self_attention(first.input(x), mask, rows=rows))
         return second.add(x, self.feed_forward(second.input(x)))
 
 
@@ -216,11 +229,14 @@ class DecoderLayer(nn.Module):
         self.feed_forward = _feed_forward(config)
         self.residuals = _residuals(config, 3)
 
-    def forward(self, x: Tensor, memory: TransformerMemory) -> Tensor:
-        """(B, T, d_model) -> (B, T, d_model), all positions at once."""
+    def forward(
+        self, x: Tensor, memory: TransformerMemory, rows: TokenRows | None = None
+    ) -> Tensor:
+        """(B, T, d_model) -> (B, T, d_model), or (N, d_model) -> (N, d_model), all at once."""
         first, second, third = self.residuals
-        x = first.add(x, self.self_attention(first.input(x), None))
-        x = second.add(x, self.cross_attention(second.input(x), memory.states, memory.mask))
+        x = first.add(x, self.self_attention(first.input(x), None, rows=rows))
+        own = {"rows": rows, "memory_rows": memory.rows}
+        x = second.add(x, self.cross_attention(second.input(x), memory.states, memory.mask, **own))
         return third.add(x, self.feed_forward(third.input(x)))
 
     def step(

@@ -27,6 +27,7 @@ from yakusu.model.attention import (
 from yakusu.model.cache import Ancestry, CarriedCache, CausalMixing, KeyValueCache, Mixing
 from yakusu.model.config import TransformerConfig
 from yakusu.model.linear import PackedLinear
+from yakusu.model.rows import TokenRows
 
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -118,10 +119,11 @@ class RestrictedSelfAttention(SelfAttention):
         super().__init__(config, score)
         self.window = window
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """(B, n, d_model) -> (B, n, d_model)."""
-        q, k, v = self.project(x)
-        return self.combine(band_attention(q, k, v, mask, window=self.window, attend=self.attend))
+    def forward(self, x: Tensor, mask: Tensor | None, rows: TokenRows | None = None) -> Tensor:
+        """(B, n, d_model) -> (B, n, d_model), or (N, d_model) -> (N, d_model)."""
+        q, k, v = self.project(x, rows)
+        heads = band_attention(q, k, v, mask, window=self.window, attend=self.attend)
+        return self.combine(heads, rows)
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """The attention weights between all positions, as the full matrix (B, H, n, n)."""
@@ -236,8 +238,10 @@ class SeparableConvolution(Mixing):
         nn.init.zeros_(self.pointwise.bias)
         self._product = PackedLinear()
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, rows: TokenRows | None = None) -> Tensor:
         """(B, n, d) -> (B, n, d), with zeros beyond the ends of a sentence."""
+        if rows:
+            return rows.pack(self(rows.pad(x), mask))
         if mask is not None:
             x = x * mask[:, 0, 0, :, None]
         x = F.pad(x.mT, (self.window.before, self.window.after))  # (B, d, n + k - 1)
@@ -273,8 +277,10 @@ class BidirectionalRecurrence(Mixing):
         self.rightward = nn.LSTM(d_model, d_model // 2, batch_first=True)
         self.leftward = nn.LSTM(d_model, d_model // 2, batch_first=True)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, rows: TokenRows | None = None) -> Tensor:
         """(B, n, d) -> (B, n, d)."""
+        if rows:
+            return rows.pack(self(rows.pad(x), mask))
         mirror = _mirror(x, mask)
         right, _ = self.rightward(x)  # (B, n, d / 2)
         left, _ = self.leftward(x.take_along_dim(mirror, dim=1))  # (B, n, d / 2)
@@ -305,8 +311,10 @@ class CausalRecurrence(CausalMixing[CarriedCache]):
         super().__init__()
         self.rightward = nn.LSTM(d_model, d_model, batch_first=True)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, rows: TokenRows | None = None) -> Tensor:
         """(B, n, d) -> (B, n, d)."""
+        if rows:
+            return rows.pack(self(rows.pad(x), mask))
         states: Tensor = self.rightward(x)[0]
         return states
 

@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 
 
-def interleaved(hidden: Tensor, is_token: Tensor) -> Tensor:
-    """Pair the hidden states of two passes: (2 B, T, D) and (B, T) -> (2 N, D)."""
-    first, second = hidden.chunk(2)  # (B, T, D)
-    return torch.stack([first[is_token], second[is_token]], dim=1).flatten(0, 1)  # (2 N, D)
+def interleaved(rows: Tensor) -> Tensor:
+    """Put the rows of two passes, one after the other, next to each other: (2 N, ...)."""
+    return torch.stack(rows.chunk(2), dim=1).flatten(0, 1)
 
 
 def divergence(z: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:

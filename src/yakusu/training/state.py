@@ -76,6 +76,7 @@ class TrainerState:
         batches: BatchConfig,
         device: torch.device,
         *,
+        packs: bool,
         n_processes: int,
         environment: Environment,
     ) -> "TrainerState":
@@ -83,7 +84,7 @@ class TrainerState:
         return cls(
             n_processes=n_processes,
             batch_tokens=batches.batch_tokens_on(device.type),
-            pass_tokens=batches.pass_tokens_on(device.type),
+            pass_tokens=batches.pass_tokens_on(device.type, packs=packs),
             engine=config.engine,
             made_by=made_by(device),
             environments=[environment],

@@ -47,9 +47,7 @@ class ModelLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model, self.epsilon, self.bf16, self.r_drop = model, epsilon, bf16, r_drop
-        self._hidden: Callable[..., Tensor] = (
-            torch.compile(model, dynamic=True) if compiled and model.compiles else model
-        )
+        self._compiled = torch.compile(model, dynamic=True) if compiled and model.compiles else None
 
     def forward(self, src: Tensor, tgt: Tensor) -> Loss:
         """Return the loss of padded source ids (B, S) and target ids (B, T)."""
@@ -63,14 +61,10 @@ class ModelLoss(nn.Module):
 
     def _loss(self, src: Tensor, tgt: Tensor, r_drop: float) -> Loss:
         """Return the loss; with R-Drop, that of both halves of the batch, which are equal."""
-        is_token = tgt != self.model.tgt_pad  # (B, T)
         with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
-            hidden, target = self._hidden(src, tgt), tgt[is_token]  # (B, T, D), (N,)
+            hidden, target = self._states(src, tgt), tgt[tgt != self.model.tgt_pad]  # (N, D), (N,)
             if r_drop:
-                hidden = interleaved(hidden, is_token.chunk(2)[0])  # (N, D)
-                target = target.chunk(2)[0].repeat_interleave(2)  # (N,)
-            else:
-                hidden = hidden[is_token]  # (N, D)
+                hidden, target = interleaved(hidden), interleaved(target)
             loss = smoothed_loss(
                 hidden,
                 self.model.output_weight,
@@ -80,6 +74,13 @@ class ModelLoss(nn.Module):
                 r_drop=r_drop,
             )
         return loss._replace(smoothed=with_balance_loss(loss.smoothed, self.model, src, tgt))
+
+    def _states(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Hidden states (N, D) of the target tokens."""
+        if self._compiled is None:
+            return self.model.token_states(src, tgt)
+        states: Tensor = self._compiled(src, tgt)[tgt != self.model.tgt_pad]
+        return states
 
 
 def load_batch(pairs: Pairs, batch: Indices, model: Seq2Seq) -> Batch:

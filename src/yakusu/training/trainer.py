@@ -126,6 +126,7 @@ class Trainer:
             config,
             data.batches,
             self.device,
+            packs=model.config.packs,
             n_processes=self.group.size,
             environment=self.environment,
         )

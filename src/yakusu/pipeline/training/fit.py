@@ -108,7 +108,9 @@ def _settled(recipe: Recipe) -> Recipe:
     return with_values(
         recipe,
         {
-            "batches.pass_tokens": recipe.batches.pass_tokens_on(device.type),
+            "batches.pass_tokens": recipe.batches.pass_tokens_on(
+                device.type, packs=recipe.model.packs
+            ),
             "batches.batch_tokens": recipe.batches.batch_tokens_on(device.type),
             "training.precision": recipe.training.precision_on(device.type),
             "training.threads": torch.get_num_threads(),
