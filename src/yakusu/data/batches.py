@@ -45,7 +45,7 @@ class BatchConfig(Config):
 
     step_tokens: int = Field(25_000, ge=1)
     batch_tokens: int = Field(0, ge=0)  # 0: an eighth of a step; on a CPU at most 4,096, its caches
-    pass_tokens: int = Field(0, ge=0)  # 0: 16,384 on a GPU, if batch_tokens is 0; or one batch
+    pass_tokens: int = Field(0, ge=0)  # 0: 16,384 on a GPU, 8,192 on a CPU; see `pass_tokens_on`
 
     def batch_tokens_on(self, device: str, *, per_step: int = 8) -> int:
         """Return `batch_tokens`, or the default for a device type ("cpu", "cuda").
