@@ -35,8 +35,8 @@ typedef struct {
 /* Each `s_step` adds the products of the next bytes or words to 32-bit sums, and returns the number of bytes
    of a row of q that it has used. */
 
-/* In each 32-bit lane, sum += four products of bytes (vpdpbusd) or two of words (vpdpwssd). With the intrinsic, gcc 12 copies every sum
-   at every step, and the products take 1.5 times as long. */
+/* In each 32-bit lane, sum += four products of bytes (vpdpbusd) or two of words (vpdpwssd). With the
+   intrinsic, gcc 12 copies every sum at every step, and the products take 1.5 times as long. */
 #define ADD_DOTS(instruction, sum, q, w) __asm__(instruction " %2, %1, %0" : "+v"(sum) : "v"(q), "v"(w))
 
 #if defined(__AVX512VNNI__)
