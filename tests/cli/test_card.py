@@ -1,11 +1,14 @@
 """The verb `card`: the languages of a model."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save as tensors
 
 from tests.cli.conftest import WORDS, Said
 from tests.translators import save, small_tokenizer, untrained
@@ -18,8 +21,10 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.serve.catalog import ReloadedModels
 from yakusu.translator import Translator
+from yakusu.translator.folder.shortlist import SHORTLIST, read_lexicon
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
+NONE = np.zeros(0, np.uint16)
 Yakusu = Callable[..., Said]
 
 
@@ -48,8 +53,30 @@ def test_a_model_gets_other_languages_and_stays_intact(run_yakusu: Yakusu, model
 def test_one_language_may_be_set_alone(run_yakusu: Yakusu, model: Path) -> None:
     assert run_yakusu("card", model, "--target", "pb").out.startswith("languages: en to pt-BR\n")
     assert run_yakusu("card", model).error == (
-        "there is nothing to change: add --source CODE, --target CODE or --memory FILE"
+        "there is nothing to change: add --source CODE, --target CODE, --memory FILE, or --src "
+        "FILE and --tgt FILE"
     )
+
+
+def test_a_model_gets_a_lexicon_for_shortlists(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    src, tgt = tmp_path / "text.en", tmp_path / "text.de"
+    src.write_text("the red house\nthe blue house\n\n" * 20)
+    tgt.write_text("das rote Haus\ndas blaue Haus\n\n" * 20)
+    said = run_yakusu("card", model, "--src", src, "--tgt", tgt)
+    assert said.code == 0
+    assert re.search(r"^lexicon: \d+ translations of tokens$", said.out, re.MULTILINE)
+    assert run_yakusu("verify", model).code == 0
+    translated = run_yakusu("translate", model, src, "--shortlist")
+    assert translated.code == 0
+    assert "no shortlist" not in translated.err
+    error = run_yakusu("card", model, "--src", src).error
+    assert error == "a lexicon is learnt from pairs: specify both --src and --tgt"
+    path = model / SHORTLIST
+    path.write_bytes(tensors({"counts": np.zeros(3, np.uint8), "frequent": NONE, "targets": NONE}))
+    with pytest.raises(ModelError, match=r"does not match the model: write it again"):
+        read_lexicon(model, src_vocab_size=5, tgt_vocab_size=5)
 
 
 @pytest.mark.parametrize(

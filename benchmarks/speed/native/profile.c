@@ -92,9 +92,9 @@ static void timed_decode(const Member *m, const Row *rows, int n, Scratch *s) {
     decode(m, rows, n, s);
     profile.whole[DECODER] += profile_now() - start;
 }
-static void timed_predict(const Model *m, int n, Best *best, Scratch *s) {
+static void timed_predict(const Linear *output, int first, int n, Best *best, Scratch *s) {
     int64_t start = enter(OUTPUT, n);
-    predict(m, n, best, s);
+    predict(output, first, n, best, s);
     profile.whole[OUTPUT] += profile_now() - start;
 }
 

@@ -1,4 +1,4 @@
-"""The verb `card`: the languages of a model, and its memory."""
+"""The verb `card`: the languages of a model, its memory and its lexicon."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 import yakusu
 from yakusu.cli.options import Model
+from yakusu.data.corpus import Corpus
 from yakusu.errors import DataError
 
 _SourceCode = Annotated[
@@ -20,6 +21,15 @@ _Memory = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Translation memory to use if none is given."),
 ]
+_Src = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Sentences, preferably those of the training, from which the tokens that `translate "
+        "--shortlist` chooses among are learnt.",
+    ),
+]
+_Tgt = Annotated[str | None, typer.Option(metavar="FILE", help="Translations of --src.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,21 +42,31 @@ def card_verb(
     source: _SourceCode = None,
     target: _TargetCode = None,
     memory: _Memory = None,
+    src: _Src = None,
+    tgt: _Tgt = None,
 ) -> None:
-    """Store language codes or a memory in a model folder, and renew its hashes.
+    """Store language codes, a memory or a lexicon in a model folder, and renew its hashes.
 
     Codes are understood in any spelling: jpn, ja_JP and ja are Japanese. The weights stay as they
     are.
 
     Example: `yakusu card runs/en-ko/model --source en --target ko`
     """
-    if not (source or target or memory):
+    if bool(src) != bool(tgt):
+        raise DataError("a lexicon is learnt from pairs: specify both --src and --tgt")
+    if not (source or target or memory or src):
         raise DataError(
-            "there is nothing to change: add --source CODE, --target CODE or --memory FILE"
+            "there is nothing to change: add --source CODE, --target CODE, --memory FILE, or --src "
+            "FILE and --tgt FILE"
         )
     config = yakusu.card(model, source=source or "", target=target or "", memory=memory)
     codes = config.source_language, config.target_language
     print(f"languages: {' to '.join(code or 'unknown' for code in codes)}")
     if memory:
         print(f"memory: {memory}")
+    if src and tgt:
+        from yakusu.pipeline.shortlist import add_shortlist  # loads a model's engine
+
+        lexicon = add_shortlist(model, Corpus(src=src, tgt=tgt))
+        print(f"lexicon: {len(lexicon.targets):,} translations of tokens")
     print(f"model: {model}")

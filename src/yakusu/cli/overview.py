@@ -56,7 +56,8 @@ VERBS = {
         "Check every file of a model against its recorded hash and print how the model was made.",
     ),
     "card": Verb(
-        "card", "Store language codes or a memory in a model folder, and renew its hashes."
+        "card",
+        "Store language codes, a memory or a lexicon in a model folder, and renew its hashes.",
     ),
     "compress": Verb("compress", "Compress the embeddings of a translator, without training."),
     "import": Verb(

@@ -36,6 +36,11 @@ _OF_SEARCH = {
         "best one. Smaller values are faster, but change more translations; --fast: 2.",
         panel=_SEARCH,
     ),
+    "shortlist": Shown(
+        "Generate only probable translations of the tokens of the source, if the model has a "
+        "shortlist ('yakusu card'): faster, but many translations change.",
+        panel=_SEARCH,
+    ),
 }
 _OF_TEXT = {
     "include": Shown("Phrase that translations must contain. Repeatable.", "PHRASE"),

@@ -1,5 +1,6 @@
 """The native engine as a `Decoder`."""
 
+import logging
 import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -33,8 +34,10 @@ from yakusu.search.hypothesis import limit
 from yakusu.search.neighbours import StateCodebook, StateCodes
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
+from yakusu.search.shortlist import Shortlists
 from yakusu.search.tokens import TokenRules
 
+_log = logging.getLogger(__name__)
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 
@@ -47,6 +50,7 @@ class NativeDecoder(Decoder):
         workers: The threads that decode.
         kernels: Instruction set.
         codebook: Maps the states of the only model to codes; None: queries have no states.
+        shortlists: Those of the only model; None: it has none.
 
     Raises:
         ModelError: The vocabularies of the models differ in size, there are too many models, or
@@ -57,6 +61,7 @@ class NativeDecoder(Decoder):
     workers: Workers = field(default_factory=Threads)
     kernels: str = field(default_factory=instruction_set)
     codebook: StateCodebook | None = None
+    shortlists: Shortlists | None = None
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -117,10 +122,19 @@ class NativeDecoder(Decoder):
             if len(query.source) > self.max_length:
                 raise too_long(len(query.source), self.max_length)
             settings = self._settings(query, config)
-            session.search(key, query, settings, _guided(query, config, rules, settings.limit))
+            guided = _guided(query, config, rules, settings.limit)
+            shortlist = shortlists.of(query) if shortlists else None
+            session.search(key, query, settings, guided, shortlist)
 
+        shortlists = self._shortlists(config)
         sessions = _SearchSessions(self, rules, batch * config.n_slots, config.sampling is not None)
         return self.workers.begin(add, sessions, batch=batch)
+
+    def _shortlists(self, config: SearchConfig) -> Shortlists | None:
+        if config.shortlist and not self.shortlists:
+            owner = "an ensemble has" if self.n_members > 1 else "the model has"
+            _log.warning("%s no shortlist: all tokens are computed ('yakusu card' adds one)", owner)
+        return self.shortlists if config.shortlist and not config.sampling else None
 
     def _settings(self, query: Query, config: SearchConfig) -> Settings:
         longest = limit(

@@ -149,6 +149,8 @@ class Requirements(Structure):
         ("required", c_void_p),
         ("spelling", POINTER(ByteSpelling)),
         ("states", POINTER(StatesStructure)),
+        ("n_shortlist", c_int32),
+        ("shortlist", c_void_p),
     )
 
 

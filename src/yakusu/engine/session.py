@@ -31,6 +31,7 @@ from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.neighbours import SegmentStates, StateCodes
+from yakusu.search.shortlist import Tokens
 from yakusu.search.tokens import TokenRules
 
 
@@ -98,7 +99,6 @@ class Session:
     def __post_init__(self) -> None:
         self._library = library()
         self._queries: dict[int, Query] = {}  # of unfinished searches
-        self._no_requirements = Requirements()
         found = kernels(self.kernels)
         if not found:
             raise ModelError(
@@ -135,6 +135,7 @@ class Session:
         query: Query,
         settings: Settings,
         guided: Guided | None = None,
+        shortlist: Tokens | None = None,
     ) -> None:
         """Add a sentence.
 
@@ -144,19 +145,22 @@ class Session:
                 and characters only.
             settings: Settings of its search.
             guided: All of its restrictions and its sampler in Python, if it needs any there.
+            shortlist: The only tokens that may follow, increasing; None: all.
         """
         src, given = array("i", self.models[0].encoded(query.source)), array("i", query.prefix)
-        own = self._no_requirements if query.states is None else Requirements()
+        own = Requirements()
         if guided:
-            own = Requirements(guided=guided.kind)
+            own.guided = guided.kind
         elif query.restrictions:
-            required, own = array("i", query.restrictions.required), Requirements()
+            required = array("i", query.restrictions.required)
             own.required, own.n_required = required.buffer_info()
             characters = query.restrictions.characters
             if characters and characters is not self._characters:
                 own.spelling = pointer(_spelling(characters))
         if query.states is not None:
             own.states = pointer(_states(query.states))
+        if shortlist is not None:
+            own.shortlist, own.n_shortlist = shortlist.ctypes.data, len(shortlist)
         ids = *src.buffer_info(), *given.buffer_info()
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), byref(own)))
         if guided:

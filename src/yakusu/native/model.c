@@ -168,11 +168,18 @@ static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
 
 /* ---- the output layer ---------------------------------------------------------------------- */
 
-static void predict(const Model *m, int n, Best *best, Scratch *s) {
-    for (int first = 0; first < m->output.n_out; first += BLOCK) {
-        int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
-        product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
-        for (int i = 0; i < n; i++) scan(&best[i], s->logits + (size_t)i * BLOCK, first, size);
+/* The integers of rows from `first` on. */
+static Quantised rows_from(const Quantised *q, int first, size_t size) {
+    return (Quantised){q->bytes + first * size, q->offset + first, q->step + first};
+}
+
+static void predict(const Linear *output, int first, int n, Best *best, Scratch *s) {
+    const float *x = s->x + (size_t)first * output->n_in;
+    Quantised q = rows_from(&s->q, first, (size_t)output->n_in * output->size);
+    for (int at = 0; at < output->n_out; at += BLOCK) {
+        int size = output->n_out - at < BLOCK ? output->n_out - at : BLOCK;
+        product(output, x, n, &q, s->logits, BLOCK, at, at + size);
+        for (int i = 0; i < n; i++) scan(&best[first + i], s->logits + (size_t)i * BLOCK, at, size);
     }
 }
 
@@ -199,10 +206,10 @@ static void mean(const Model *m, int i, int n_members, int n, Best *best, float 
     float *own_logits = logits;
     for (int row = 0; row < n; row++, own_logits += n_out, sum += n_out) {
         if (row % FEW == 0) {
-            size_t at = (size_t)row * m->width;
-            Quantised q = {s->q.bytes + at * m->output.size, s->q.offset + row, s->q.step + row};
+            const float *x = s->x + (size_t)row * m->width;
+            Quantised q = rows_from(&s->q, row, (size_t)m->width * m->output.size);
             own_logits = i ? logits : sum;
-            product(&m->output, s->x + at, n - row < FEW ? n - row : FEW, &q, own_logits, n_out, 0, n_out);
+            product(&m->output, x, n - row < FEW ? n - row : FEW, &q, own_logits, n_out, 0, n_out);
         }
         vec shift = v_set(normaliser(own_logits, n_out) + (float)log_of(n_members));
         for (int at = 0; at < n_out; at += LANES) {

@@ -49,8 +49,9 @@ typedef struct {
                    float *const *weights, Scratch *);
     /* One position of the decoder stack for n rows; leaves the hidden states in `scratch`. */
     void (*decode)(const Member *, const Row *rows, int n, Scratch *);
-    /* The normaliser and the best tokens of n rows, from hidden states. */
-    void (*predict)(const Model *, int n, Best *best, Scratch *);
+    /* The normaliser and the best tokens of n rows from `first` on, from hidden states; `output` has a row for
+       each of the tokens of `best`. */
+    void (*predict)(const Linear *output, int first, int n, Best *best, Scratch *);
     /* The same for member i of an ensemble, to be called for one after the other: the last call returns the best
        tokens of the mean of their probabilities, and the logarithms of all of them (n, n_tokens). `logits`
        (FEW, n_tokens) is working memory, of an ensemble. */

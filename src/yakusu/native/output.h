@@ -11,11 +11,13 @@
 
 /* What the search requests of the logits of a row, and the result. */
 typedef struct {
+    const int32_t *tokens; /* (n_tokens), increasing: those whose logits are computed; NULL: all */
+    int n_tokens;
     int wanted, n;      /* number of best tokens, and how many there are */
     float *logits;      /* (wanted), the largest first; of equal logits, the lower id first */
     int32_t *ids;       /* (wanted) */
     float largest, sum; /* of all logits: the maximum, and the sum of exp(logit - maximum) */
-    const int32_t *probes; /* (n_probes), increasing: ids whose logits are always returned */
+    const int32_t *probes; /* (n_probes), increasing: ids among `tokens` whose logits are always returned */
     float *probed;         /* (n_probes) */
     int n_probes, n_probed;
     const uint8_t *allowed; /* (V): whether a token may be among the best; NULL: all may */
@@ -25,6 +27,19 @@ typedef struct {
 
 /* log sum_i exp(logit i) */
 static inline double log_norm(const Best *best) { return (double)best->largest + log_of(best->sum); }
+
+/* The token of a logit, and the logit of a token. */
+INLINE int32_t token_at(const Best *best, int at) { return best->tokens ? best->tokens[at] : at; }
+
+INLINE int position_of(const Best *best, int32_t id) {
+    int low = 0, high = best->tokens ? best->n_tokens : 0;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (best->tokens[middle] < id) low = middle + 1;
+        else high = middle;
+    }
+    return best->tokens ? low : id;
+}
 
 INLINE int may_follow(const Best *best, int32_t id) {
     if (best->allowed && !best->allowed[id]) return 0;
@@ -40,7 +55,7 @@ INLINE void insert(Best *best, float logit, int32_t id) {
     best->logits[at] = logit, best->ids[at] = id;
 }
 
-/* Add the logits of the tokens `first` .. `first + n - 1` to the sum of exponentials. */
+/* Add the logits `first` .. `first + n - 1` to the sum of exponentials. */
 INLINE void add_to_sum(Best *best, const float *logits, int n) {
     vec most = v_load(logits), sum = v_set(0.0f);
     for (int k = LANES; k < n; k += LANES) most = v_max(most, v_load(logits + k));
@@ -62,21 +77,25 @@ INLINE void add_to_best(Best *best, const float *logits, int first, int n) {
         while (better) {
             int i = k + __builtin_ctz(better);
             better &= better - 1;
-            if (!(logits[i] > least && may_follow(best, first + i))) continue;
-            insert(best, logits[i], first + i);
+            if (!(logits[i] > least)) continue;
+            int32_t id = token_at(best, first + i);
+            if (!may_follow(best, id)) continue;
+            insert(best, logits[i], id);
             if (best->n == best->wanted) least = best->logits[best->n - 1];
         }
     }
 }
 
-/* Choose among the logits of `n` tokens from `first`. */
+/* Choose among `n` logits from `first`. */
 static void choose(Best *best, const float *logits, int first, int n) {
-    for (; best->n_probed < best->n_probes && best->probes[best->n_probed] < first + n; best->n_probed++)
-        best->probed[best->n_probed] = logits[best->probes[best->n_probed] - first];
+    for (int at; best->n_probed < best->n_probes; best->n_probed++) {
+        if ((at = position_of(best, best->probes[best->n_probed])) >= first + n) break;
+        best->probed[best->n_probed] = logits[at - first];
+    }
     if (best->wanted) add_to_best(best, logits, first, n);
 }
 
-/* Take the logits of `n` tokens from `first` into account. */
+/* Take `n` logits from `first` into account. */
 static void scan(Best *best, const float *logits, int first, int n) {
     add_to_sum(best, logits, n);
     choose(best, logits, first, n);

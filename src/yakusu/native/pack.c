@@ -131,6 +131,26 @@ API void yk_free_matrix(Linear *m) {
     release(m);
 }
 
+static int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
+
+Linear *take_rows(const Linear *from, const int32_t *ids, int n) {
+    Format format = from->floats ? FLOAT32 : from->size == 2 ? INT16 : INT8;
+    size_t size = (size_t)from->n_in * (from->floats ? sizeof(float) : (size_t)from->size); /* of a row */
+    Linear *to = yk_matrix(padded(n), from->n_in, NULL, format);
+    if (!to) return NULL;
+    const char *rows = from->floats ? (const char *)from->floats : (const char *)from->bytes;
+    char *own = to->floats ? (char *)to->floats : (char *)to->bytes;
+    for (int j = 0; j < n; j++) {
+        int id = ids[j];
+        const char *row = rows + id / LANES * LANES * size + id % LANES * 4;
+        char *out = own + j / LANES * LANES * size + j % LANES * 4;
+        for (size_t k = 0; k < size; k += 4) memcpy(out + k * LANES, row + k * LANES, 4);
+        to->scale[j] = from->scale[id], to->sum[j] = from->sum[id], to->bias[j] = from->bias[id];
+    }
+    for (int j = n; j < to->n_out; j++) to->bias[j] = -INFINITY;
+    return to;
+}
+
 /* ---- the model ----------------------------------------------------------------------------- */
 
 static Linear next_matrix(Linear *const **from) {
@@ -186,8 +206,6 @@ static int copy_vectors(Model *m, const float *const *from) {
     return ok && copy_norms(&m->encoder_norm, pre, m->width, &from) &&
            copy_norms(&m->decoder_norm, pre, m->width, &from);
 }
-
-static int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 static Heads heads_of(const Config *config) {
     int lanes = 1;

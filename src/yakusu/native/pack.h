@@ -8,6 +8,9 @@
 API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format);
 API void yk_free_matrix(Linear *matrix);
 
+/* The rows `ids` (n) of a matrix; the outputs of padding are -infinity. NULL: out of memory. */
+Linear *take_rows(const Linear *from, const int32_t *ids, int n);
+
 enum { NO_MEMORY = -1, NOT_FINITE, PACKED };
 
 /* Pack `rows` (n, n_in) as the rows of a matrix from `first` on. NOT_FINITE: a weight is NaN or

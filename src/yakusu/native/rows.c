@@ -147,7 +147,8 @@ int write_rows(Session *session, Sentence *s, int row) {
         session->rows[row] = (Row){t ? h->tokens[t - 1] : -1, t, h->cache, s->memory, weights_at(session, s, t)};
         Best *best = &session->best[row];
         *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
-                       .probes = buffer->probes, .probed = buffer->probed};
+                       .probes = buffer->probes, .probed = buffer->probed, .tokens = s->shortlist,
+                       .n_tokens = s->n_shortlist};
         if (s->is_scored) best->allowed = NULL, best->wanted = s->record.n_alternatives;
         if (forced >= 0) best->n_probes = 1, buffer->probes[0] = forced;
         else if (!session->guide.draw) best->wanted = n_wanted(search);

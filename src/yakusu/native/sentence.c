@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "pack.h"
 #include "state.h"
 
 void push(Queue *queue, Sentence *s) {
@@ -53,7 +54,8 @@ void free_sentence(Session *session, Sentence *s) {
     if (!s) return;
     for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
     for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) release(s->arrays[i]);
-    release_blocks(&s->states), release(s->search.trace), release(s);
+    yk_free_matrix(s->output), release(s->shortlist), release_blocks(&s->states);
+    release(s->search.trace), release(s);
 }
 
 /* Memory for the hypotheses of a sentence whose settings are known. */
@@ -76,6 +78,14 @@ static int allocate_search(Sentence *s) {
     for (int k = 0; k < n; k++, tokens += of_each)
         hypotheses[k].runs = tokens, hypotheses[k].missing = tokens + MAX_PERIOD;
     s->source = tokens, s->given = tokens + s->n_source, s->blocks = cache;
+    return 1;
+}
+
+static int copy_shortlist(Sentence *s, const Requirements *own) {
+    size_t size = own->n_shortlist * sizeof *own->shortlist;
+    if (!own->shortlist) return 1;
+    if (!(s->shortlist = allocate(size))) return 0;
+    memcpy(s->shortlist, own->shortlist, size), s->n_shortlist = own->n_shortlist;
     return 1;
 }
 
@@ -108,7 +118,7 @@ Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, 
     s->is_plain = !own->guided && !own->n_required && !own->spelling;
     const Spelling *spelling = own->spelling ? own->spelling : session->spelling;
     if (spelling && !own->guided) s->spelling = *spelling; /* a guide knows which bytes may follow */
-    if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
+    if (!allocate_search(s) || !allocate_memory(session, s) || !copy_shortlist(s, own)) return free_sentence(session, s), NULL;
     if (session->codebook && own->states && !arrange(session->codebook, own->states, &s->states))
         return free_sentence(session, s), NULL;
     s->search.n_open = session->guide.draw ? settings->beam : 1;

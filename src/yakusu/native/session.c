@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "memory.h"
+#include "pack.h"
 #include "state.h"
 
 enum {
@@ -148,6 +149,8 @@ static int admit(Session *session) {
         int beam = s->search.settings.beam, fits = n_positions + s->n_source <= ENCODED;
         if (session->n_rows && session->n_rows + beam > session->max_rows) break;
         if (n && !fits) break;
+        if (s->shortlist && !s->output) s->output = take_rows(&session->members->model->output, s->shortlist, s->n_shortlist);
+        if (s->shortlist && !s->output) return 0;
         push(&session->open, take_at(&session->waiting, &session->waiting.first));
         session->n_rows += beam;
         lengths[n] = s->n_source, weights[n] = s->record.encoder, memories[n++] = s->memory;
@@ -206,6 +209,17 @@ static void mix_nearest(Session *session, int n) {
     }
 }
 
+/* The output layer of a model. Sentences without shortlists are computed together. */
+static void predict_rows(Session *session, const Model *m) {
+    int first = 0;
+    for (Sentence *s = session->open.first, *next; s; s = next) {
+        int n = s->search.n_open;
+        for (next = s->next; next && !s->output && !next->output; next = next->next) n += next->search.n_open;
+        session->kernels->predict(s->output ? s->output : &m->output, first, n, session->best, &session->scratch);
+        first += n;
+    }
+}
+
 /* Compute what the searches request of n rows. 0: out of memory. */
 static int predict(Session *session, int n) {
     for (int i = 0; i < session->n_members; i++) {
@@ -216,7 +230,7 @@ static int predict(Session *session, int n) {
         if (session->log_probs)
             session->kernels->mean(m, i, session->n_members, n, session->best, session->log_probs, session->logits,
                                    &session->scratch);
-        else session->kernels->predict(m, n, session->best, &session->scratch);
+        else predict_rows(session, m);
     }
     if (session->codebook) mix_nearest(session, n);
     return 1;

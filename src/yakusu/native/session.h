@@ -44,6 +44,10 @@ typedef struct {
                                  first one that is missing is always a candidate */
     const Spelling *spelling; /* NULL: that of the session */
     const States *states;     /* of similar segments; NULL: none */
+    int32_t n_shortlist;
+    const int32_t *shortlist; /* (n_shortlist), increasing: the tokens that may follow, with eos, the prefix and
+                                 `required`; NULL: all. Of sessions with one model that do not sample, and of
+                                 sentences without states that are not guided. */
 } Requirements;
 
 /* What is recorded while a given target is decoded; (T) tokens including eos. */

@@ -22,6 +22,9 @@ typedef struct Sentence {
     float **blocks;  /* all keys and values of its hypotheses */
     int n_blocks;
     Blocks states;   /* of similar segments */
+    int32_t *shortlist; /* (n_shortlist), or NULL */
+    int n_shortlist;
+    Linear *output;  /* the rows of the output layer of `shortlist`, once it is open */
     void *arrays[5]; /* what the pointers above point into */
 } Sentence;
 

@@ -26,6 +26,7 @@ from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import TranslatorConfig
 from yakusu.translator.folder.network import open_model, save_translator
+from yakusu.translator.folder.shortlist import read_lexicon
 from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
 
 
@@ -100,7 +101,14 @@ def compress_translator(
     )
     receipt = receipt.model_copy(update={"compressed": facts})
     saved = stored.model_copy(update={"compressed": [table.plan for table in tables]})
-    save_translator(out, weights, translator.tokenizer, saved, documents=documents(receipt))
+    save_translator(
+        out,
+        weights,
+        translator.tokenizer,
+        saved,
+        lexicon=read_lexicon(folder, **stored.vocab_sizes),
+        documents=documents(receipt),
+    )
     return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
 
 

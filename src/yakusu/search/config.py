@@ -37,6 +37,8 @@ class SearchConfig(Config):
         n_best: Number of translations per sentence; at most `beam`, unless they are sampled.
         margin: Drop open hypotheses whose log-probability is more than this many nats below that of
             the best; None: keep them. Not used if translations are sampled.
+        shortlist: Generate only the tokens that may translate a token of the source, if the native
+            engine runs a single model that has a lexicon. See `shortlist.py`.
         max_repeats: How often an n-gram may occur in a row, unless n-grams of the source occur more
             often in a row. 0: no limit.
         no_repeat_ngram: No sequence of this many tokens occurs twice; 0: no limit.
@@ -52,6 +54,7 @@ class SearchConfig(Config):
     max_length: int | None = Field(None, ge=1)
     n_best: int = Field(1, ge=1, le=256)
     margin: float | None = Field(None, ge=0)
+    shortlist: bool = False
     max_repeats: int = Field(4, ge=0)
     no_repeat_ngram: int = Field(0, ge=0)
     include: tuple[str, ...] = Field((), strict=False)  # lists, too, as in TOML

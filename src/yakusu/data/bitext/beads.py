@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
-from yakusu.data.bitext.evidence import BLOCK, SAME, SAME_LANGUAGE, Ints, PairEvidence
+from yakusu.data.bitext.evidence import SAME, SAME_LANGUAGE, PairEvidence
+from yakusu.data.bitext.model1 import BLOCK, Ints
 
 LONGEST = 3  # sentences of one side of a bead
 PRIORS = {  # log-probability of each kind of bead, relative to one sentence a side

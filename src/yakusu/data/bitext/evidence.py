@@ -27,6 +27,7 @@ import regex
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
+from yakusu.data.bitext.model1 import BLOCK, Bags, Ints, Links, model1
 from yakusu.data.lines.words import UNSPACED
 
 LAMBDA = 0.3
@@ -34,9 +35,7 @@ SAME = 0.05  # probability that a word, such as a name or a number, is its own t
 SAME_LANGUAGE = 0.5  # the same, of two texts in one language
 _MOST_WORDS = 60  # of a line
 _MOST_LINKS = 2_000_000  # pairs of words from which probabilities are learnt
-_ITERATIONS = 3
 _LEAST = 2e-3  # smaller probabilities are left out
-BLOCK = 64  # lines of a block
 _WORD = regex.compile(
     rf"\p{{Nd}}++|[{UNSPACED}\p{{Hangul}}]\p{{M}}*+|(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}])++"
     r"|[?!？！:：;；()（）]"
@@ -44,8 +43,6 @@ _WORD = regex.compile(
 _LATIN_WORD = re.compile(r"[^\W\d_]+|\d+|[?!:;()]")  # the same for Latin letters, in less time
 _BEYOND_LATIN = "\u0300"  # the first character of other scripts, and of marks
 _WIDE = str.maketrans("？！：；（）", "?!:;()")
-
-Ints = NDArray[np.int64]
 
 
 class WordNumbers:
@@ -69,7 +66,7 @@ class WordNumbers:
         return [numbers.setdefault(word, len(numbers)) for word in found] or [0]
 
 
-class NumberedText:
+class NumberedText(Bags):
     """The lines of a text as numbers of words.
 
     Args:
@@ -85,22 +82,15 @@ class NumberedText:
     def __init__(self, lines: Sequence[str], words: WordNumbers) -> None:
         found = [words.of(line) for line in lines]
         counts = np.fromiter(map(len, found), np.int64, len(found))
-        self.starts: Ints = np.concatenate([[0], np.cumsum(counts)])
-        self.ids = np.fromiter((each for ids in found for each in ids), np.int64, self.starts[-1])
+        starts: Ints = np.concatenate([[0], np.cumsum(counts)])
+        ids = np.fromiter((each for own in found for each in own), np.int64, starts[-1])
+        super().__init__(ids, starts)
         self.log_length = np.log1p(np.fromiter(map(len, lines), np.float64, len(lines)))
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
     @property
     def is_empty(self) -> NDArray[np.bool_]:
         """Whether each line has no words."""
         return np.asarray(self.ids[self.starts[:-1]] == 0)
-
-    @property
-    def counts(self) -> Ints:
-        """Number of words of each line."""
-        return np.diff(self.starts)
 
     def frequency(self, n_words: int) -> NDArray[np.float64]:
         """Relative frequency of each word."""
@@ -148,37 +138,7 @@ class Lexicon:
         return dense
 
 
-@dataclass
-class _Links:
-    """All pairs of words of pairs of lines."""
-
-    xs: Ints
-    ys: Ints
-    by_x: NDArray[np.int32]  # number of the occurrence of x in its pair of lines
-    by_y: NDArray[np.int32]
-    fold: NDArray[np.int8]
-
-    @classmethod
-    def of(cls, src: NumberedText, tgt: NumberedText, i: Ints, j: Ints) -> "_Links":
-        """Pair the words of lines i of the source with those of lines j of the target."""
-        n_src, n_tgt = src.counts[i], tgt.counts[j]
-        sizes = n_src * n_tgt
-        if sizes.sum() > _MOST_LINKS:  # evenly spaced blocks
-            step = -(-sizes.sum() // _MOST_LINKS)
-            kept = (np.arange(len(i)) // (2 * BLOCK)) % step == 0
-            i, j, n_src, n_tgt, sizes = i[kept], j[kept], n_src[kept], n_tgt[kept], sizes[kept]
-        pair = np.repeat(np.arange(len(i), dtype=np.int32), sizes)
-        within = np.arange(sizes.sum(), dtype=np.int32)
-        within -= (np.cumsum(sizes) - sizes).astype(np.int32)[pair]
-        x, y = np.divmod(within, n_tgt.astype(np.int32)[pair])
-        del within
-        firsts = (src.starts[i], tgt.starts[j], np.cumsum(n_src) - n_src, np.cumsum(n_tgt) - n_tgt)
-        at_src, at_tgt, by_x, by_y = (each.astype(np.int32)[pair] for each in firsts)
-        own = folds(i).astype(np.int8)[pair]
-        return cls(src.ids[at_src + x], tgt.ids[at_tgt + y], by_x + x, by_y + y, own)
-
-
-def folds(lines: Ints) -> Ints:
+def folds(lines: Ints | NDArray[np.int32]) -> Ints | NDArray[np.int32]:
     """The half, 0 or 1, of the blocks that each line belongs to."""
     return (lines // BLOCK) % 2
 
@@ -199,44 +159,21 @@ def learn_lexicons(
     Returns:
         For the lines of each fold: p(y | x) and p(x | y), learnt from the other fold.
     """
-    links = _Links.of(src, tgt, i, j)
+    links = Links.of(src, tgt, i, j, most=_MOST_LINKS)
+    fold_of = folds(links.lines)
     n_x, n_y = (np.bincount(each.ids, minlength=n_words) for each in (src, tgt))
     frequent = (n_x[links.xs] > 1) & (n_y[links.ys] > 1)
     pairs, entry = np.unique(links.xs * n_words + links.ys, return_inverse=True)
     xs, ys = np.divmod(pairs, n_words)
     found = []
     for fold in (0, 1):
-        used = frequent & (links.fold != fold)
-        forth = _model1(entry[used], xs, links.by_y[used], n_words)
-        back = _model1(entry[used], ys, links.by_x[used], n_words)
+        used = frequent & (fold_of != fold)
+        forth = model1(entry[used], xs, links.by_y[used], n_words)
+        back = model1(entry[used], ys, links.by_x[used], n_words)
         found.append(
             (_lexicon(xs, ys, forth, n_words, same), _lexicon(ys, xs, back, n_words, same))
         )
     return found
-
-
-def _model1(
-    entry: Ints, given: Ints, generated: NDArray[np.int32], n_words: int
-) -> NDArray[np.float64]:
-    """Expectation maximisation of IBM model 1.
-
-    Args:
-        entry: The pair of words of each link.
-        given: The word on which the probability of each pair is conditioned.
-        generated: The occurrence of the other word of each link.
-        n_words: Number of words.
-
-    Returns:
-        The probability of each pair of words; one is added to the counts of each given word, which
-        makes those of rare words small.
-    """
-    p = np.ones(len(given))
-    for _ in range(_ITERATIONS if len(entry) else 0):
-        shares = p[entry]
-        shares /= np.bincount(generated, shares)[generated]
-        expected = np.bincount(entry, shares, len(given))
-        p = expected / (np.bincount(given, expected, n_words)[given] + 1)
-    return p if len(entry) else np.zeros(len(given))
 
 
 def _lexicon(

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
-from yakusu.data.bitext.evidence import BLOCK, Ints, PairEvidence
+from yakusu.data.bitext.evidence import PairEvidence
+from yakusu.data.bitext.model1 import BLOCK, Ints
 
 MOST, _MOST_QUICK = 30, 8  # the largest offset
 UNRELATED = 10**9  # in place of an offset

@@ -4,6 +4,7 @@ config.json         task, sizes of the model, languages, search settings
 model.safetensors   weights
 tokenizer.model     or source.model and target.model
 codebook.safetensors  codes of decoder states, to learn from a memory (optional)
+shortlist.safetensors  probable translations of each token (optional)
 quality.json        calibration of the estimated quality (optional)
 receipt.json        provenance and cost of training; README.md is the model card
 memory.json         the name of a translation memory, if the model has one

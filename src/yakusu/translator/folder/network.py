@@ -17,6 +17,7 @@ from yakusu.model.coded_tables import empty_table
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.table_plans import Shapes
 from yakusu.search.neighbours import StateCodebook
+from yakusu.search.shortlist import Lexicon
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator.folder.codebook import write_codebook
 from yakusu.translator.folder.folder import (
@@ -27,6 +28,7 @@ from yakusu.translator.folder.folder import (
     consistent,
 )
 from yakusu.translator.folder.quality import write_calibration
+from yakusu.translator.folder.shortlist import write_lexicon
 from yakusu.translator.folder.sizes import check_shapes
 from yakusu.translator.quality import Calibration
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
@@ -104,6 +106,7 @@ def save_translator(
     config: TranslatorConfig,
     *,
     codebook: StateCodebook | None = None,
+    lexicon: Lexicon | None = None,
     calibration: Calibration | None = None,
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
@@ -115,6 +118,7 @@ def save_translator(
         tokenizer: The tokenizer that the model was trained with.
         config: Task, sizes, languages and search settings.
         codebook: That of its decoder states.
+        lexicon: That of its shortlists.
         calibration: That of its quality.
         documents: Contents of further text files, by file name.
     """
@@ -125,6 +129,8 @@ def save_translator(
         tokenizer.save(temporary)
         if codebook:
             write_codebook(temporary, codebook)
+        if lexicon:
+            write_lexicon(temporary, lexicon)
         if calibration:
             write_calibration(temporary, calibration)
         for name, text in documents.items():

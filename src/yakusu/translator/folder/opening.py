@@ -19,6 +19,7 @@ from yakusu.errors import ModelError
 from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
 from yakusu.search.neighbours import StateCodebook
+from yakusu.search.shortlist import Shortlists
 from yakusu.translator.folder.codebook import read_codebook
 from yakusu.translator.folder.folder import (
     ModelFolder,
@@ -26,6 +27,7 @@ from yakusu.translator.folder.folder import (
     consistent,
     model_hash,
 )
+from yakusu.translator.folder.shortlist import read_lexicon
 
 _log = logging.getLogger(__name__)
 _INSTALL_TORCH = "install yakusu with its extra 'train', as in pip install '.[train]'"
@@ -113,8 +115,16 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
 
 def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecoder:
     models = [_packed(each, config.matrices(each.config.model.d_model)) for each in folders]
-    codebook = _codebook(folders[0], models[0].matrices) if len(folders) == 1 else None
-    return NativeDecoder(models, Threads(config.n_threads), codebook=codebook)
+    threads, first = Threads(config.n_threads), folders[0]
+    if len(folders) > 1:
+        return NativeDecoder(models, threads)
+    lexicon = read_lexicon(first.path, **first.config.vocab_sizes)
+    return NativeDecoder(
+        models,
+        threads,
+        codebook=_codebook(first, models[0].matrices),
+        shortlists=Shortlists(lexicon, first.tokenizer) if lexicon else None,
+    )
 
 
 def _codebook(folder: ModelFolder, matrices: MatrixFormat) -> StateCodebook | None:

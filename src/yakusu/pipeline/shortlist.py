@@ -1,0 +1,38 @@
+"""Gives a model the lexicon from which shortlists are made."""
+
+from functools import partial
+from itertools import islice
+from math import ceil
+from pathlib import Path
+
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.errors import DataError
+from yakusu.pipeline.calibration import translator_for
+from yakusu.search.shortlist import Lexicon
+from yakusu.translator.folder.folder import add_to_folder
+from yakusu.translator.folder.shortlist import SHORTLIST, write_lexicon
+
+_MOST_PAIRS = 200_000  # from which a lexicon is learnt, evenly spaced
+
+
+def add_shortlist(model: str | Path, corpus: Corpus) -> Lexicon:
+    """Learn a lexicon from a corpus, and store it in a model folder.
+
+    Args:
+        model: Model folder.
+        corpus: Texts and their translations, best those that the model was trained with.
+
+    Raises:
+        ModelError: The model is a parser, or its folder cannot be read.
+        DataError: The corpus cannot be read, is in other languages or has no pair.
+    """
+    translator = translator_for(model, corpus)
+    step = ceil(sum(1 for _ in read_pairs(corpus)) / _MOST_PAIRS) or 1
+    chosen = islice(read_pairs(corpus), 0, None, step)
+    found = (translator.pair_ids(*pair) for pair in chosen if all(map(str.strip, pair)))
+    if not (pairs := [pair for pair in found if pair]):
+        raise DataError(f"{corpus.files[0]} has no pair that the model can read: add text")
+    src, tgt = zip(*pairs, strict=True)
+    lexicon = Lexicon.learnt(src, tgt, translator.tokenizer)
+    add_to_folder(Path(model), SHORTLIST, partial(write_lexicon, lexicon=lexicon))
+    return lexicon
