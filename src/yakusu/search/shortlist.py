@@ -103,12 +103,12 @@ class Shortlists:
         own, lexicon = query.restrictions, self.lexicon
         if query.states or (own and own.has_constraints):
             return None
-        tokens = {EOS, UNK, *query.prefix, *(own.required if own else ())}
-        if self.tokenizer.joint:
-            tokens.update(query.source)
-        best = [lexicon.targets[lexicon.starts[x] : lexicon.starts[x + 1]] for x in query.source]
-        found = np.unique(np.concatenate([lexicon.frequent, *best, np.array([*tokens], np.int32)]))
-        spells = own is not None and own.characters is not own.rules.characters
-        if spells or np.isin(self._bytes, found).any():
-            found = np.union1d(found, self._bytes)
-        return found
+        further = [EOS, UNK, *query.prefix, *(own.required if own else ())]
+        chosen = np.zeros(self.tokenizer.tgt_vocab_size, np.bool_)
+        chosen[lexicon.frequent], chosen[further] = True, True
+        for x in query.source:
+            chosen[lexicon.targets[lexicon.starts[x] : lexicon.starts[x + 1]]] = True
+            chosen[x] |= self.tokenizer.joint
+        if chosen[self._bytes].any() or (own and own.characters is not own.rules.characters):
+            chosen[self._bytes] = True
+        return np.flatnonzero(chosen).astype(np.int32)
