@@ -4,15 +4,17 @@ The engine's kernels are compiled a second time, with timers around their parts.
 the same sentences with one thread, in turns; "timers" is the ratio of their times. Microseconds per
 generated token:
 
-    encoder, decoder, output layer   products: products of matrices; rounding: activations to 8
-                                     bits; attention; other: the rest, such as normalisation
+    encoder, decoder, output layer   products: products of matrices; rounding: activations to
+                                     integers; attention; other: the rest, such as normalisation
     search                           the rest of the engine: hypotheses, queues, memory
     Python                           what is outside the calls that decode
 
-The bound of a stage is the minimum time of its products: one multiplication and one addition of
-8-bit integers per weight and row at the speed of the integer units, or one pass over the weights
-per step at the speed of reading as many bytes, whichever is longer. Short loops measure both speeds
-with one thread in the same run; the products are those of the fastest round.
+The bound of a stage is the minimum time of its products: one multiplication and one addition per
+weight and row at the speed of the integer units, or one pass over its weights per step, whichever
+is longer. Short loops measure both speeds with one thread in the same run: products of 8-bit
+integers, of which the units compute twice as many as of 16 bits, and reading as many bytes as the
+weights of the decoder and the output layer have, all of which are read at each step. The products
+are those of the fastest round.
 """
 
 import argparse
@@ -30,6 +32,7 @@ from benchmarks.speed.plain import SHAPES, SOURCE_LENGTHS, Shape, random_sources
 from benchmarks.speed.profiled import Profiled, Stage, timed_calls
 from benchmarks.speed.systems import cpu_flags
 from benchmarks.tables import FilledTable, fixed
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import RunError
 from yakusu.model.config import TransformerConfig
 from yakusu.recipe import load_recipe
@@ -51,6 +54,7 @@ benchmark.option(
 benchmark.option("--length", type=int, default=32, help="tokens per translation (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="of the weights and sources (%(default)s)")
+_SIZES = {"int8": 1, "int16": 2}  # bytes of a weight
 
 
 def tables(records: list[Record]) -> Iterator[FilledTable]:
@@ -119,10 +123,18 @@ def measure(
         "high": round(max(plain) * per_token, 3),
         "timers": round(statistics.median(each[0] for each in timed) * per_token / whole, 3),
         "bounds": _bounds(
-            min(timed, key=_whole)[2], weights(_config(shape), shape.vocab_size), profiled
+            min(timed, key=_whole)[2],
+            weights(_config(shape), shape.vocab_size),
+            _SIZES[precision_of(shape)],
+            profiled,
         ),
         "tokens": n_tokens,
     }
+
+
+def precision_of(shape: Shape) -> str:
+    """The precision that the engine chooses for models of a shape."""
+    return EngineConfig().matrices(_config(shape).d_model).name.lower()
 
 
 def _config(shape: Shape) -> TransformerConfig:
@@ -147,13 +159,15 @@ def _parts(whole: float, in_engine: float, stages: dict[str, Stage]) -> dict[str
 
 
 def _bounds(
-    stages: dict[str, Stage], n_weights: dict[str, int], profiled: Profiled
+    stages: dict[str, Stage], n_weights: dict[str, int], size: int, profiled: Profiled
 ) -> dict[str, Any]:
     """For each stage, the speeds of its products and the share of the time that is the bound."""
-    most, found = profiled.operations_per_second(), dict[str, Any]()
+    most, found = profiled.operations_per_second() / size, dict[str, Any]()
+    of_a_step = size * (n_weights["decoder"] + n_weights["output layer"])
+    fastest = profiled.bytes_per_second(of_a_step)
     for name, stage in stages.items():
-        operations, n_bytes = 2 * n_weights[name] * stage.rows, n_weights[name] * stage.calls
-        seconds, fastest = stage.seconds["products"], profiled.bytes_per_second(n_weights[name])
+        operations, n_bytes = 2 * n_weights[name] * stage.rows, size * n_weights[name] * stage.calls
+        seconds = stage.seconds["products"]
         bound = max(operations / most if most else 0, n_bytes / fastest)
         found[name] = {
             "GOP/s": round(operations / seconds / 1e9, 1),
@@ -184,12 +198,13 @@ def main(args: argparse.Namespace) -> None:
         for name in args.shapes:
             path, cells = Path(folder) / name, {}
             write_random(SHAPES[name], path, seed=args.seed)
-            engine_side.load_plain(str(path), "native", "int8", threads=1)
+            precision = precision_of(SHAPES[name])
+            engine_side.load_plain(str(path), "native", precision, threads=1)
             for cell in args.cells:
                 cells[cell] = measure(SHAPES[name], cell, profiled, args)
                 show(f"{name} {cell}", cells[cell])
             stated = {"instruction set": profiled.kernels, "cpu flags": cpu_flags()}
-            measured = {"name": f"{name}, int8", "length": args.length, "cells": cells}
+            measured = {"name": f"{name}, {precision}", "length": args.length, "cells": cells}
             benchmark.record({**measured, **stated}, seed=args.seed)
 
 
