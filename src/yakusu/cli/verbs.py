@@ -30,7 +30,7 @@ class _Loaded(Mapping[str, Any]):
         import_module(f"yakusu.cli.{VERBS[verb].module}").add_to(verbs)
         command = typer.main.get_group(verbs).commands[verb]
         _refuse_repeated(command)
-        _skip_absent(command)
+        _convert_few(command)
         return _with_debug(command)
 
     def __iter__(self) -> Iterator[str]:
@@ -98,22 +98,26 @@ def _refuse_repeated(command: Any) -> None:
         _refuse_repeated(each)
 
 
-def _skip_absent(command: Any) -> None:
-    """Let a verb, and its verbs, not convert the values of options that are not given.
+def _convert_few(command: Any) -> None:
+    """Let a verb, and its verbs, convert neither texts nor the values of options not given.
 
-    Typer would build a validator of pydantic for each option.
+    Typer would load pydantic and build a validator for each option.
     """
     for param in command.params:
-        if not (param.required or param.callback):
+        if not param.callback:
             param.process_value = partial(_process_value, param, param.process_value)
     for each in getattr(command, "commands", {}).values():
-        _skip_absent(each)
+        _convert_few(each)
 
 
 def _process_value(param: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    if value is not None:
-        return process(context, value)
-    return () if param.multiple or param.nargs == -1 else None
+    if value is None and not param.required:
+        return () if param.multiple or param.nargs == -1 else None
+    kind = param.type_descriptor.annotation
+    if value and kind == list[str]:
+        return list(value)
+    is_text = kind is str and value is not None
+    return value if is_text or value == param.default else process(context, value)
 
 
 def _debug_option(*, hidden: bool) -> Any:
