@@ -1,7 +1,7 @@
 """The Typer application; a verb is imported when it is first used."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
@@ -44,8 +44,10 @@ class Verbs(TyperGroup):
     """The verbs."""
 
     def __init__(self, **attrs: Any) -> None:
-        super().__init__(**(attrs | {"commands": _Loaded()}))
+        super().__init__(**attrs)
         self.params.append(_debug_option(hidden=False))
+        _convert_few(self)
+        self.commands = _Loaded()  # type: ignore[assignment]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
@@ -101,23 +103,30 @@ def _refuse_repeated(command: Any) -> None:
 def _convert_few(command: Any) -> None:
     """Let a verb, and its verbs, convert neither texts nor the values of options not given.
 
-    Typer would load pydantic and build a validator for each option.
+    Typer would load pydantic, and build a validator for each option.
     """
-    for param in command.params:
-        if not param.callback:
-            param.process_value = partial(_process_value, param, param.process_value)
+    get_params = command.get_params
+
+    def get_quick_params(context: Any) -> Any:
+        params = get_params(context)
+        for param in params:
+            param.process_value = partial(_process_value, param)
+        return params
+
+    command.get_params = get_quick_params
     for each in getattr(command, "commands", {}).values():
         _convert_few(each)
 
 
-def _process_value(param: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+def _process_value(param: Any, context: Any, value: Any) -> Any:
+    kind, is_repeated = param.type_descriptor.annotation, param.multiple or param.nargs == -1
     if value is None and not param.required:
-        return () if param.multiple or param.nargs == -1 else None
-    kind = param.type_descriptor.annotation
-    if value and kind == list[str]:
-        return list(value)
-    is_text = kind is str and value is not None
-    return value if is_text or value == param.default else process(context, value)
+        value = () if is_repeated else None
+    elif value and kind == list[str]:
+        value = list(value)
+    elif value is None or (kind is not str and value != param.default):
+        return type(param).process_value(param, context, value)
+    return param.callback(context, param, value) if param.callback else value
 
 
 def _debug_option(*, hidden: bool) -> Any:

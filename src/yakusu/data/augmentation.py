@@ -33,9 +33,8 @@ from random import Random
 
 import numpy as np
 import regex
-from pydantic import Field, model_validator
 
-from yakusu.config import Config
+from yakusu.config import Config, check
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.lines.casing import capitals, has_case, lower_case, title_case
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
@@ -43,6 +42,7 @@ from yakusu.data.lines.sentences import without_final_punctuation
 from yakusu.data.pairs import Ids, Pairs, Sentences
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
+from yakusu.typed import Field
 
 _WINDOW = 8192  # pairs that are joined at a time
 _WORDS_PER_TYPO = 8
@@ -64,13 +64,12 @@ class AugmentationConfig(Config):
         """Whether no pair is changed."""
         return not any(self.model_dump().values())
 
-    @model_validator(mode="after")
-    def _check_sum(self) -> "AugmentationConfig":
+    @check
+    def _check_sum(self) -> None:
         if (total := self.capitals + self.title + self.lower) > 1:
             raise ValueError(
                 f"augmentation.capitals + title + lower = {total:g}: decrease them to 1 or less"
             )
-        return self
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from yakusu.config import Config
+from yakusu.typed import Field
 
 if TYPE_CHECKING:
     import torch

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field
 
 from yakusu.arrays import Flags
 from yakusu.config import Config
@@ -43,6 +42,7 @@ from yakusu.data.noise import (
 )
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
+from yakusu.typed import Field
 
 _log = logging.getLogger(__name__)
 NumberedPair = tuple[int, Pair]  # line number in the corpus, counted from 1, and the pair

@@ -19,7 +19,6 @@ from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.files.text import windows
@@ -30,6 +29,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import RunError
 from yakusu.folder import open_regular, read_regular, write_json
 from yakusu.progress import Progress
+from yakusu.typed import ValidationError
 
 VERSION = 1  # of data.json
 _WINDOW = 8192  # pairs that a worker encodes at a time
@@ -54,7 +54,7 @@ class CorpusPart:
 class DataFacts(Config):
     """Content of data.json: what a data folder contains and what it was made from."""
 
-    model_config = ConfigDict(extra="ignore")  # a later version may add keys
+    ignores_unknown = True  # a later version may add keys
 
     version: int = VERSION
     dtype: Literal["<u2", "<u4"]  # of the token files
@@ -64,7 +64,7 @@ class DataFacts(Config):
     n_masked: int = 0  # training pairs with placeholder tokens
     # SHA-256 by the key of a corpus file, such as "train.src", or of a model that wrote one.
     inputs: Mapping[str, str]
-    trees: Mapping[str, str] = Field(default_factory=dict)  # key of a tree file -> path
+    trees: Mapping[str, str] = {}  # key of a tree file -> path
     parts: Mapping[str, tuple[CorpusPart, ...]] | None = None  # None: one part of weight 1
     fullness: float  # share of positions in training batches that are not padding
 

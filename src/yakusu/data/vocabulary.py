@@ -16,13 +16,13 @@ from typing import Literal
 
 import regex
 import sentencepiece as spm
-from pydantic import Field, field_validator, model_validator
 
 from yakusu import lazy
-from yakusu.config import Config
+from yakusu.config import Config, check
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.normalization import INVISIBLE, rules
 from yakusu.errors import DataError
+from yakusu.typed import Field
 
 EOS, UNK = 0, 1
 LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
@@ -32,6 +32,15 @@ _MIN_OCCURRENCES = 2  # of a character with a token of its own
 # Letters, marks, digits and punctuation; of writing systems with thousands of characters, only the
 # frequent ones have tokens.
 _REQUIRED = lazy.compile(r"[\p{L}\p{M}\p{N}\p{P}--\p{Han}\p{Hangul}]", regex.V1)
+
+
+def _check_symbols(symbols: tuple[str, ...]) -> tuple[str, ...]:
+    for symbol in symbols:
+        if not symbol or symbol.split() != [symbol] or symbols.count(symbol) > 1:
+            raise ValueError(
+                f"{symbol!r} cannot be a symbol: symbols are distinct and have no spaces"
+            )
+    return symbols
 
 
 class TokenizerConfig(Config):
@@ -48,27 +57,16 @@ class TokenizerConfig(Config):
     character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
     byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
     placeholder_share: float = Field(0.1, ge=0, le=1)  # of training pairs; 0: no placeholder tokens
-    symbols: tuple[str, ...] = Field((), strict=False)  # never split, such as "<BT>"
+    symbols: tuple[str, ...] = Field((), then=_check_symbols)  # never split, such as "<BT>"
     sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
 
-    @field_validator("symbols")
-    @classmethod
-    def _check_symbols(cls, symbols: tuple[str, ...]) -> tuple[str, ...]:
-        for symbol in symbols:
-            if not symbol or symbol.split() != [symbol] or symbols.count(symbol) > 1:
-                raise ValueError(
-                    f"{symbol!r} cannot be a symbol: symbols are distinct and have no spaces"
-                )
-        return symbols
-
-    @model_validator(mode="after")
-    def _check_token_target_is_separate(self) -> "TokenizerConfig":
+    @check
+    def _check_token_target_is_separate(self) -> None:
         if self.joint and self.target == "tokens":
             raise ValueError(
                 "tokenizer.target = 'tokens' needs a vocabulary of its own: set tokenizer.joint = "
                 "false"
             )
-        return self
 
     @property
     def lowercases(self) -> bool:

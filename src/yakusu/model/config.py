@@ -3,11 +3,11 @@
 `model.name` selects the class; the default is "transformer".
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, PositiveInt, Tag, TypeAdapter, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, check, did_you_mean
+from yakusu.typed import Field
 
 Role = Literal["encoder", "decoder", "cross"]  # of attention: in a stack, or between them
 UNLIMITED = 2**31
@@ -92,9 +92,9 @@ class TransformerConfig(ModelConfig):
         """`max_positions` with learned positions; unlimited with sinusoids."""
         return self.max_positions if self.positions == "learned" else UNLIMITED
 
-    @model_validator(mode="before")
     @classmethod
-    def _split_width_among_heads(cls, values: Any) -> Any:
+    def _prepared(cls, values: Any) -> Any:
+        """Divide the width among the heads."""
         if not isinstance(values, dict):
             return values
         d_model, n_heads = values.get("d_model", 512), values.get("n_heads", 8)
@@ -108,11 +108,11 @@ class TransformerConfig(ModelConfig):
             )
         return {**values, **dict.fromkeys(missing, d_model // n_heads)}
 
-    @model_validator(mode="after")
-    def _no_size_without_effect(self) -> "TransformerConfig":
+    @check
+    def _no_size_without_effect(self) -> None:
         """Reject sizes of layers that are not selected, because they would have no effect."""
         both = self.n_encoder_layers is not None and self.n_decoder_layers is not None
-        if both and self.n_layers != type(self).model_fields["n_layers"].default:
+        if both and self.n_layers != self.model_fields()["n_layers"].default:
             raise ValueError(
                 f"model.n_layers = {self.n_layers} has no effect if model.n_encoder_layers and "
                 "model.n_decoder_layers are set: remove one of the three"
@@ -126,21 +126,19 @@ class TransformerConfig(ModelConfig):
         }
         for key, (used, choice) in chosen.items():
             value = getattr(self, key)
-            if not used and value != type(self).model_fields[key].default:
+            if not used and value != self.model_fields()[key].default:
                 raise ValueError(
                     f"model.{key} = {value} has no effect unless model.{choice}: set that too, or "
                     f"remove model.{key}"
                 )
-        return self
 
-    @model_validator(mode="after")
-    def _enough_experts(self) -> "TransformerConfig":
+    @check
+    def _enough_experts(self) -> None:
         if 0 < self.n_experts < self.top_k:
             raise ValueError(
                 f"model.top_k = {self.top_k} exceeds model.n_experts = {self.n_experts}: lower "
                 "model.top_k or raise model.n_experts"
             )
-        return self
 
 
 class RecurrentConfig(ModelConfig):
@@ -160,24 +158,22 @@ class RecurrentConfig(ModelConfig):
         """Whether attention is not switched off."""
         return self.attention != "none"
 
-    @model_validator(mode="after")
-    def _gnmt_attends(self) -> "RecurrentConfig":
+    @check
+    def _gnmt_attends(self) -> None:
         if self.decoder == "gnmt" and self.attention == "none":
             raise ValueError(
                 "model.decoder = 'gnmt' needs attention, but model.attention = 'none': set "
                 "model.attention = 'additive'"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _no_reversal_without_effect(self) -> "RecurrentConfig":
+    @check
+    def _no_reversal_without_effect(self) -> None:
         if self.reversed_source and self.n_layers == 1:
             raise ValueError(
                 "model.reversed_source = true has no effect with model.n_layers = 1, because the "
                 "first layer reads in both directions: set model.n_layers to 2 or more, or remove "
                 "model.reversed_source"
             )
-        return self
 
 
 class ConvolutionalConfig(ModelConfig):
@@ -188,11 +184,11 @@ class ConvolutionalConfig(ModelConfig):
     d_conv: int = Field(512, ge=1)  # width of the blocks
     encoder_kernel: int = Field(3, ge=1)  # k
     decoder_kernel: int = Field(3, ge=1)
-    dilations: tuple[PositiveInt, ...] = Field((1,), min_length=1, strict=False)  # per layer
+    dilations: tuple[Annotated[int, Field(ge=1)], ...] = Field((1,), min_length=1)  # per layer
     max_positions: int = Field(1024, ge=1)
 
-    @model_validator(mode="after")
-    def _no_dilation_without_effect(self) -> "ConvolutionalConfig":
+    @check
+    def _no_dilation_without_effect(self) -> None:
         if len(self.dilations) > self.n_layers:
             raise ValueError(
                 f"model.dilations has {len(self.dilations)} values and model.n_layers = "
@@ -203,7 +199,6 @@ class ConvolutionalConfig(ModelConfig):
                 f"model.dilations has {max(self.dilations)}, which exceeds model.max_positions = "
                 f"{self.max_positions}: lower it"
             )
-        return self
 
     @property
     def max_length(self) -> int:
@@ -228,33 +223,19 @@ class ByteNetConfig(ModelConfig):
         """There is no attention."""
         return False
 
-    @model_validator(mode="after")
-    def _odd_kernel(self) -> "ByteNetConfig":
+    @check
+    def _odd_kernel(self) -> None:
         if self.kernel % 2 == 0:
             raise ValueError(
                 f"model.kernel = {self.kernel} is even, so that the dilated convolutions of the "
                 "encoder would not read their own position: set an odd model.kernel"
             )
-        return self
 
     def dilation(self, layer: int) -> int:
         """The distance between the taps of a block: sets of five with 1, 2, 4, 8 and 16."""
         return 2 ** (layer % 5)  # type: ignore[no-any-return]
 
 
-def _name_of(values: Any) -> str:
-    if isinstance(values, dict):
-        return str(values.get("name", DEFAULT))
-    return str(getattr(values, "name", DEFAULT))
-
-
-AnyConfig = Annotated[
-    Annotated[TransformerConfig, Tag("transformer")]
-    | Annotated[RecurrentConfig, Tag("recurrent")]
-    | Annotated[ConvolutionalConfig, Tag("convolutional")]
-    | Annotated[ByteNetConfig, Tag("bytenet")],
-    Discriminator(_name_of),
-]
 CONFIGS: dict[str, type[ModelConfig]] = {
     "transformer": TransformerConfig,
     "recurrent": RecurrentConfig,
@@ -263,11 +244,22 @@ CONFIGS: dict[str, type[ModelConfig]] = {
 }
 
 
-def config_of(values: dict[str, Any]) -> AnyConfig:
-    """The configuration with the values that `model_dump` returned.
+def config_of(values: Any) -> Any:
+    """The configuration with the values that `model_dump` returned; one is returned unchanged.
 
     Raises:
-        ValidationError: The values are not valid for any architecture (pydantic's error).
+        ValidationError: The values are not valid for the architecture.
+        ValueError: There is no such architecture.
     """
-    adapter: TypeAdapter[AnyConfig] = TypeAdapter(AnyConfig)
-    return adapter.validate_python(values)
+    if not isinstance(values, Mapping):
+        return values
+    name = str(values.get("name", DEFAULT))
+    if name not in CONFIGS:
+        raise ValueError(f"there is no model '{name}': {did_you_mean(name, list(CONFIGS))}")
+    return CONFIGS[name].model_validate(values)
+
+
+AnyConfig = Annotated[
+    TransformerConfig | RecurrentConfig | ConvolutionalConfig | ByteNetConfig,
+    Field(first=config_of),
+]

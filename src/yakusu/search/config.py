@@ -1,8 +1,7 @@
 """Settings of the search: section [search] of a recipe and of a model folder."""
 
-from pydantic import Field, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, check
+from yakusu.typed import Field
 
 FAST_MARGIN = 2.0  # nats, of `--fast`: docs/search.md
 
@@ -54,17 +53,16 @@ class SearchConfig(Config):
     margin: float | None = Field(None, ge=0)
     max_repeats: int = Field(4, ge=0)
     no_repeat_ngram: int = Field(0, ge=0)
-    include: tuple[str, ...] = Field((), strict=False)  # lists, too, as in TOML
-    exclude: tuple[str, ...] = Field((), strict=False)
+    include: tuple[str, ...] = ()  # lists, too, as in TOML
+    exclude: tuple[str, ...] = ()
     sampling: SamplingConfig | None = None
 
-    @model_validator(mode="after")
-    def _beam_holds_n_best(self) -> "SearchConfig":
+    @check
+    def _beam_holds_n_best(self) -> None:
         if self.sampling is None and self.n_best > self.beam:
             raise ValueError(
                 f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
             )
-        return self
 
     @property
     def n_slots(self) -> int:

@@ -2,9 +2,8 @@
 
 from typing import Literal, get_args
 
-from pydantic import Field, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, check
+from yakusu.typed import Field
 
 TrainingEngine = Literal["torch", "native"]
 Frozen = Literal["embeddings", "encoder", "decoder"]
@@ -59,11 +58,11 @@ class ParentConfig(Config):
     required: bool = False  # refuse to start from random weights
     sha256: str = ""  # of its weights, set when the run starts
     vocabulary: Literal["keep", "learn"] = "keep"  # learn: shared pieces keep their vectors
-    freeze: tuple[Frozen, ...] = Field((), strict=False)  # parts that keep their weights
+    freeze: tuple[Frozen, ...] = ()  # parts that keep their weights
     mix: float = Field(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
 
-    @model_validator(mode="after")
-    def _check_model(self) -> "ParentConfig":
+    @check
+    def _check_model(self) -> None:
         if self.required and not self.model:
             raise ValueError("this recipe trains a model further: add --from MODEL")
         given = self.sha256, self.vocabulary, self.freeze, self.mix
@@ -73,4 +72,3 @@ class ParentConfig(Config):
             )
         if len(set(self.freeze)) == len(get_args(Frozen)):
             raise ValueError("parent.freeze leaves nothing to train: remove a part from it")
-        return self

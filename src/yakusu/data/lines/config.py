@@ -3,13 +3,28 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
-
 from yakusu.config import Config, did_you_mean
 from yakusu.data.files.long_lines import LONGEST_LINE
 from yakusu.data.lines.code import CODE_RULES
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
+from yakusu.typed import Field
+
+
+def _one_or_several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _none_or_several(value: Any) -> Any:
+    return _one_or_several(value) if value else ()
+
+
+def _check_rules(names: tuple[str, ...]) -> tuple[str, ...]:
+    known = [rule.name for rule in CODE_RULES]
+    for name in names:
+        if name not in known:
+            raise DataError(f"there is no rule '{name}': {did_you_mean(name, known)}")
+    return names
 
 
 class TextConfig(Config):
@@ -52,14 +67,14 @@ class TextConfig(Config):
 
     version: int = Field(2, ge=1, le=2)
     to: str = ""
-    protect: tuple[str, ...] = Field((), strict=False)  # lists, too
+    protect: tuple[str, ...] = Field((), first=_one_or_several)
     builtin_spans: bool = True
-    unprotect: tuple[str, ...] = Field((), strict=False)
+    unprotect: tuple[str, ...] = Field((), first=_one_or_several, then=_check_rules)
     capitals: bool = True
     check: bool = True
     one_sentence_per_line: bool = False
-    glossary: tuple[str, ...] = Field((), strict=False)
-    memory: tuple[str, ...] = Field((), strict=False)
+    glossary: tuple[str, ...] = Field((), first=_none_or_several)
+    memory: tuple[str, ...] = Field((), first=_one_or_several)
     own_memory: bool = True
     exact: bool = True
     threshold: int = Field(75, ge=50, le=100)
@@ -84,22 +99,3 @@ class TextConfig(Config):
             unprotect=without,
             seconds=self.protect_seconds,
         )
-
-    @field_validator("protect", "unprotect", "memory", mode="before")
-    @classmethod
-    def _accept_string(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("glossary", mode="before")
-    @classmethod
-    def _accept_path(cls, value: Any) -> Any:
-        return ((value,) if value else ()) if isinstance(value, str) else value
-
-    @field_validator("unprotect")
-    @classmethod
-    def _check_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        known = [rule.name for rule in CODE_RULES]
-        for name in value:
-            if name not in known:
-                raise DataError(f"there is no rule '{name}': {did_you_mean(name, known)}")
-        return value

@@ -2,10 +2,9 @@
 
 from typing import Literal, NamedTuple
 
-from pydantic import Field
-
 from yakusu.config import Config
 from yakusu.errors import DataError
+from yakusu.typed import Field
 
 LimitName = Literal["memory", "cpu_seconds", "seconds"]
 
