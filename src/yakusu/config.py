@@ -213,7 +213,9 @@ class Config:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self)})"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name} cannot be changed: use model_copy(update={{{name!r}: ...}})")
+        raise AttributeError(
+            f"{type(self).__name__} is frozen: use model_copy(update={{{name!r}: ...}})"
+        )
 
 
 def parsed_toml(text: str) -> dict[str, Any]:

@@ -3,17 +3,16 @@
 The types:
 
     bool  int  float  str  Any  None  Literal["a", "b"]  A | B  Annotated[T, Field(ge=1)]
-    tuple[T, ...]  tuple[A, B]  list[T]  Mapping[str, T]  a NamedTuple  a Config
+    tuple[T, ...]  tuple[A, B]  list[T]  Mapping[str, T]  a Config
 
 No value is converted, except integers to floats, lists to tuples, and mappings to configurations.
 """
 
 import operator
 from collections.abc import Callable, Mapping
-from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 REQUIRED: Any = ...  # the default of a field without one
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string"}
@@ -115,8 +114,6 @@ def _plain(value: Any, kind: Any) -> Any:
         return value
     if validate := getattr(kind, "model_validate", None):  # a configuration
         return validate(value)
-    if issubclass(kind, tuple):  # a NamedTuple
-        return kind(*_items(value, _types_of(kind)))
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
@@ -132,20 +129,14 @@ def _plain(value: Any, kind: Any) -> Any:
     return value
 
 
-@cache
-def _types_of(kind: Any) -> tuple[Any, ...]:
-    """The types of the items of a NamedTuple."""
-    return tuple(get_type_hints(kind, include_extras=True).values())
-
-
 def _by_rule(value: Any, kind: Any, rule: Rule) -> Any:
     if rule.first:
         value = complete(rule.first, value)
-    value = checked(value, kind)
+    given, value = value, checked(value, kind)
     for name, bound in rule.bounds:
         holds, words = _BOUNDS[name]
         if value is not None and not holds(value, bound):
-            raise ValidationError(f"Input should be {words} {bound}", value)
+            raise ValidationError(f"Input should be {words} {bound}", given)
     if rule.min_length and value is not None and len(value) < rule.min_length:
         unit = "characters" if isinstance(value, str) else "items"
         raise ValidationError(f"Input should have at least {rule.min_length} {unit}", value)

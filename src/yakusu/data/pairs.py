@@ -43,8 +43,7 @@ def rebuild_command(folder: Path) -> str:
     return f"run 'yakusu prepare --again --run {run}' to rebuild it"
 
 
-@dataclass(frozen=True)
-class CorpusPart:
+class CorpusPart(Config):
     """Consecutive pairs of a corpus with a common weight."""
 
     n_pairs: int
@@ -198,7 +197,7 @@ class Pairs:
             raise RunError(f"{path} is missing or truncated: {rebuild_command(stem.parent)}")
         # An empty file cannot be mapped.
         lines = _mapped(path, "<u8") if len(src) else np.zeros(0, dtype="<u8")
-        return cls(src, tgt, lines, parts or (CorpusPart(len(src), 1.0),))
+        return cls(src, tgt, lines, parts or (CorpusPart(n_pairs=len(src), weight=1.0),))
 
     def __len__(self) -> int:
         return len(self.src)
