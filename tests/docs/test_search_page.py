@@ -37,7 +37,7 @@ def test_the_table_of_options_lists_every_option_of_translate() -> None:
 def test_the_table_of_options_has_the_fields_and_their_defaults() -> None:
     listed = {row[2].strip("`"): row[1] for row in rows_of("search.md", "## Options")}
     of_search = {
-        name: shown(f.get_default(call_default_factory=True))
+        name: shown(f.default)
         for name, f in SearchConfig.model_fields().items()
         if name != "sampling"
     }
