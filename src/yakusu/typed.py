@@ -138,8 +138,9 @@ def _by_rule(value: Any, kind: Any, rule: Rule) -> Any:
         if value is not None and not holds(value, bound):
             raise ValidationError(f"Input should be {words} {bound}", given)
     if rule.min_length and value is not None and len(value) < rule.min_length:
-        unit = "characters" if isinstance(value, str) else "items"
-        raise ValidationError(f"Input should have at least {rule.min_length} {unit}", value)
+        unit = "character" if isinstance(value, str) else "item"
+        length = f"{rule.min_length} {unit}{'s' * (rule.min_length > 1)}"
+        raise ValidationError(f"Input should have at least {length}", value)
     return complete(rule.then, value) if rule.then else value
 
 
