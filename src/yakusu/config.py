@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import (
-    Annotated,
     Any,
     ClassVar,
     Generic,
@@ -27,7 +26,7 @@ from typing import (
 )
 
 from yakusu.errors import RecipeError
-from yakusu.typed import REQUIRED, Rule, ValidationError, checked, complete
+from yakusu.typed import REQUIRED, Rule, ValidationError, by_rule, checked, complete
 
 _LONGEST_TOML = 250_000  # characters
 _MOST_DOTS = 500  # in a line
@@ -52,7 +51,7 @@ class ConfigField(NamedTuple):
         Raises:
             ValidationError: It does not accept the value.
         """
-        return checked(value, Annotated[self.kind, self.rule] if self.rule else self.kind)
+        return by_rule(value, self.kind, self.rule) if self.rule else checked(value, self.kind)
 
 
 def check(rule: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -39,7 +39,7 @@ class ValidationError(ValueError):
     def __init__(
         self,
         why: str,
-        value: Any,
+        value: Any = None,
         kind: Literal["unknown", "group", "list", "refused", ""] = "",
         *,
         path: tuple[str | int, ...] = (),
@@ -94,7 +94,7 @@ def checked(value: Any, kind: Any) -> Any:
         case None:
             return _plain(value, kind)
         case origin if origin is Annotated:
-            return _by_rule(value, arguments[0], arguments[1])
+            return by_rule(value, arguments[0], arguments[1])
         case origin if origin in (Union, UnionType):
             return _of_one(value, arguments)
         case origin if origin is Literal:
@@ -129,7 +129,12 @@ def _plain(value: Any, kind: Any) -> Any:
     return value
 
 
-def _by_rule(value: Any, kind: Any, rule: Rule) -> Any:
+def by_rule(value: Any, kind: Any, rule: Rule) -> Any:
+    """Return a value that has a type and is accepted by a rule, which may change it.
+
+    Raises:
+        ValidationError: It is not valid.
+    """
     if rule.first:
         value = complete(rule.first, value)
     given, value = value, checked(value, kind)

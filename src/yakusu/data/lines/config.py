@@ -16,7 +16,7 @@ def _one_or_several(value: Any) -> Any:
 
 
 def _none_or_several(value: Any) -> Any:
-    return _one_or_several(value) if value else ()
+    return () if value == "" else _one_or_several(value)
 
 
 def _check_rules(names: tuple[str, ...]) -> tuple[str, ...]:
