@@ -161,6 +161,7 @@ class Config:
         mode: Literal["python", "json"] = "python",
         exclude: Collection[str] = (),
         exclude_none: bool = False,
+        exclude_unset: bool = False,
     ) -> Any:
         """Return the values by name; those that are configurations become dictionaries, too.
 
@@ -168,11 +169,14 @@ class Config:
             mode: "json": tuples become lists.
             exclude: Fields to leave out.
             exclude_none: Leave out fields that are None, also in configurations within this one.
+            exclude_unset: Likewise, leave out fields that were not given.
         """
 
         def plain(value: Any) -> Any:
             if isinstance(value, Config):
-                return value.model_dump(mode=mode, exclude_none=exclude_none)
+                return value.model_dump(
+                    mode=mode, exclude_none=exclude_none, exclude_unset=exclude_unset
+                )
             if isinstance(value, Mapping):
                 return {key: plain(item) for key, item in value.items()}
             if isinstance(value, tuple | list):
@@ -183,7 +187,11 @@ class Config:
         return {
             name: plain(value)
             for name, value in self
-            if name not in exclude and not (exclude_none and value is None)
+            if not (
+                name in exclude
+                or (exclude_none and value is None)
+                or (exclude_unset and name not in self.model_fields_set)
+            )
         }
 
     @classmethod
@@ -192,7 +200,9 @@ class Config:
         from pydantic_core import core_schema
 
         def dump(config: Config, info: Any) -> Any:
-            return config.model_dump(mode=info.mode, exclude_none=info.exclude_none)
+            return config.model_dump(
+                mode=info.mode, exclude_none=info.exclude_none, exclude_unset=info.exclude_unset
+            )
 
         return core_schema.no_info_plain_validator_function(
             cls.model_validate,

@@ -211,4 +211,4 @@ def _subnet(address: str) -> str:
         return address
     if isinstance(found, ipaddress.IPv4Address):
         return address
-    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64)))
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
