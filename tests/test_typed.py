@@ -6,27 +6,27 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from yakusu.config import Config, check
-from yakusu.typed import Field, ValidationError
+from yakusu.config import Config, requirement
+from yakusu.typed import ValidationError, setting
 
 
 class Inner(Config):
-    n: int = Field(1, ge=1, lt=10)
+    n: int = setting(1, ge=1, lt=10)
 
 
 class Outer(Config):
     flag: bool = False
     share: float = 0.5
-    even: int | None = Field(None, multiple_of=2)
-    text: str = Field("", then=str.strip)
+    even: int | None = setting(None, multiple_of=2)
+    text: str = setting("", then=str.strip)
     choice: Literal["a", "b", 1] = "a"
-    either: Annotated[int, Field(ge=1)] | str = 1
+    either: Annotated[int, setting(ge=1)] | str = 1
     several: tuple[Inner, ...] = ()
     pair: tuple[int, str] = (0, "")
     table: Mapping[str, int] = {}
-    names: tuple[str, ...] = Field(("x",), min_length=1)
+    names: tuple[str, ...] = setting(("x",), min_length=1)
 
-    @check
+    @requirement
     def _check_flag(self) -> None:
         if self.flag and self.even:
             raise ValueError("flag and even are given together: give one")

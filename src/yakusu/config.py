@@ -26,7 +26,7 @@ from typing import (
 )
 
 from yakusu.errors import RecipeError
-from yakusu.typed import REQUIRED, Rule, ValidationError, by_rule, checked, complete
+from yakusu.typed import REQUIRED, Rule, ValidationError, applied, by_rule, of_type
 
 _LONGEST_TOML = 250_000  # characters
 _MOST_DOTS = 500  # in a line
@@ -51,12 +51,12 @@ class ConfigField(NamedTuple):
         Raises:
             ValidationError: It does not accept the value.
         """
-        return by_rule(value, self.kind, self.rule) if self.rule else checked(value, self.kind)
+        return by_rule(value, self.kind, self.rule) if self.rule else of_type(value, self.kind)
 
 
-def check(rule: Callable[[Any], None]) -> Callable[[Any], None]:
+def requirement(rule: Callable[[Any], None]) -> Callable[[Any], None]:
     """Let a method of a configuration raise a ValueError if its values contradict each other."""
-    rule.is_check = True  # type: ignore[attr-defined]
+    rule.is_requirement = True  # type: ignore[attr-defined]
     return rule
 
 
@@ -88,11 +88,11 @@ class Config:
         return found
 
     def __init_subclass__(cls) -> None:
-        own = (each for each in vars(cls).values() if getattr(each, "is_check", False))
+        own = (each for each in vars(cls).values() if getattr(each, "is_requirement", False))
         cls._checks = (*cls._checks, *own)
 
     def __init__(self, **values: Any) -> None:
-        self._fill(complete(self._prepared, values))
+        self._fill(applied(self._prepared, values))
 
     @classmethod
     def _prepared(cls, values: Any) -> Any:
@@ -117,12 +117,12 @@ class Config:
                 raise ValidationError(why, values[key], "unknown", path=(key,))
         self.__dict__["model_fields_set"] = frozenset(fields.keys() & values.keys())
         for rule in self._checks:
-            complete(rule, self)
+            applied(rule, self)
 
     @classmethod
     def model_validate(cls, values: Any) -> Self:
         """Return the configuration with the values of a mapping; one of this class is unchanged."""
-        values = complete(cls._prepared, values)
+        values = applied(cls._prepared, values)
         if isinstance(values, cls):
             return values
         if not isinstance(values, Mapping):

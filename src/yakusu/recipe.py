@@ -14,12 +14,12 @@ import tomli_w
 from yakusu.config import (
     Config,
     apply_override,
-    check,
     did_you_mean,
     fault_keys,
     fault_message,
     fault_place,
     parsed_toml,
+    requirement,
 )
 from yakusu.data.augmentation import AugmentationConfig
 from yakusu.data.batches import BatchConfig
@@ -40,7 +40,7 @@ from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
 from yakusu.training.config import ParentConfig, TrainingConfig
-from yakusu.typed import Field, ValidationError
+from yakusu.typed import ValidationError, setting
 
 
 class Recipe(Config):
@@ -48,7 +48,7 @@ class Recipe(Config):
 
     task: Literal["translation", "parsing"] = "translation"
     run: str = ""  # run folder
-    seed: int = Field(1, ge=0, lt=2**32)
+    seed: int = setting(1, ge=0, lt=2**32)
     parent: ParentConfig = ParentConfig()
     data: DataConfig = DataConfig()
     filters: FilterConfig = FilterConfig()
@@ -59,7 +59,7 @@ class Recipe(Config):
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
 
-    @check
+    @requirement
     def _check_positions(self) -> None:
         needed = self.filters.max_tokens + 1  # eos
         if self.model.max_length < needed:
@@ -69,7 +69,7 @@ class Recipe(Config):
                 "filters.max_tokens"
             )
 
-    @check
+    @requirement
     def _check_tied(self) -> None:
         if self.model.tied == "three-way" and not self.tokenizer.joint:
             raise ValueError(
@@ -77,7 +77,7 @@ class Recipe(Config):
                 "false: set model.tied = 'decoder'"
             )
 
-    @check
+    @requirement
     def _check_r_drop(self) -> None:
         if self.training.r_drop and not any(getattr(self.model, key, 0.0) for key in DROPOUTS):
             raise ValueError(
@@ -85,7 +85,7 @@ class Recipe(Config):
                 "model.dropout, or remove training.r_drop"
             )
 
-    @check
+    @requirement
     def _check_bpe_dropout(self) -> None:
         if not self.training.bpe_dropout:
             return
@@ -96,7 +96,7 @@ class Recipe(Config):
                 "parent.vocabulary = 'learn'; or remove training.bpe_dropout"
             )
 
-    @check
+    @requirement
     def _check_coverage(self) -> None:
         if self.search.coverage and not self.model.attends:
             raise ValueError(
@@ -105,7 +105,7 @@ class Recipe(Config):
                 "search.coverage = 0"
             )
 
-    @check
+    @requirement
     def _check_task(self) -> None:
         parsing = self.task == "parsing"
         for key, corpus in self.data.corpora.items():

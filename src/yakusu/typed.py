@@ -2,7 +2,7 @@
 
 The types:
 
-    bool  int  float  str  Any  None  Literal["a", "b"]  A | B  Annotated[T, Field(ge=1)]
+    bool  int  float  str  Any  None  Literal["a", "b"]  A | B  Annotated[T, setting(ge=1)]
     tuple[T, ...]  tuple[A, B]  list[T]  Mapping[str, T]  a Config
 
 No value is converted, except integers to floats, lists to tuples, and mappings to configurations.
@@ -53,7 +53,7 @@ class ValidationError(ValueError):
 
 
 class Rule(NamedTuple):
-    """What a field accepts besides its type; see `Field`."""
+    """What a field accepts besides its type; see `setting`."""
 
     default: Any
     bounds: tuple[tuple[str, float], ...]
@@ -62,7 +62,7 @@ class Rule(NamedTuple):
     then: Callable[[Any], Any] | None
 
 
-def Field(  # noqa: N802  (a class to its users)
+def setting(
     default: Any = REQUIRED,
     *,
     min_length: int = 0,
@@ -83,7 +83,7 @@ def Field(  # noqa: N802  (a class to its users)
     return Rule(default, tuple(bounds.items()), min_length, first, then)
 
 
-def checked(value: Any, kind: Any) -> Any:
+def of_type(value: Any, kind: Any) -> Any:
     """Return a value if it has a type.
 
     Raises:
@@ -136,8 +136,8 @@ def by_rule(value: Any, kind: Any, rule: Rule) -> Any:
         ValidationError: It is not valid.
     """
     if rule.first:
-        value = complete(rule.first, value)
-    given, value = value, checked(value, kind)
+        value = applied(rule.first, value)
+    given, value = value, of_type(value, kind)
     for name, bound in rule.bounds:
         holds, words = _BOUNDS[name]
         if value is not None and not holds(value, bound):
@@ -146,10 +146,10 @@ def by_rule(value: Any, kind: Any, rule: Rule) -> Any:
         unit = "character" if isinstance(value, str) else "item"
         length = f"{rule.min_length} {unit}{'s' * (rule.min_length > 1)}"
         raise ValidationError(f"Input should have at least {length}", value)
-    return complete(rule.then, value) if rule.then else value
+    return applied(rule.then, value) if rule.then else value
 
 
-def complete(rule: Callable[[Any], Any], value: Any) -> Any:
+def applied(rule: Callable[[Any], Any], value: Any) -> Any:
     """Call a function whose errors name the settings that are wrong, and the fix.
 
     Raises:
@@ -171,7 +171,7 @@ def _of_one(value: Any, kinds: tuple[Any, ...]) -> Any:
     for kind in kinds:
         if kind is not NoneType:
             try:
-                return checked(value, kind)
+                return of_type(value, kind)
             except ValidationError as error:
                 errors.append(error)
     raise errors[0]
@@ -196,6 +196,6 @@ def _entries(value: Any, kind: Any) -> dict[str, Any]:
 
 def _part(value: Any, kind: Any, key: str | int) -> Any:
     try:
-        return checked(value, kind)
+        return of_type(value, kind)
     except ValidationError as error:
         raise error.within(key) from error.__cause__

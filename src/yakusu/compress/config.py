@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from yakusu.config import (
     Config,
     apply_override,
-    check,
     did_you_mean,
     fault_message,
     parsed_toml,
+    requirement,
 )
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
-from yakusu.typed import Field, ValidationError
+from yakusu.typed import ValidationError, setting
 
 Stack = Literal["encoder", "decoder"]
 _KEYS = {"codes": ("m", "k", "fit", "mean"), "integers": ("step", "whitening", "tiers")}
@@ -32,32 +32,32 @@ class CompressConfig(Config):
     """
 
     method: Literal["codes", "integers"] = "codes"  # the paper's, or entropy-coded integers
-    ratio: float | None = Field(None, gt=0)  # minimum compression ratio
-    bits: float | None = Field(None, gt=0)  # maximum bits of codes per vector
-    max_loss: float | None = Field(None, gt=0, lt=1)  # maximum share of the variance lost
-    sample: int | None = Field(None, ge=2)  # rows that the fit uses; None: up to 2^27 numbers
+    ratio: float | None = setting(None, gt=0)  # minimum compression ratio
+    bits: float | None = setting(None, gt=0)  # maximum bits of codes per vector
+    max_loss: float | None = setting(None, gt=0, lt=1)  # maximum share of the variance lost
+    sample: int | None = setting(None, ge=2)  # rows that the fit uses; None: up to 2^27 numbers
 
     # codes
-    m: int | None = Field(None, ge=1)  # components M; None: the width of the vectors
-    k: int | None = Field(None, ge=2, le=2**16)  # codes per component K; None: 16
+    m: int | None = setting(None, ge=1)  # components M; None: the width of the vectors
+    k: int | None = setting(None, ge=2, le=2**16)  # codes per component K; None: 16
     fit: Literal["least-squares", "closed", "adam"] = "least-squares"  # adam: the paper's, slow
     mean: Literal["stored", "folded"] = "stored"  # folded into the weights: the paper's form
 
     # integers
-    step: float | None = Field(None, gt=0)  # None: by the budget, else by max_loss = 0.05
-    whitening: float = Field(0.5, ge=0, le=1)
+    step: float | None = setting(None, gt=0)  # None: by the budget, else by max_loss = 0.05
+    whitening: float = setting(0.5, ge=0, le=1)
     tiers: tuple[int, ...] = ()  # ranks where the step doubles
 
     # translators
     # encoder: source embedding; decoder: target embedding and output projection
-    stacks: Annotated[tuple[Stack, ...], Field(min_length=1)] = ("encoder", "decoder")
-    exact: int | None = Field(None, ge=0)  # number of exact vectors; None: 128, or 0 for integers
+    stacks: Annotated[tuple[Stack, ...], setting(min_length=1)] = ("encoder", "decoder")
+    exact: int | None = setting(None, ge=0)  # number of exact vectors; None: 128, or 0 for integers
     int8: bool = False  # all other matrices with 8 bits per weight
 
     # word vectors
     half: bool = False  # mean, basis and weights in float16
 
-    @check
+    @requirement
     def _keys_fit_the_method(self) -> None:
         other = "integers" if self.method == "codes" else "codes"
         if given := self._given(_KEYS[other]):
@@ -66,7 +66,7 @@ class CompressConfig(Config):
                 f"or leave out {_named(given)}"
             )
 
-    @check
+    @requirement
     def _one_budget(self) -> None:
         budget, chosen = self._given(_BUDGET), self._given(_CHOSEN[self.method])
         if len(budget) > 1:

@@ -34,7 +34,7 @@ from random import Random
 import numpy as np
 import regex
 
-from yakusu.config import Config, check
+from yakusu.config import Config, requirement
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.lines.casing import capitals, has_case, lower_case, title_case
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
@@ -42,7 +42,7 @@ from yakusu.data.lines.sentences import without_final_punctuation
 from yakusu.data.pairs import Ids, Pairs, Sentences
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
-from yakusu.typed import Field
+from yakusu.typed import setting
 
 _WINDOW = 8192  # pairs that are joined at a time
 _WORDS_PER_TYPO = 8
@@ -52,19 +52,19 @@ _WORD = regex.compile(r"[\p{L}\p{M}]{3,}")
 class AugmentationConfig(Config):
     """Section [augmentation] of a recipe: the share of the training pairs typed in each way."""
 
-    capitals: float = Field(0.0, ge=0, le=1)
-    title: float = Field(0.0, ge=0, le=1)  # title case
-    lower: float = Field(0.0, ge=0, le=1)  # lower case
-    unpunctuated: float = Field(0.0, ge=0, le=1)  # without final punctuation
-    typos: float = Field(0.0, ge=0, le=1)
-    emoji: float = Field(0.0, ge=0, le=1)  # no effect without placeholder tokens
+    capitals: float = setting(0.0, ge=0, le=1)
+    title: float = setting(0.0, ge=0, le=1)  # title case
+    lower: float = setting(0.0, ge=0, le=1)  # lower case
+    unpunctuated: float = setting(0.0, ge=0, le=1)  # without final punctuation
+    typos: float = setting(0.0, ge=0, le=1)
+    emoji: float = setting(0.0, ge=0, le=1)  # no effect without placeholder tokens
 
     @property
     def is_off(self) -> bool:
         """Whether no pair is changed."""
         return not any(self.model_dump().values())
 
-    @check
+    @requirement
     def _check_sum(self) -> None:
         if (total := self.capitals + self.title + self.lower) > 1:
             raise ValueError(

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from yakusu.config import Config, check
+from yakusu.config import Config, requirement
 from yakusu.data.files.encodings import detected_encoding, require_encoding, specified_encoding
 from yakusu.data.files.formats import format_by_name, has_encoding, languages_in, read_file
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines, is_long
@@ -24,11 +24,11 @@ from yakusu.data.files.text import (
 from yakusu.data.files.tree_files import holds_trees, tree_files
 from yakusu.data.languages import canonical, find_pair, language_code, same_language
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
-from yakusu.typed import Field
+from yakusu.typed import setting
 
 _log = logging.getLogger(__name__)
 _MOST_COUNTED = 1_000_000  # lines after the end of the shorter side
-Column = Annotated[int, Field(ge=1)] | str
+Column = Annotated[int, setting(ge=1)] | str
 
 
 class Corpus(Config):
@@ -69,7 +69,7 @@ class Corpus(Config):
             raise ValueError(f"tsv is an old name of pairs: remove tsv = {tsv!r}")
         return {**rest, "pairs": tsv} if tsv else rest
 
-    @check
+    @requirement
     def _check_exclusive(self) -> None:
         if self.pairs and (self.src or self.tgt):
             raise ValueError(
@@ -81,7 +81,7 @@ class Corpus(Config):
                 f"a corpus of trees has no other files: remove src, tgt and pairs, or {self.trees}"
             )
 
-    @check
+    @requirement
     def _check_parts(self) -> None:
         if not self.parts:
             return
@@ -100,7 +100,7 @@ class Corpus(Config):
                         f"{first} and {own}: move other languages to data.others"
                     )
 
-    @check
+    @requirement
     def _check_encoding(self) -> None:
         names = self.encoding.split(",") if self.encoding else []
         if len(names) > 1 + (not self.pairs):
@@ -206,16 +206,16 @@ class Corpus(Config):
 class CorpusEntry(Corpus):
     """One of several corpora."""
 
-    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
+    weight: float = setting(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
 
 
 class ExtraCorpus(Corpus):
     """Additional training pairs, such as back-translations."""
 
-    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
-    share: float | None = Field(None, gt=0, lt=1)  # of the training pairs of an epoch; sets weight
+    weight: float = setting(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
+    share: float | None = setting(None, gt=0, lt=1)  # of the pairs of an epoch; sets weight
 
-    @check
+    @requirement
     def _check_weight_has_files(self) -> None:
         if self.share is None and self.weights != (1.0,):
             raise ValueError(

@@ -18,11 +18,11 @@ import regex
 import sentencepiece as spm
 
 from yakusu import lazy
-from yakusu.config import Config, check
+from yakusu.config import Config, requirement
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.normalization import INVISIBLE, rules
 from yakusu.errors import DataError
-from yakusu.typed import Field
+from yakusu.typed import setting
 
 EOS, UNK = 0, 1
 LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
@@ -47,20 +47,20 @@ class TokenizerConfig(Config):
     """How vocabularies are learned."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
-    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
+    vocab_size: int = setting(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
     joint: bool = True
     target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
     normalization: Literal["nfc", "nfc_cf", "nmt_nfkc", "nmt_nfkc_cf", "identity"] = (
         "nfc"  # _cf: lower case
     )
     split_digits: bool = True  # one token per digit, so that any number can be copied
-    character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
+    character_coverage: float = setting(0.9995, gt=0, le=1)  # the other characters become bytes
     byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
-    placeholder_share: float = Field(0.1, ge=0, le=1)  # of training pairs; 0: no placeholder tokens
-    symbols: tuple[str, ...] = Field((), then=_check_symbols)  # never split, such as "<BT>"
-    sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
+    placeholder_share: float = setting(0.1, ge=0, le=1)  # of pairs; 0: no placeholder tokens
+    symbols: tuple[str, ...] = setting((), then=_check_symbols)  # never split, such as "<BT>"
+    sample_sentences: int = setting(200_000, ge=1)  # per side; limits memory
 
-    @check
+    @requirement
     def _check_token_target_is_separate(self) -> None:
         if self.joint and self.target == "tokens":
             raise ValueError(

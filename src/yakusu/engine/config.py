@@ -8,7 +8,7 @@ from typing import Any, Literal
 from yakusu.config import Config
 from yakusu.engine.library import MatrixFormat
 from yakusu.errors import RecipeError
-from yakusu.typed import Field
+from yakusu.typed import setting
 
 Engine = Literal["native", "torch"]
 Precision = Literal["auto", "int8", "int16", "float32"]
@@ -38,7 +38,7 @@ class EngineConfig(Config):
     device: str = "cpu"
     engine: Engine | None = None
     precision: Precision = "auto"
-    threads: int | None = Field(None, ge=1)
+    threads: int | None = setting(None, ge=1)
 
     @classmethod
     def of(cls, given: "EngineConfig | Engine | None") -> "EngineConfig":

@@ -23,7 +23,7 @@ from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.errors import RefusedError, over_limit
-from yakusu.typed import Field, ValidationError
+from yakusu.typed import ValidationError, setting
 
 _MOST_CLIENTS = 10_000  # whose recent requests are counted
 
@@ -39,8 +39,8 @@ class Key(Config):
             the service. What they confirm is stored in the first one of its languages.
     """
 
-    key: Annotated[str, Field(min_length=8)]
-    per_minute: int = Field(0, ge=0)
+    key: Annotated[str, setting(min_length=8)]
+    per_minute: int = setting(0, ge=0)
     name: str = ""
     memory: tuple[str, ...] = ()
 

@@ -18,7 +18,7 @@ from yakusu.config import (
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
-from yakusu.typed import Field, ValidationError
+from yakusu.typed import ValidationError, setting
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
@@ -61,31 +61,31 @@ class Limits(Config):
         per_minute: Requests per minute from an address, without a key; 0: unlimited.
     """
 
-    body: int = Field(2_000_000, ge=1)
-    file: int = Field(20_000_000, ge=1)
-    kept: int = Field(100, ge=1)
-    suggestions: int = Field(100_000_000, ge=1)
-    characters: int = Field(100_000, ge=1)
-    texts: int = Field(1_000, ge=1)
-    lines: int = Field(5_000, ge=1)
-    depth: int = Field(10, ge=1)
-    values: int = Field(10_000, ge=1)
-    alternatives: int = Field(10, ge=0)
-    terms: int = Field(1_000, ge=0)
-    traced: int = Field(2_000, ge=0)
-    detailed: int = Field(100_000, ge=0)
-    weights: int = Field(2_000_000, ge=0)
-    waiting: int = Field(128, ge=1)
-    seconds: float = Field(60.0, gt=0)
-    file_seconds: float = Field(600.0, gt=0)
-    file_memory: int = Field(512_000_000, ge=1)
-    file_cpu_seconds: int = Field(60, ge=1)
-    memory: int = Field(1_000_000_000, ge=1)
-    body_seconds: float = Field(20.0, gt=0)
-    write_seconds: float = Field(20.0, gt=0)
-    connections: int = Field(500, ge=1)
-    per_address: int | None = Field(None, ge=0)
-    per_minute: int = Field(0, ge=0)
+    body: int = setting(2_000_000, ge=1)
+    file: int = setting(20_000_000, ge=1)
+    kept: int = setting(100, ge=1)
+    suggestions: int = setting(100_000_000, ge=1)
+    characters: int = setting(100_000, ge=1)
+    texts: int = setting(1_000, ge=1)
+    lines: int = setting(5_000, ge=1)
+    depth: int = setting(10, ge=1)
+    values: int = setting(10_000, ge=1)
+    alternatives: int = setting(10, ge=0)
+    terms: int = setting(1_000, ge=0)
+    traced: int = setting(2_000, ge=0)
+    detailed: int = setting(100_000, ge=0)
+    weights: int = setting(2_000_000, ge=0)
+    waiting: int = setting(128, ge=1)
+    seconds: float = setting(60.0, gt=0)
+    file_seconds: float = setting(600.0, gt=0)
+    file_memory: int = setting(512_000_000, ge=1)
+    file_cpu_seconds: int = setting(60, ge=1)
+    memory: int = setting(1_000_000_000, ge=1)
+    body_seconds: float = setting(20.0, gt=0)
+    write_seconds: float = setting(20.0, gt=0)
+    connections: int = setting(500, ge=1)
+    per_address: int | None = setting(None, ge=0)
+    per_minute: int = setting(0, ge=0)
 
     @property
     def most_per_address(self) -> int:
@@ -145,20 +145,20 @@ class ServeConfig(Config):
     """
 
     host: str = "127.0.0.1"
-    port: int = Field(5000, ge=0, le=65535)
-    root_path: str = Field("", then=_check_prefix)
-    threads: int | None = Field(None, ge=1)
+    port: int = setting(5000, ge=0, le=65535)
+    root_path: str = setting("", then=_check_prefix)
+    threads: int | None = setting(None, ge=1)
     precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
     memory: tuple[str, ...] = ()
     memory_writable: bool = False
-    min_quality: int = Field(0, ge=0, le=100)
+    min_quality: int = setting(0, ge=0, le=100)
     suggestions: str = ""
-    trusted_proxies: tuple[str, ...] = Field((), then=_refuse_names)
+    trusted_proxies: tuple[str, ...] = setting((), then=_refuse_names)
     allow_origins: tuple[str, ...] = ()
-    shutdown_seconds: float = Field(20.0, ge=0)
-    reload_seconds: float = Field(2.0, ge=0)
+    shutdown_seconds: float = setting(20.0, ge=0)
+    reload_seconds: float = setting(2.0, ge=0)
     log_text: bool = False
     limits: Limits = Limits()
 

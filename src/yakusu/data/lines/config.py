@@ -8,7 +8,7 @@ from yakusu.data.files.long_lines import LONGEST_LINE
 from yakusu.data.lines.code import CODE_RULES
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
-from yakusu.typed import Field
+from yakusu.typed import setting
 
 
 def _one_or_several(value: Any) -> Any:
@@ -65,24 +65,24 @@ class TextConfig(Config):
         protect_seconds: The longest time that the expressions of `protect` may take for a line.
     """
 
-    version: int = Field(2, ge=1, le=2)
+    version: int = setting(2, ge=1, le=2)
     to: str = ""
-    protect: tuple[str, ...] = Field((), first=_one_or_several)
+    protect: tuple[str, ...] = setting((), first=_one_or_several)
     builtin_spans: bool = True
-    unprotect: tuple[str, ...] = Field((), first=_one_or_several, then=_check_rules)
+    unprotect: tuple[str, ...] = setting((), first=_one_or_several, then=_check_rules)
     capitals: bool = True
     check: bool = True
     one_sentence_per_line: bool = False
-    glossary: tuple[str, ...] = Field((), first=_none_or_several)
-    memory: tuple[str, ...] = Field((), first=_one_or_several)
+    glossary: tuple[str, ...] = setting((), first=_none_or_several)
+    memory: tuple[str, ...] = setting((), first=_one_or_several)
     own_memory: bool = True
     exact: bool = True
-    threshold: int = Field(75, ge=50, le=100)
-    penalties: Mapping[str, Annotated[int, Field(ge=0, le=100)]] = {}
+    threshold: int = setting(75, ge=50, le=100)
+    penalties: Mapping[str, Annotated[int, setting(ge=0, le=100)]] = {}
     learning: bool = True
-    min_quality: int = Field(0, ge=0, le=100)
-    longest_line: int = Field(LONGEST_LINE, ge=1000)
-    protect_seconds: float = Field(5.0, gt=0)
+    min_quality: int = setting(0, ge=0, le=100)
+    longest_line: int = setting(LONGEST_LINE, ge=1000)
+    protect_seconds: float = setting(5.0, gt=0)
 
     def span_finder(self, *first: str) -> SpanFinder:
         """A finder of what is copied; the expressions of `first` take precedence.
