@@ -7,10 +7,11 @@ change.
 import io
 import json
 import sys
-from collections.abc import Iterator
+import types
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 from unittest.mock import patch
 
 import typer.main
@@ -19,10 +20,12 @@ import yakusu
 from yakusu import cli
 from yakusu.cli.verbs import app
 from yakusu.compress.config import CompressConfig
+from yakusu.config import Config, ConfigField
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
 from yakusu.translator.folder.folder import TranslatorConfig
+from yakusu.typed import REQUIRED, Rule
 
 LISTING = Path(__file__).parent / "golden" / "interface.json"
 _COMMANDS = (
@@ -49,10 +52,46 @@ def interface() -> dict[str, Any]:
         "verbs": dict(_verbs(typer.main.get_command(app), "yakusu")),
         "http": http,
         "exit codes": {" ".join(command): _exit_code(command) for command in _COMMANDS},
-        "configurations": {config.__name__: config.model_json_schema() for config in configs},
+        "configurations": dict(_keys(configs)),
     }
     listed: dict[str, Any] = json.loads(json.dumps(found, default=str), object_hook=_without_prose)
     return listed
+
+
+def _keys(configs: Iterable[type[Config]]) -> Iterator[tuple[str, Any]]:
+    """The keys of configurations and of those that they contain: their types and defaults."""
+    waiting, found = list(configs), set[type[Config]]()
+    while waiting:
+        config = waiting.pop(0)
+        if config not in found:
+            found.add(config)
+            fields = config.model_fields().items()
+            yield config.__name__, {name: _field(field, waiting) for name, field in fields}
+
+
+def _field(field: ConfigField, configs: list[type[Config]]) -> dict[str, Any]:
+    default = "required" if field.default is REQUIRED else repr(field.default)
+    bounds = _bounds(field.rule) if field.rule else ""
+    return {"type": f"{_type(field.kind, configs)}{bounds}", "default": default}
+
+
+def _type(kind: Any, configs: list[type[Config]]) -> str:
+    """How a type is written; adds the configurations in it to `configs`."""
+    first, *rest = get_args(kind) or (kind,)
+    if get_origin(kind) is Annotated:
+        return f"{_type(first, configs)}{_bounds(rest[0])}"
+    if get_origin(kind) is Literal or isinstance(kind, types.EllipsisType):
+        return str(kind).removeprefix("typing.")
+    if not rest and first is kind:
+        if issubclass(kind, Config):
+            configs.append(kind)
+        return str(kind.__name__)
+    inner = ", ".join(_type(each, configs) for each in (first, *rest))
+    return f"{getattr(get_origin(kind), '__name__', 'Union')}[{inner}]"
+
+
+def _bounds(rule: Rule) -> str:
+    return "".join(f" {name} {bound}" for name, bound in rule.bounds)
 
 
 def _without_prose(value: dict[str, Any]) -> dict[str, Any]:

@@ -84,6 +84,7 @@ UNUSED_BY_HELP = (
     *("yakusu.model", "yakusu.pipeline", "yakusu.training", "yakusu.translator", "yakusu.recipe"),
 )
 UNUSED_BY_A_TRANSLATION = (
+    "pydantic",
     *("sacrebleu", "sacremoses", "joblib", "filelock", "nltk"),
     *("matplotlib", "sklearn", "numba", "scipy", "constriction", "tensorboard", "sympy"),
     *("torch._dynamo", "torch._inductor", "torch.distributed.fsdp", "torch.utils.tensorboard"),

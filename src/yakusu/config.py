@@ -5,25 +5,226 @@ factories: models, metrics and tasks register themselves.
 """
 
 import difflib
+import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
-
-from pydantic import BaseModel, ConfigDict
-from pydantic_core import ErrorDetails
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_origin,
+    get_type_hints,
+)
 
 from yakusu.errors import RecipeError
+from yakusu.typed import REQUIRED, Rule, ValidationError, applied, by_rule, of_type
 
 _LONGEST_TOML = 250_000  # characters
 _MOST_DOTS = 500  # in a line
 
 
-class Config(BaseModel):
-    """Frozen group of settings; unknown keys and values of the wrong type are errors."""
+class ConfigField(NamedTuple):
+    """A field of a configuration.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    Attributes:
+        kind: Its type.
+        default: Its value if none is given; REQUIRED: it must be given.
+        rule: What it accepts besides its type.
+    """
+
+    kind: Any
+    default: Any
+    rule: Rule | None
+
+    def checked(self, value: Any) -> Any:
+        """Return a value that the field accepts.
+
+        Raises:
+            ValidationError: It does not accept the value.
+        """
+        return by_rule(value, self.kind, self.rule) if self.rule else of_type(value, self.kind)
+
+
+def requirement(rule: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Let a method of a configuration raise a ValueError if its values contradict each other."""
+    rule.is_requirement = True  # type: ignore[attr-defined]
+    return rule
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Config:
+    """Frozen group of settings; unknown keys and values of the wrong type are errors.
+
+    Its methods have the names of pydantic's, which is too slow to load for a command line
+    (docs/decisions/0062).
+
+    Raises:
+        ValidationError: A value is not valid.
+    """
+
+    ignores_unknown: ClassVar[bool] = False
+    _checks: ClassVar[tuple[Callable[[Any], None], ...]] = ()
+    model_fields_set: ClassVar[frozenset[str]]  # of an instance: the fields that were given
+
+    @classmethod
+    @cache
+    def model_fields(cls) -> Mapping[str, ConfigField]:
+        """The fields by name, in the order of their declaration."""
+        found = {}
+        for name, kind in get_type_hints(cls, include_extras=True).items():
+            if get_origin(kind) is not ClassVar:
+                default = getattr(cls, name, REQUIRED)
+                rule = default if isinstance(default, Rule) else None
+                found[name] = ConfigField(kind, rule.default if rule else default, rule)
+        return found
+
+    def __init_subclass__(cls) -> None:
+        own = (each for each in vars(cls).values() if getattr(each, "is_requirement", False))
+        cls._checks = (*cls._checks, *own)
+
+    def __init__(self, **values: Any) -> None:
+        self._fill(applied(self._prepared, values))
+
+    @classmethod
+    def _prepared(cls, values: Any) -> Any:
+        """Change what is validated, such as keys of earlier versions."""
+        return values
+
+    def _fill(self, values: Mapping[str, Any]) -> None:
+        fields = self.model_fields()
+        for name, field in fields.items():
+            value = field.default
+            try:
+                if name in values:
+                    value = field.checked(values[name])
+                elif value is REQUIRED:
+                    raise ValidationError("Field required", values)
+            except ValidationError as error:
+                raise error.within(name) from error.__cause__
+            self.__dict__[name] = value
+        for key in () if self.ignores_unknown else values:
+            if key not in fields:
+                why = "Extra inputs are not permitted"
+                raise ValidationError(why, values[key], "unknown", path=(key,))
+        self.__dict__["model_fields_set"] = frozenset(fields.keys() & values.keys())
+        for rule in self._checks:
+            applied(rule, self)
+
+    @classmethod
+    def model_validate(cls, values: Any) -> Self:
+        """Return the configuration with the values of a mapping; one of this class is unchanged."""
+        values = applied(cls._prepared, values)
+        if isinstance(values, cls):
+            return values
+        if not isinstance(values, Mapping):
+            why = f"Input should be a valid dictionary or instance of {cls.__name__}"
+            raise ValidationError(why, values, "group")
+        config = cls.__new__(cls)
+        config._fill(values)
+        return config
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """Return the configuration with the values of an object in JSON."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValidationError(f"Invalid JSON: {error}", text) from error
+        return cls.model_validate(values)
+
+    @classmethod
+    def model_construct(cls, **values: Any) -> Self:
+        """Return a configuration with values that are not checked."""
+        config = cls.__new__(cls)
+        defaults = {name: field.default for name, field in cls.model_fields().items()}
+        config.__dict__.update(defaults | values, model_fields_set=frozenset(values))
+        return config
+
+    def model_copy(self, *, update: Mapping[str, Any] = MappingProxyType({})) -> Self:
+        """Return a copy with other values, which are not checked."""
+        copy = self.model_construct(**dict(self) | dict(update))
+        copy.__dict__["model_fields_set"] = self.model_fields_set | update.keys()
+        return copy
+
+    def model_dump(
+        self,
+        *,
+        mode: Literal["python", "json"] = "python",
+        exclude: Collection[str] = (),
+        exclude_none: bool = False,
+        exclude_unset: bool = False,
+    ) -> Any:
+        """Return the values by name; those that are configurations become dictionaries, too.
+
+        Args:
+            mode: "json": tuples become lists.
+            exclude: Fields to leave out.
+            exclude_none: Leave out fields that are None, also in configurations within this one.
+            exclude_unset: Likewise, leave out fields that were not given.
+        """
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Config):
+                return value.model_dump(
+                    mode=mode, exclude_none=exclude_none, exclude_unset=exclude_unset
+                )
+            if isinstance(value, Mapping):
+                return {key: plain(item) for key, item in value.items()}
+            if isinstance(value, tuple | list):
+                as_list = mode == "json" or isinstance(value, list)
+                return list(map(plain, value)) if as_list else tuple(map(plain, value))
+            return value
+
+        return {
+            name: plain(value)
+            for name, value in self
+            if not (
+                name in exclude
+                or (exclude_none and value is None)
+                or (exclude_unset and name not in self.model_fields_set)
+            )
+        }
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let a model of pydantic have a configuration as a field."""
+        from pydantic_core import core_schema
+
+        def dump(config: Config, info: Any) -> Any:
+            return config.model_dump(
+                mode=info.mode, exclude_none=info.exclude_none, exclude_unset=info.exclude_unset
+            )
+
+        return core_schema.no_info_plain_validator_function(
+            cls.model_validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(dump, info_arg=True),
+        )
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self.__dict__[name]) for name in self.model_fields())
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and dict(self) == dict(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self)})"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"{type(self).__name__} is frozen: use model_copy(update={{{name!r}: ...}})"
+        )
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
@@ -90,14 +291,14 @@ def did_you_mean(name: str, known: list[str], *, section: str = "") -> str:
 # ---- which key of a TOML file is wrong, where it was set, and how to correct it ------------------
 
 
-def fault_keys(fault: ErrorDetails, values: Any) -> list[str]:
-    """Return the path of the key that a fault is about, as far as it exists in the settings.
+def fault_keys(fault: ValidationError, values: Any) -> list[str]:
+    """Return the path of the key that an error is about, as far as it exists in the settings.
 
     The entries of a list are numbered from 1: the source language of the second `[[data.others]]`
     is ["data", "others", "2", "source_language"].
     """
     keys = []
-    for part in fault["loc"]:
+    for part in fault.path:
         if isinstance(values, Mapping) and part in values:
             keys.append(str(part))
             values = values[part]
@@ -150,21 +351,19 @@ def _numbered(header: str, entries: Mapping[str, int]) -> list[str]:
     return path
 
 
-def fault_message(fault: ErrorDetails, keys: Sequence[str]) -> str:
+def fault_message(fault: ValidationError, keys: Sequence[str]) -> str:
     """Return what is wrong with a value, and the fix."""
-    key = ".".join(keys)
-    match fault["type"]:
-        case "value_error":
-            return str(fault["ctx"]["error"])
-        case "tuple_type" if isinstance(fault["input"], Mapping):
-            return f"{key} is a list of groups of keys: write [[{key}]]"
-        case "model_type" if keys[-1].isdigit():
-            groups = ".".join(keys[:-1])
-            return f"{groups} is a list of groups of keys: write [[{groups}]]"
-        case "model_type":
-            return f"{key} = {fault['input']!r} is a group of keys: write {key}.KEY = VALUE"
-    message = fault["msg"][0].lower() + fault["msg"][1:].replace("tuple", "list")
-    return f"{key} = {fault['input']!r}: {message}"
+    key, value = ".".join(keys), fault.value
+    if fault.kind == "refused":
+        return fault.why
+    if fault.kind == "list" and isinstance(value, Mapping):
+        return f"{key} is a list of groups of keys: write [[{key}]]"
+    if fault.kind == "group" and keys[-1].isdigit():
+        groups = ".".join(keys[:-1])
+        return f"{groups} is a list of groups of keys: write [[{groups}]]"
+    if fault.kind == "group":
+        return f"{key} = {value!r} is a group of keys: write {key}.KEY = VALUE"
+    return f"{key} = {value!r}: {fault.why[0].lower()}{fault.why[1:]}"
 
 
 # ---- names of factories --------------------------------------------------------------------------

@@ -19,8 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel
-
+from yakusu.config import Config
 from yakusu.errors import ModelError, RunError
 
 LARGEST = 64 << 20  # bytes of a file that is read whole, such as JSON and TOML
@@ -38,15 +37,19 @@ _OWNER_FILE, _OWNER_FOLDER = 0o600, 0o700  # modes that no umask extends
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
-class FileEntry(BaseModel):
+class FileEntry(Config):
     """Size in bytes and SHA-256 of one file."""
+
+    ignores_unknown = True
 
     size: int
     sha256: str
 
 
-class Manifest(BaseModel):
+class Manifest(Config):
     """Contents of manifest.json: the format of a folder and its files."""
+
+    ignores_unknown = True
 
     format: int
     files: dict[str, FileEntry]

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 import tomli_w
-from pydantic import Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from yakusu.config import (
     Config,
@@ -21,6 +19,7 @@ from yakusu.config import (
     fault_message,
     fault_place,
     parsed_toml,
+    requirement,
 )
 from yakusu.data.augmentation import AugmentationConfig
 from yakusu.data.batches import BatchConfig
@@ -41,6 +40,7 @@ from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
 from yakusu.training.config import ParentConfig, TrainingConfig
+from yakusu.typed import ValidationError, setting
 
 
 class Recipe(Config):
@@ -48,7 +48,7 @@ class Recipe(Config):
 
     task: Literal["translation", "parsing"] = "translation"
     run: str = ""  # run folder
-    seed: int = Field(1, ge=0, lt=2**32)
+    seed: int = setting(1, ge=0, lt=2**32)
     parent: ParentConfig = ParentConfig()
     data: DataConfig = DataConfig()
     filters: FilterConfig = FilterConfig()
@@ -59,8 +59,8 @@ class Recipe(Config):
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
 
-    @model_validator(mode="after")
-    def _check_positions(self) -> "Recipe":
+    @requirement
+    def _check_positions(self) -> None:
         needed = self.filters.max_tokens + 1  # eos
         if self.model.max_length < needed:
             raise ValueError(
@@ -68,50 +68,45 @@ class Recipe(Config):
                 f"filters.max_tokens + 1 = {needed}: increase model.max_positions or decrease "
                 "filters.max_tokens"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _check_tied(self) -> "Recipe":
+    @requirement
+    def _check_tied(self) -> None:
         if self.model.tied == "three-way" and not self.tokenizer.joint:
             raise ValueError(
                 "model.tied = 'three-way' requires a joint vocabulary, but tokenizer.joint is "
                 "false: set model.tied = 'decoder'"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _check_r_drop(self) -> "Recipe":
+    @requirement
+    def _check_r_drop(self) -> None:
         if self.training.r_drop and not any(getattr(self.model, key, 0.0) for key in DROPOUTS):
             raise ValueError(
                 f"training.r_drop = {self.training.r_drop:g} has no effect without dropout: set "
                 "model.dropout, or remove training.r_drop"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _check_bpe_dropout(self) -> "Recipe":
+    @requirement
+    def _check_bpe_dropout(self) -> None:
         if not self.training.bpe_dropout:
-            return self
+            return
         if self.tokenizer.kind != "bpe" or (self.parent.vocabulary == "keep" and self.parent.model):
             raise ValueError(
                 f"training.bpe_dropout = {self.training.bpe_dropout:g} needs a vocabulary that is "
                 "learned by BPE in this run: set tokenizer.kind = 'bpe' and, with a parent, "
                 "parent.vocabulary = 'learn'; or remove training.bpe_dropout"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _check_coverage(self) -> "Recipe":
+    @requirement
+    def _check_coverage(self) -> None:
         if self.search.coverage and not self.model.attends:
             raise ValueError(
                 f"search.coverage = {self.search.coverage:g} needs attention to the source, which "
                 f"model.name = '{self.model.name}' with these settings does not have: set "
                 "search.coverage = 0"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _check_task(self) -> "Recipe":
+    @requirement
+    def _check_task(self) -> None:
         parsing = self.task == "parsing"
         for key, corpus in self.data.corpora.items():
             if bool(corpus.trees) != parsing:
@@ -132,7 +127,6 @@ class Recipe(Config):
             )
         if parsing and not self.augmentation.is_off:
             raise ValueError("trees are not typed in other ways: remove augmentation")
-        return self
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -246,10 +240,11 @@ def load_recipe(
     try:
         recipe = _with_languages(Recipe.model_validate(_in_strings(_expanded, values)))
     except ValidationError as error:
-        fault = error.errors()[0]
-        keys = fault_keys(fault, values)
+        keys = fault_keys(error, values)
         where = fault_place(keys, text, str(name), overrides)
-        raise RecipeError(f"{where}: {_problem(fault, keys, values)}") from error
+        is_unknown = error.kind == "unknown"
+        problem = _unknown_key(keys, values) if is_unknown else fault_message(error, keys)
+        raise RecipeError(f"{where}: {problem}") from error
     if recipe.parent.model:
         _refuse_sizes(overrides)
     recipe = _with_reading(recipe, files.get("errors"), files.get("encoding"))
@@ -486,20 +481,9 @@ def _escaped(text: str) -> str:
     return _VARIABLE.sub(lambda match: match[0].replace("$", "$$"), text)
 
 
-def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value, and the fix."""
-    match fault["type"]:
-        case "union_tag_invalid":
-            name = fault["ctx"]["tag"]
-            return f"there is no model '{name}': {did_you_mean(name, list(CONFIGS))}"
-        case "extra_forbidden":
-            return _unknown_key(keys, values)
-    return fault_message(fault, keys)
-
-
 def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
     key = ".".join(keys)
-    owners = [name for name in CONFIGS if keys[-1] in CONFIGS[name].model_fields]
+    owners = [name for name in CONFIGS if keys[-1] in CONFIGS[name].model_fields()]
     if keys[0] == "model" and owners:
         named = " or ".join(f"'{name}'" for name in owners)
         return (
@@ -511,7 +495,7 @@ def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
     defaults = Recipe(model=config_of({"name": name}))
     entry = f"data.others.{keys[2]}." if keys[:2] == ["data", "others"] and keys[2:] else ""
     entries = flat(Direction().model_dump(), entry) if entry else {}
-    known = [*flat(defaults.model_dump()), *Recipe.model_fields, *entries]
+    known = [*flat(defaults.model_dump()), *Recipe.model_fields(), *entries]
     same_name = [other for other in known if other.split(".")[-1] == keys[-1]]
     same_group = [other for other in known if other.split(".")[:-1] == list(keys[:-1])]
     return f"unknown key '{key}': {did_you_mean(key, same_name or same_group)}"

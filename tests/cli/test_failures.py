@@ -223,7 +223,7 @@ def test_a_strange_error_of_a_library_at_the_limit_of_memory_is_one_of_memory() 
     done = run_failing("""
             import resource
             pages = int(open("/proc/self/statm").read().split()[0])
-            limit = pages * resource.getpagesize() + (4 << 20)
+            limit = pages * resource.getpagesize() + (2 << 20)
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
             raise RuntimeError("could not create a primitive")""")
     assert done.returncode == 2

@@ -463,7 +463,7 @@ def test_help_is_short_and_names_the_option_for_all_options(run_yakusu: Yakusu) 
 def test_help_all_lists_every_option(run_yakusu: Yakusu) -> None:
     said = run_yakusu("translate", "--help-all")
     assert said.code == 0
-    config = {*SearchConfig.model_fields, *SamplingConfig.model_fields} - {"sampling"}
+    config = {*SearchConfig.model_fields(), *SamplingConfig.model_fields()} - {"sampling"}
     own = {"sample", "prefix", "input_format", "format", "alignments", "ensemble", "device"}
     own |= {"out", "retranslate", "overwrite", "errors", "glossary", "protect", "no_protect"}
     own |= {"ray", "column"}

@@ -1,9 +1,9 @@
 """Settings of compression: files, overrides, and combinations that are rejected."""
 
+import json
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from yakusu.compress.config import CompressConfig, load_compress_config
 from yakusu.errors import RecipeError
@@ -19,7 +19,7 @@ def test_overrides_take_precedence_over_the_file(tmp_path: Path) -> None:
 
 def test_settings_survive_json() -> None:
     config = CompressConfig(method="integers", max_loss=0.1, tiers=(5, 9), int8=True)
-    assert CompressConfig.model_validate_json(config.model_dump_json()) == config
+    assert CompressConfig.model_validate_json(json.dumps(config.model_dump())) == config
 
 
 @pytest.mark.parametrize(
@@ -170,5 +170,5 @@ def test_an_error_names_an_invalid_file(
 
 
 def test_settings_are_frozen() -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(AttributeError, match="frozen"):
         CompressConfig().k = 3  # type: ignore[misc]

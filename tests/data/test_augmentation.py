@@ -133,7 +133,7 @@ def augmentation(
 ) -> Augmentation:
     src, tgt = tokenizer.encode_source(lines()), tokenizer.encode_target(lines())
     numbers = np.arange(len(src), dtype=np.uint64)
-    pairs = Pairs(packed(src), packed(tgt), numbers, (CorpusPart(len(src), 1.0),))
+    pairs = Pairs(packed(src), packed(tgt), numbers, (CorpusPart(n_pairs=len(src), weight=1.0),))
     return Augmentation(
         pairs,
         tokenizer,

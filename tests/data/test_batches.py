@@ -49,7 +49,7 @@ def corpus(lengths: list[tuple[int, int]]) -> Pairs:
 class PairsOfLengths(SimpleNamespace):
     @property
     def parts(self) -> tuple[CorpusPart, ...]:
-        return (CorpusPart(len(self), 1.0),)
+        return (CorpusPart(n_pairs=len(self), weight=1.0),)
 
     def __len__(self) -> int:
         return len(self.src)
@@ -258,13 +258,15 @@ def test_both_sides_of_a_batch_move_to_the_device() -> None:
 
 def test_a_part_of_weight_one_is_shown_once_per_epoch() -> None:
     for epoch in (0, 7):
-        assert seen_in_epoch((CorpusPart(5, 1.0),), seed=1, epoch=epoch).tolist() == [0, 1, 2, 3, 4]
+        assert seen_in_epoch(
+            (CorpusPart(n_pairs=5, weight=1.0),), seed=1, epoch=epoch
+        ).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("weight", [0.04, 0.1, 0.5, 1.0, 1.7, 3.0])
 @pytest.mark.parametrize("n", [1, 3, 20])
 def test_pairs_are_shown_according_to_the_weight_of_their_part(n: int, weight: float) -> None:
-    parts = (CorpusPart(30, 1.0), CorpusPart(n, weight))
+    parts = (CorpusPart(n_pairs=30, weight=1.0), CorpusPart(n_pairs=n, weight=weight))
     shown = [seen_in_epoch(parts, seed=3, epoch=epoch) for epoch in range(100)]
     for numbers in shown:
         assert abs(len(numbers) - 30 - n * weight) < 1
@@ -276,7 +278,7 @@ def test_pairs_are_shown_according_to_the_weight_of_their_part(n: int, weight: f
 
 
 def test_the_pairs_of_an_epoch_are_a_function_of_seed_and_epoch() -> None:
-    parts = (CorpusPart(4, 1.0), CorpusPart(100, 0.5))
+    parts = (CorpusPart(n_pairs=4, weight=1.0), CorpusPart(n_pairs=100, weight=0.5))
 
     def seen(seed: int, epoch: int) -> list[int]:
         return seen_in_epoch(parts, seed=seed, epoch=epoch).tolist()

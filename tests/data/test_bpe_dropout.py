@@ -42,7 +42,7 @@ def packed(ids: Sequence[Sequence[int]]) -> Sentences:
 def pairs(tokenizer: Tokenizer) -> Pairs:
     src, tgt = tokenizer.encode_source(lines()), tokenizer.encode_target(lines()[::-1])
     numbers = np.arange(1, len(src) + 1, dtype=np.uint64)
-    return Pairs(packed(src), packed(tgt), numbers, (CorpusPart(len(src), 1.0),))
+    return Pairs(packed(src), packed(tgt), numbers, (CorpusPart(n_pairs=len(src), weight=1.0),))
 
 
 def ids(side: Sentences) -> list[list[int]]:

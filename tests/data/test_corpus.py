@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from yakusu.data.corpus import (
     Corpus,
@@ -16,6 +15,7 @@ from yakusu.data.corpus import (
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
 from yakusu.errors import DataError
 from yakusu.progress import Silent
+from yakusu.typed import ValidationError
 
 # Characters that str.splitlines() takes for the end of a line, and NUL.
 TRAPS = ["\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]

@@ -225,7 +225,7 @@ FACTS = DataFacts(
     n_dev=1,
     report={"read": 5, "empty": 1, "kept": 4},
     inputs={"train.src": "ab12"},
-    parts={"train": (CorpusPart(2, 1.0), CorpusPart(1, 0.5))},
+    parts={"train": (CorpusPart(n_pairs=2, weight=1.0), CorpusPart(n_pairs=1, weight=0.5))},
     fullness=0.9,
 )
 

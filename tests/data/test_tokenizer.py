@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from yakusu.data.coverage import Coverage
 from yakusu.data.lines.private_use import SLOTS
@@ -16,6 +15,7 @@ from yakusu.data.lines.unseen import unseen
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError, ModelError
+from yakusu.typed import ValidationError
 
 WORDS = (
     ("the", "die"),

@@ -37,12 +37,12 @@ def test_the_table_of_options_lists_every_option_of_translate() -> None:
 def test_the_table_of_options_has_the_fields_and_their_defaults() -> None:
     listed = {row[2].strip("`"): row[1] for row in rows_of("search.md", "## Options")}
     of_search = {
-        name: shown(f.get_default(call_default_factory=True))
-        for name, f in SearchConfig.model_fields.items()
+        name: shown(f.default)
+        for name, f in SearchConfig.model_fields().items()
         if name != "sampling"
     }
     of_sampling = {
-        f"sampling.{name}": shown(f.default) for name, f in SamplingConfig.model_fields.items()
+        f"sampling.{name}": shown(f.default) for name, f in SamplingConfig.model_fields().items()
     }
     wanted = {**of_search, **of_sampling}
     assert {name: listed.get(name) for name in wanted} == wanted
@@ -50,4 +50,4 @@ def test_the_table_of_options_has_the_fields_and_their_defaults() -> None:
 
 def test_the_page_on_recipes_lists_every_key_of_the_search() -> None:
     cells = [row[0] for row in rows_of("recipe.md", "## `[search]`")]
-    assert set(re.findall(r"`(\w+)`", " ".join(cells))) == set(SearchConfig.model_fields)
+    assert set(re.findall(r"`(\w+)`", " ".join(cells))) == set(SearchConfig.model_fields())

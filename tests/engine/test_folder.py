@@ -155,8 +155,8 @@ def test_both_ways_to_open_a_folder_verify_it(copied: Path) -> None:
     [
         ("d_ff", 64, "{}: the weights belong to another model: '"),
         ("n_layers", 2, "{}: the weights belong to another model: '"),
-        ("n_heads", "x", "{}/config.json is invalid: model.transformer.n_heads: Input should be"),
-        ("d_model", 17, "{}/config.json is invalid: model.transformer.d_model: Input should be"),
+        ("n_heads", "x", "{}/config.json is invalid: model.n_heads: Input should be"),
+        ("d_model", 17, "{}/config.json is invalid: model.d_model: Input should be"),
     ],
 )
 def test_both_ways_report_weights_that_do_not_fit(

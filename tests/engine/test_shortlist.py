@@ -42,7 +42,9 @@ def shortlists() -> Shortlists:
     targets = np.array([[WORDS[x % 11], WORDS[x * 5 % 11]] for x in range(V)], np.int32)
     starts = np.arange(0, 2 * V + 1, 2, dtype=np.int32)
     lexicon = Lexicon(np.array([5], np.int32), starts, targets.ravel())
-    tokenizer: Any = SimpleNamespace(target_bytes=TOKENIZER.target_bytes, joint=False)
+    tokenizer: Any = SimpleNamespace(
+        target_bytes=TOKENIZER.target_bytes, joint=False, tgt_vocab_size=V
+    )
     return Shortlists(lexicon, tokenizer)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from pydantic import ValidationError
 from torch import Tensor
 
 from yakusu.model.base import Seq2Seq
 from yakusu.model.bytenet import ByteNet, ResidualBlock
 from yakusu.model.config import ByteNetConfig, config_of
+from yakusu.typed import ValidationError
 
 PAD = 11  # of the tiny models' twelve ids
 

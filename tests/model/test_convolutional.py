@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import Tensor, nn
 
 from yakusu.data.batches import pad
@@ -22,6 +21,7 @@ from yakusu.model.convolutional import (
 )
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.typed import ValidationError
 
 PAD = 11  # of the tiny models' twelve ids
 
@@ -210,7 +210,7 @@ def test_dilations_are_read_from_a_list_and_repeat() -> None:
     assert isinstance(sizes, ConvolutionalConfig)
     assert [sizes.dilation(i) for i in range(5)] == [1, 2, 4, 1, 2]
     assert config_of(sizes.model_dump(mode="json")) == sizes
-    with pytest.raises(ValidationError, match="greater than 0"):
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
         config_of({"name": "convolutional", "dilations": [1, 0]})
     with pytest.raises(ValidationError, match="dilations has 3 values and"):
         config_of({"name": "convolutional", "n_layers": 2, "dilations": [1, 2, 4]})

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
 from yakusu.data.vocabulary import EOS
@@ -13,6 +12,7 @@ from yakusu.model.config import RecurrentConfig
 from yakusu.model.gnmt import GnmtDecoder
 from yakusu.model.lstm import GlobalAttention
 from yakusu.model.recurrent import Recurrent
+from yakusu.typed import ValidationError
 
 V, D = 12, 16
 SIZES: dict[str, Any] = {"decoder": "gnmt", "attention": "additive", "residual": True}

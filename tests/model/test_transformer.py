@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import nn
 
 from yakusu.errors import ModelError, RecipeError
@@ -17,6 +16,7 @@ from yakusu.model.config import ModelConfig, TransformerConfig
 from yakusu.model.layers import ACTIVATIONS, FeedForward
 from yakusu.model.transformer import Transformer
 from yakusu.recipe import load_recipe
+from yakusu.typed import ValidationError
 
 # Parameters of the rows of Table 3 in millions, by recipe. Rows (A) and (D) are as large as the
 # base model.

@@ -1,5 +1,6 @@
 """A corrupt data folder of a run: what names it, rebuilds it, and proves that it is equal."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -129,7 +130,7 @@ def test_a_folder_that_would_differ_is_left_as_it_is_and_the_versions_are_named(
     record = run / "prepared.json"
     stored = PreparedRecord.read(record)
     older = stored.model_copy(update={"versions": {**stored.versions, "sentencepiece": "0.1.0"}})
-    record.write_text(older.model_dump_json())
+    record.write_text(json.dumps(older.model_dump()))
     monkeypatch.setattr(prepare_module, "_FULLNESS_SAMPLE", 3)  # as another version might
     before = hashes(run / "data")
     with pytest.raises(

@@ -691,7 +691,10 @@ def test_a_list_of_corpora_is_prepared_like_one_file_and_divided_by_weight(
     assert len(Pairs.open(same, "train").parts) == 1
     pairs = Pairs.open(divided, "train")
     n_first = int((pairs.lines <= 150).sum())
-    assert pairs.parts == (CorpusPart(n_first, 1.0), CorpusPart(len(pairs) - n_first, 2.5))
+    assert pairs.parts == (
+        CorpusPart(n_pairs=n_first, weight=1.0),
+        CorpusPart(n_pairs=len(pairs) - n_first, weight=2.5),
+    )
     saved = load_recipe(divided.parent / "recipe.toml")
     assert [part.weight for part in saved.data.train.parts] == [1.0, 2.5]
     assert yakusu.prepare(saved).existed

@@ -1,5 +1,6 @@
 """A service with small models, and a browser that opens its page."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ def save_models(root: Path) -> dict[str, Path]:
                 layer.get_parameter("w_qkv").mul_(3.0)
     search = SearchConfig(beam=3, max_extra=2)
     made = Translator(decoder_of(sharpened(model)), tokenizer, languages=("", ""), search=search)
-    documents = {QUALITY: CALIBRATION.model_dump_json()}
+    documents = {QUALITY: json.dumps(CALIBRATION.model_dump())}
     return {
         name: save(
             root / name,

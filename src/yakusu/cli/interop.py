@@ -123,7 +123,7 @@ def export_verb(
 
 def _described(config: "TranslatorConfig") -> str:
     """Return the languages and sizes of a Transformer."""
-    from yakusu.model.config import TransformerConfig  # loads pydantic
+    from yakusu.model.config import TransformerConfig
 
     codes = config.source_language, config.target_language
     languages = " to ".join(code or "unknown" for code in codes)

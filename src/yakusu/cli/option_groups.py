@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_orig
 import typer
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
-    from yakusu.config import Config
+    from yakusu.config import Config, ConfigField
 
 
 class Shown(NamedTuple):
@@ -38,7 +36,7 @@ def options_of(config: "type[Config]", shown: Mapping[str, Shown]) -> dict[str, 
         config: The configuration.
         shown: Its fields, and how the help shows them.
     """
-    return {name: _option(name, config.model_fields[name], each) for name, each in shown.items()}
+    return {name: _option(name, config.model_fields()[name], each) for name, each in shown.items()}
 
 
 def flag(name: str, shown: Shown) -> Any:
@@ -46,18 +44,13 @@ def flag(name: str, shown: Shown) -> Any:
     return _annotated(bool, shown, name)
 
 
-def _option(name: str, field: "FieldInfo", shown: Shown) -> Any:
-    if field.annotation is bool:
+def _option(name: str, field: "ConfigField", shown: Shown) -> Any:
+    if field.kind is bool:
         return flag("--" + name.replace("_", "-"), shown)
-    bounds = {
-        key: value
-        for rule in field.metadata
-        for key in ("ge", "gt", "le", "lt")
-        if (value := getattr(rule, key, None)) is not None
-    }
+    bounds = dict(field.rule.bounds if field.rule else ())
     if bounds.keys() & {"gt", "lt"}:
         bounds = {}
-    kind: Any = field.annotation
+    kind: Any = field.kind
     if get_origin(kind) is tuple:
         kind = list[get_args(kind)[0]]  # type: ignore[misc]
     elif get_origin(kind) is Mapping:

@@ -3,12 +3,12 @@
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperOption
 
 from yakusu.cli.option_groups import Shown, flag, grouped, options_of
 from yakusu.errors import RecipeError
 from yakusu.search.config import FAST_MARGIN, SamplingConfig, SearchConfig
+from yakusu.typed import ValidationError
 
 _SEARCH, _TEXT, _RANDOM = "Search", "Content of the translation", "Sampling"
 
@@ -93,10 +93,9 @@ def search_config(values: dict[str, Any]) -> SearchConfig:
         try:
             given["sampling"] = SamplingConfig(**sampling)
         except ValidationError as error:
-            first = error.errors()[0]
-            option = "--" + str(first["loc"][0]).replace("_", "-")
-            message = first["msg"][0].lower() + first["msg"][1:]
-            raise RecipeError(f"{option} {first['input']}: {message}") from error
+            option = "--" + str(error.path[0]).replace("_", "-")
+            message = error.why[0].lower() + error.why[1:]
+            raise RecipeError(f"{option} {error.value}: {message}") from error
     return SearchConfig.model_construct(**given)
 
 

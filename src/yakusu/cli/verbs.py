@@ -1,7 +1,7 @@
 """The Typer application; a verb is imported when it is first used."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ class _Loaded(Mapping[str, Any]):
         import_module(f"yakusu.cli.{VERBS[verb].module}").add_to(verbs)
         command = typer.main.get_group(verbs).commands[verb]
         _refuse_repeated(command)
-        _skip_absent(command)
+        _convert_few(command)
         return _with_debug(command)
 
     def __iter__(self) -> Iterator[str]:
@@ -44,8 +44,10 @@ class Verbs(TyperGroup):
     """The verbs."""
 
     def __init__(self, **attrs: Any) -> None:
-        super().__init__(**(attrs | {"commands": _Loaded()}))
+        super().__init__(**attrs)
         self.params.append(_debug_option(hidden=False))
+        _convert_few(self)
+        self.commands = _Loaded()  # type: ignore[assignment]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
@@ -98,22 +100,33 @@ def _refuse_repeated(command: Any) -> None:
         _refuse_repeated(each)
 
 
-def _skip_absent(command: Any) -> None:
-    """Let a verb, and its verbs, not convert the values of options that are not given.
+def _convert_few(command: Any) -> None:
+    """Let a verb, and its verbs, convert neither texts nor the values of options not given.
 
-    Typer would build a validator of pydantic for each option.
+    Typer would load pydantic, and build a validator for each option.
     """
-    for param in command.params:
-        if not (param.required or param.callback):
-            param.process_value = partial(_process_value, param, param.process_value)
+    get_params = command.get_params
+
+    def get_quick_params(context: Any) -> Any:
+        params = get_params(context)
+        for param in params:
+            param.process_value = partial(_process_value, param)
+        return params
+
+    command.get_params = get_quick_params
     for each in getattr(command, "commands", {}).values():
-        _skip_absent(each)
+        _convert_few(each)
 
 
-def _process_value(param: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    if value is not None:
-        return process(context, value)
-    return () if param.multiple or param.nargs == -1 else None
+def _process_value(param: Any, context: Any, value: Any) -> Any:
+    kind, is_repeated = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+    if value is None and not param.required:
+        value = () if is_repeated else None
+    elif value and kind == list[str]:
+        value = list(value)
+    elif value is None or (kind is not str and value != param.default):
+        return type(param).process_value(param, context, value)
+    return param.callback(context, param, value) if param.callback else value
 
 
 def _debug_option(*, hidden: bool) -> Any:

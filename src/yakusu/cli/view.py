@@ -110,7 +110,7 @@ def view_verb(
 
 
 def _open(model: str, engine: "EngineConfig", to: str | None) -> "Translator":
-    from yakusu.data.lines.config import TextConfig  # loads pydantic
+    from yakusu.data.lines.config import TextConfig
 
     return yakusu.Translator.load(model, engine=engine, text=TextConfig(to=to or ""))
 
@@ -163,7 +163,7 @@ def _write_pictures(
 
 
 def _write(file: Path, text: str) -> None:
-    from yakusu.folder import write_text  # loads pydantic
+    from yakusu.folder import write_text
 
     file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, text)
@@ -181,7 +181,7 @@ def _head_numbers(heads: str | None) -> list[int] | None:
 def _print_statistics(
     translator: "Translator", src: str, tgt: str | None, json_: Path | None
 ) -> None:
-    from yakusu.data.corpus import read_pairs  # loads pydantic
+    from yakusu.data.corpus import read_pairs
     from yakusu.folder import json_text
 
     pairs = read_pairs(_corpus(translator, src, tgt))
@@ -202,7 +202,7 @@ def _print_statistics(
 
 def _corpus(translator: "Translator", src: str, tgt: str | None) -> "Corpus":
     """Return the trees of a parser's corpus, or the two files of a translator's."""
-    from yakusu.data.corpus import Corpus  # loads pydantic
+    from yakusu.data.corpus import Corpus
 
     trees = holds_trees(src)
     if translator.task_name == "parsing":

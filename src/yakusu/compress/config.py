@@ -4,13 +4,19 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
-
-from yakusu.config import Config, apply_override, did_you_mean, parsed_toml
+from yakusu.config import (
+    Config,
+    apply_override,
+    did_you_mean,
+    fault_message,
+    parsed_toml,
+    requirement,
+)
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
+from yakusu.typed import ValidationError, setting
 
 Stack = Literal["encoder", "decoder"]
 _KEYS = {"codes": ("m", "k", "fit", "mean"), "integers": ("step", "whitening", "tiers")}
@@ -26,43 +32,42 @@ class CompressConfig(Config):
     """
 
     method: Literal["codes", "integers"] = "codes"  # the paper's, or entropy-coded integers
-    ratio: float | None = Field(None, gt=0)  # minimum compression ratio
-    bits: float | None = Field(None, gt=0)  # maximum bits of codes per vector
-    max_loss: float | None = Field(None, gt=0, lt=1)  # maximum share of the variance lost
-    sample: int | None = Field(None, ge=2)  # rows that the fit uses; None: up to 2^27 numbers
+    ratio: float | None = setting(None, gt=0)  # minimum compression ratio
+    bits: float | None = setting(None, gt=0)  # maximum bits of codes per vector
+    max_loss: float | None = setting(None, gt=0, lt=1)  # maximum share of the variance lost
+    sample: int | None = setting(None, ge=2)  # rows that the fit uses; None: up to 2^27 numbers
 
     # codes
-    m: int | None = Field(None, ge=1)  # components M; None: the width of the vectors
-    k: int | None = Field(None, ge=2, le=2**16)  # codes per component K; None: 16
+    m: int | None = setting(None, ge=1)  # components M; None: the width of the vectors
+    k: int | None = setting(None, ge=2, le=2**16)  # codes per component K; None: 16
     fit: Literal["least-squares", "closed", "adam"] = "least-squares"  # adam: the paper's, slow
     mean: Literal["stored", "folded"] = "stored"  # folded into the weights: the paper's form
 
     # integers
-    step: float | None = Field(None, gt=0)  # None: by the budget, else by max_loss = 0.05
-    whitening: float = Field(0.5, ge=0, le=1)
-    tiers: Annotated[tuple[int, ...], Field(strict=False)] = ()  # ranks where the step doubles
+    step: float | None = setting(None, gt=0)  # None: by the budget, else by max_loss = 0.05
+    whitening: float = setting(0.5, ge=0, le=1)
+    tiers: tuple[int, ...] = ()  # ranks where the step doubles
 
     # translators
     # encoder: source embedding; decoder: target embedding and output projection
-    stacks: Annotated[tuple[Stack, ...], Field(strict=False, min_length=1)] = ("encoder", "decoder")
-    exact: int | None = Field(None, ge=0)  # number of exact vectors; None: 128, or 0 for integers
+    stacks: Annotated[tuple[Stack, ...], setting(min_length=1)] = ("encoder", "decoder")
+    exact: int | None = setting(None, ge=0)  # number of exact vectors; None: 128, or 0 for integers
     int8: bool = False  # all other matrices with 8 bits per weight
 
     # word vectors
     half: bool = False  # mean, basis and weights in float16
 
-    @model_validator(mode="after")
-    def _keys_fit_the_method(self) -> Self:
+    @requirement
+    def _keys_fit_the_method(self) -> None:
         other = "integers" if self.method == "codes" else "codes"
         if given := self._given(_KEYS[other]):
             raise ValueError(
                 f"{_have(given)} no effect unless compress.method = '{other}': set compress.method "
                 f"or leave out {_named(given)}"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _one_budget(self) -> Self:
+    @requirement
+    def _one_budget(self) -> None:
         budget, chosen = self._given(_BUDGET), self._given(_CHOSEN[self.method])
         if len(budget) > 1:
             raise ValueError(f"{_named(budget)} are given together: give only one of them")
@@ -74,7 +79,6 @@ class CompressConfig(Config):
                 f"{_named(budget)} is measured with a stored mean: give compress.m and compress.k "
                 "with compress.mean = 'folded'"
             )
-        return self
 
     @property
     def n_exact(self) -> int:
@@ -94,7 +98,7 @@ class CompressConfig(Config):
             raise RecipeError(f"{_have(given)} no effect on {what}: leave out {_named(given)}")
 
     def _given(self, names: Sequence[str]) -> list[str]:
-        defaults = type(self).model_fields
+        defaults = self.model_fields()
         return [name for name in names if getattr(self, name) != defaults[name].default]
 
 
@@ -134,7 +138,7 @@ def load_compress_config(
     try:
         return CompressConfig.model_validate(section)
     except ValidationError as error:
-        names, message = _fault(error.errors()[0])
+        names, message = _fault(error)
         given = [name for name in names if name in section]
         places = dict.fromkeys(_place(name, path, set_keys, options) for name in given)
         raise RecipeError(f"{' and '.join(places)}: {message}") from error
@@ -149,21 +153,19 @@ def _read(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path} is not TOML: {error}") from error
 
 
-def _fault(error: Mapping[str, Any]) -> tuple[list[str], str]:
+def _fault(error: ValidationError) -> tuple[list[str], str]:
     """Return the names of the keys that a validation error is about, and the error message."""
-    if error["type"] == "value_error":  # of a validator above, whose message names the keys
-        message = str(error["ctx"]["error"])
-        return re.findall(r"compress\.(\w+)", message), message
-    key = ".".join(["compress", *(str(part) for part in error["loc"])])
-    names = [str(part) for part in error["loc"][:1]]
-    if error["type"] == "extra_forbidden":
+    if error.kind == "refused":
+        return re.findall(r"compress\.(\w+)", error.why), error.why
+    key = ".".join(["compress", *map(str, error.path)])
+    names = [str(part) for part in error.path[:1]]
+    if error.kind == "unknown":
         return names, _unknown(key)
-    advice = error["msg"][0].lower() + error["msg"][1:].replace("tuple", "list")
-    return names, f"{key} = {error['input']!r}: {advice}"
+    return names, fault_message(error, key.split("."))
 
 
 def _unknown(key: str) -> str:
-    hint = did_you_mean(key.split(".")[-1], [*CompressConfig.model_fields], section="compress.")
+    hint = did_you_mean(key.split(".")[-1], [*CompressConfig.model_fields()], section="compress.")
     return f"unknown key '{key}': {hint}"
 
 

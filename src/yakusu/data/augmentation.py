@@ -33,9 +33,8 @@ from random import Random
 
 import numpy as np
 import regex
-from pydantic import Field, model_validator
 
-from yakusu.config import Config
+from yakusu.config import Config, requirement
 from yakusu.data.files.text import Pair, windows
 from yakusu.data.lines.casing import capitals, has_case, lower_case, title_case
 from yakusu.data.lines.private_use import IS_SLOT, SLOTS
@@ -43,6 +42,7 @@ from yakusu.data.lines.sentences import without_final_punctuation
 from yakusu.data.pairs import Ids, Pairs, Sentences
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
+from yakusu.typed import setting
 
 _WINDOW = 8192  # pairs that are joined at a time
 _WORDS_PER_TYPO = 8
@@ -52,25 +52,24 @@ _WORD = regex.compile(r"[\p{L}\p{M}]{3,}")
 class AugmentationConfig(Config):
     """Section [augmentation] of a recipe: the share of the training pairs typed in each way."""
 
-    capitals: float = Field(0.0, ge=0, le=1)
-    title: float = Field(0.0, ge=0, le=1)  # title case
-    lower: float = Field(0.0, ge=0, le=1)  # lower case
-    unpunctuated: float = Field(0.0, ge=0, le=1)  # without final punctuation
-    typos: float = Field(0.0, ge=0, le=1)
-    emoji: float = Field(0.0, ge=0, le=1)  # no effect without placeholder tokens
+    capitals: float = setting(0.0, ge=0, le=1)
+    title: float = setting(0.0, ge=0, le=1)  # title case
+    lower: float = setting(0.0, ge=0, le=1)  # lower case
+    unpunctuated: float = setting(0.0, ge=0, le=1)  # without final punctuation
+    typos: float = setting(0.0, ge=0, le=1)
+    emoji: float = setting(0.0, ge=0, le=1)  # no effect without placeholder tokens
 
     @property
     def is_off(self) -> bool:
         """Whether no pair is changed."""
         return not any(self.model_dump().values())
 
-    @model_validator(mode="after")
-    def _check_sum(self) -> "AugmentationConfig":
+    @requirement
+    def _check_sum(self) -> None:
         if (total := self.capitals + self.title + self.lower) > 1:
             raise ValueError(
                 f"augmentation.capitals + title + lower = {total:g}: decrease them to 1 or less"
             )
-        return self
 
 
 @dataclass(frozen=True)

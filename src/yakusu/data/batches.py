@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from yakusu.config import Config
+from yakusu.typed import setting
 
 if TYPE_CHECKING:
     import torch
@@ -43,9 +43,9 @@ _CPU_PASS_TOKENS = 2**13  # of a pass on a CPU
 class BatchConfig(Config):
     """Sizes in tokens of the longer side; the size of a batch includes its padding."""
 
-    step_tokens: int = Field(25_000, ge=1)
-    batch_tokens: int = Field(0, ge=0)  # 0: an eighth of a step; on a CPU at most 4,096, its caches
-    pass_tokens: int = Field(0, ge=0)  # 0: 16,384 on a GPU, 8,192 on a CPU; see `pass_tokens_on`
+    step_tokens: int = setting(25_000, ge=1)
+    batch_tokens: int = setting(0, ge=0)  # 0: an eighth of a step; on a CPU up to 4,096, its caches
+    pass_tokens: int = setting(0, ge=0)  # 0: 16,384 on a GPU, 8,192 on a CPU; see `pass_tokens_on`
 
     def batch_tokens_on(self, device: str, *, per_step: int = 8) -> int:
         """Return `batch_tokens`, or the default for a device type ("cpu", "cuda").

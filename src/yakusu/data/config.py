@@ -1,10 +1,9 @@
 """Section [data] of a recipe: corpora and languages."""
 
-from pydantic import Field, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, requirement
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.languages import LanguageCode
+from yakusu.typed import setting
 
 
 class Direction(Config):
@@ -17,11 +16,10 @@ class Direction(Config):
     train: Corpus = Corpus()  # or a list of corpora, each with a `weight`
     dev: Corpus = Corpus()  # empty: held out from train
 
-    @model_validator(mode="after")
-    def _check_dev(self) -> "Direction":
+    @requirement
+    def _check_dev(self) -> None:
         if self.dev.parts:
             raise ValueError("a dev set must be one corpus, not a list: join its files")
-        return self
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -33,11 +31,10 @@ class Direction(Config):
 class OtherDirection(Direction):
     """An entry of `[[data.others]]`."""
 
-    @model_validator(mode="after")
-    def _check_train(self) -> "OtherDirection":
+    @requirement
+    def _check_train(self) -> None:
         if not self.train:
             raise ValueError("an entry of data.others has no training corpus: set its train")
-        return self
 
 
 class DataConfig(Direction):
@@ -47,10 +44,10 @@ class DataConfig(Direction):
     """
 
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
-    hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
-    others: tuple[OtherDirection, ...] = Field((), strict=False)  # for a model of several languages
+    hold_out: int = setting(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
+    others: tuple[OtherDirection, ...] = ()  # for a model of several languages
     # T: the share of a direction with n pairs is proportional to n^(1/T)
-    temperature: float = Field(1.0, ge=1, le=1000)
+    temperature: float = setting(1.0, ge=1, le=1000)
 
     @property
     def corpora(self) -> dict[str, Corpus]:
@@ -63,8 +60,7 @@ class DataConfig(Direction):
         }
         return {key: corpus for key, corpus in (first | others).items() if corpus}
 
-    @model_validator(mode="after")
-    def _check_others(self) -> "DataConfig":
+    @requirement
+    def _check_others(self) -> None:
         if self.temperature != 1 and not self.others:
             raise ValueError("data.temperature has no effect without data.others: remove it")
-        return self

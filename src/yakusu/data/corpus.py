@@ -7,9 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, requirement
 from yakusu.data.files.encodings import detected_encoding, require_encoding, specified_encoding
 from yakusu.data.files.formats import format_by_name, has_encoding, languages_in, read_file
 from yakusu.data.files.long_lines import LEFT_OUT, LongLines, is_long
@@ -26,10 +24,11 @@ from yakusu.data.files.text import (
 from yakusu.data.files.tree_files import holds_trees, tree_files
 from yakusu.data.languages import canonical, find_pair, language_code, same_language
 from yakusu.errors import DataError, RecipeError, YakusuError, unequal
+from yakusu.typed import setting
 
 _log = logging.getLogger(__name__)
 _MOST_COUNTED = 1_000_000  # lines after the end of the shorter side
-Column = Annotated[int, Field(ge=1)] | str
+Column = Annotated[int, setting(ge=1)] | str
 
 
 class Corpus(Config):
@@ -49,24 +48,20 @@ class Corpus(Config):
     errors: ErrorPolicy = "strict"  # for lines that are not UTF-8
     # Of the text files: one name, or two separated by a comma; empty: UTF-8, or else detected.
     encoding: str = ""
-    parts: tuple["CorpusEntry", ...] = Field((), strict=False)  # instead of the files
+    parts: tuple["CorpusEntry", ...] = ()  # instead of the files
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read_list(cls, values: Any) -> Any:
-        return {"parts": values} if isinstance(values, list | tuple) else values
-
-    @model_serializer(mode="wrap")
-    def _write_list(self, write: SerializerFunctionWrapHandler) -> Any:
-        values = write(self)
+    def model_dump(self, **options: Any) -> Any:
+        """Return the values by name, or a list of corpora."""
+        values = super().model_dump(**options)
         if self.parts:
             return values["parts"] if type(self) is Corpus else values
         return {key: value for key, value in values.items() if key != "parts"}
 
-    @model_validator(mode="before")
     @classmethod
-    def _rename_tsv(cls, values: Any) -> Any:
-        """Read the key of earlier recipes, in which a file of pairs was always TSV."""
+    def _prepared(cls, values: Any) -> Any:
+        """Read a list of corpora, and the key of earlier recipes, whose pairs were always TSV."""
+        if isinstance(values, list | tuple):
+            return {"parts": values}
         if not isinstance(values, dict) or "tsv" not in values:
             return values
         tsv, rest = values["tsv"], {key: each for key, each in values.items() if key != "tsv"}
@@ -74,8 +69,8 @@ class Corpus(Config):
             raise ValueError(f"tsv is an old name of pairs: remove tsv = {tsv!r}")
         return {**rest, "pairs": tsv} if tsv else rest
 
-    @model_validator(mode="after")
-    def _check_exclusive(self) -> "Corpus":
+    @requirement
+    def _check_exclusive(self) -> None:
         if self.pairs and (self.src or self.tgt):
             raise ValueError(
                 "a corpus is two files or one file of pairs, not both: remove "
@@ -85,12 +80,11 @@ class Corpus(Config):
             raise ValueError(
                 f"a corpus of trees has no other files: remove src, tgt and pairs, or {self.trees}"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _check_parts(self) -> "Corpus":
+    @requirement
+    def _check_parts(self) -> None:
         if not self.parts:
-            return self
+            return
         if self.src or self.tgt or self.pairs or self.trees:
             raise ValueError("a list of corpora has no files of its own: remove src, tgt and pairs")
         for part in self.parts:
@@ -105,10 +99,9 @@ class Corpus(Config):
                         "the corpora of a list must have the same languages, but these have "
                         f"{first} and {own}: move other languages to data.others"
                     )
-        return self
 
-    @model_validator(mode="after")
-    def _check_encoding(self) -> "Corpus":
+    @requirement
+    def _check_encoding(self) -> None:
         names = self.encoding.split(",") if self.encoding else []
         if len(names) > 1 + (not self.pairs):
             raise ValueError(
@@ -117,7 +110,6 @@ class Corpus(Config):
             )
         for name in names:
             require_encoding(name.strip())
-        return self
 
     def __bool__(self) -> bool:
         return bool(self.src or self.tgt or self.pairs or self.trees or self.parts)
@@ -214,20 +206,17 @@ class Corpus(Config):
 class CorpusEntry(Corpus):
     """One of several corpora."""
 
-    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
-
-
-Corpus.model_rebuild()
+    weight: float = setting(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
 
 
 class ExtraCorpus(Corpus):
     """Additional training pairs, such as back-translations."""
 
-    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
-    share: float | None = Field(None, gt=0, lt=1)  # of the training pairs of an epoch; sets weight
+    weight: float = setting(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
+    share: float | None = setting(None, gt=0, lt=1)  # of the pairs of an epoch; sets weight
 
-    @model_validator(mode="after")
-    def _check_weight_has_files(self) -> "ExtraCorpus":
+    @requirement
+    def _check_weight_has_files(self) -> None:
         if self.share is None and self.weights != (1.0,):
             raise ValueError(
                 "the corpora of data.extra have one weight: remove theirs, or use data.train"
@@ -241,7 +230,6 @@ class ExtraCorpus(Corpus):
                 f"extra.weight = {self.weight} has no effect without files: add extra.src and "
                 "extra.tgt, extra.pairs or extra.trees"
             )
-        return self
 
 
 def read_sources(path: str | Path) -> Iterator[str]:

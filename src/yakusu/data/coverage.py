@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import ConfigDict, ValidationError
-
 from yakusu.config import Config
 from yakusu.errors import ModelError
 from yakusu.folder import read_regular, write_json
+from yakusu.typed import ValidationError
 
 _FILE = "coverage.json"
 
@@ -20,7 +19,7 @@ class Coverage(Config):
         longest_source: Number of tokens of the longest training source, without eos.
     """
 
-    model_config = ConfigDict(extra="ignore")  # a later version may add keys
+    ignores_unknown = True  # a later version may add keys
 
     source_characters: str
     target_characters: str

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field
 
 from yakusu.arrays import Flags
 from yakusu.config import Config
@@ -43,6 +42,7 @@ from yakusu.data.noise import (
 )
 from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
+from yakusu.typed import setting
 
 _log = logging.getLogger(__name__)
 NumberedPair = tuple[int, Pair]  # line number in the corpus, counted from 1, and the pair
@@ -52,12 +52,12 @@ _WINDOW = 8192  # pairs per update of the progress bar
 class FilterConfig(Config):
     """Thresholds of the filters; lengths in tokens work for every writing system."""
 
-    max_tokens: int = Field(256, ge=1)
-    max_ratio: float = Field(4.0, ge=1)  # of the longer side to the shorter side
+    max_tokens: int = setting(256, ge=1)
+    max_ratio: float = setting(4.0, ge=1)  # of the longer side to the shorter side
     drop_duplicates: bool = True
     drop_identical: bool = True
     drop_nearly_identical: bool = False  # equal without case, punctuation and digits
-    min_letters: float = Field(0.0, ge=0, le=1)  # share of the characters of each side
+    min_letters: float = setting(0.0, ge=0, le=1)  # share of the characters of each side
     drop_different_placeholders: bool = True  # and tags
     drop_different_numbers: bool = False  # a number in digits may be a word on the other side
     check_language: bool = False  # needs py3langid, of the extra 'corpora'

@@ -16,9 +16,8 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Annotated
 
-from pydantic import AfterValidator
-
 from yakusu.errors import DataError
+from yakusu.typed import setting
 
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*(@[a-z]{4,})?", re.IGNORECASE)
 _HAS_SCRIPT = re.compile(r"[-_][a-z]{4}\b", re.IGNORECASE)
@@ -89,7 +88,7 @@ def canonical(code: str) -> str:
 
 
 # A code in a file: canonical if there is such a language, and otherwise as it is.
-LanguageCode = Annotated[str, AfterValidator(lambda code: canonical(code) or code)]
+LanguageCode = Annotated[str, setting(then=lambda code: canonical(code) or code)]
 
 
 def _simplified(name: str) -> str:

@@ -24,7 +24,10 @@ def mixed(sizes: Sequence[int], temperature: float) -> list[CorpusPart]:
     """
     uses = [max(n, 1) ** (1 / temperature - 1) for n in sizes]  # r; exactly 1 for T = 1
     total = sum(n * r for n, r in zip(sizes, uses, strict=True))
-    return [CorpusPart(n, r * sum(sizes) / total) for n, r in zip(sizes, uses, strict=True)]
+    return [
+        CorpusPart(n_pairs=n, weight=r * sum(sizes) / total)
+        for n, r in zip(sizes, uses, strict=True)
+    ]
 
 
 def weighted(part: CorpusPart, sizes: Sequence[int], weights: Sequence[float]) -> list[CorpusPart]:
@@ -35,7 +38,9 @@ def weighted(part: CorpusPart, sizes: Sequence[int], weights: Sequence[float]) -
         sizes: Number of pairs of each corpus.
         weights: Weight of each corpus.
     """
-    return [CorpusPart(n, part.weight * w) for n, w in zip(sizes, weights, strict=True)]
+    return [
+        CorpusPart(n_pairs=n, weight=part.weight * w) for n, w in zip(sizes, weights, strict=True)
+    ]
 
 
 def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> CorpusPart:
@@ -47,5 +52,7 @@ def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> CorpusPart:
         n_others: Number of the other training pairs of an epoch.
     """
     if corpus.share is None or not n_pairs:
-        return CorpusPart(n_pairs, corpus.weight)
-    return CorpusPart(n_pairs, corpus.share / (1 - corpus.share) * n_others / n_pairs)
+        return CorpusPart(n_pairs=n_pairs, weight=corpus.weight)
+    return CorpusPart(
+        n_pairs=n_pairs, weight=corpus.share / (1 - corpus.share) * n_others / n_pairs
+    )

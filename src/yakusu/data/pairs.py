@@ -19,7 +19,6 @@ from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.files.text import windows
@@ -30,6 +29,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import RunError
 from yakusu.folder import open_regular, read_regular, write_json
 from yakusu.progress import Progress
+from yakusu.typed import ValidationError
 
 VERSION = 1  # of data.json
 _WINDOW = 8192  # pairs that a worker encodes at a time
@@ -43,8 +43,7 @@ def rebuild_command(folder: Path) -> str:
     return f"run 'yakusu prepare --again --run {run}' to rebuild it"
 
 
-@dataclass(frozen=True)
-class CorpusPart:
+class CorpusPart(Config):
     """Consecutive pairs of a corpus with a common weight."""
 
     n_pairs: int
@@ -54,7 +53,7 @@ class CorpusPart:
 class DataFacts(Config):
     """Content of data.json: what a data folder contains and what it was made from."""
 
-    model_config = ConfigDict(extra="ignore")  # a later version may add keys
+    ignores_unknown = True  # a later version may add keys
 
     version: int = VERSION
     dtype: Literal["<u2", "<u4"]  # of the token files
@@ -64,7 +63,7 @@ class DataFacts(Config):
     n_masked: int = 0  # training pairs with placeholder tokens
     # SHA-256 by the key of a corpus file, such as "train.src", or of a model that wrote one.
     inputs: Mapping[str, str]
-    trees: Mapping[str, str] = Field(default_factory=dict)  # key of a tree file -> path
+    trees: Mapping[str, str] = {}  # key of a tree file -> path
     parts: Mapping[str, tuple[CorpusPart, ...]] | None = None  # None: one part of weight 1
     fullness: float  # share of positions in training batches that are not padding
 
@@ -198,7 +197,7 @@ class Pairs:
             raise RunError(f"{path} is missing or truncated: {rebuild_command(stem.parent)}")
         # An empty file cannot be mapped.
         lines = _mapped(path, "<u8") if len(src) else np.zeros(0, dtype="<u8")
-        return cls(src, tgt, lines, parts or (CorpusPart(len(src), 1.0),))
+        return cls(src, tgt, lines, parts or (CorpusPart(n_pairs=len(src), weight=1.0),))
 
     def __len__(self) -> int:
         return len(self.src)

@@ -15,8 +15,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationError
-
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
 from yakusu.data.languages import closest, listed_codes
@@ -26,6 +24,7 @@ from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
 from yakusu.folder import read_regular, write_json
+from yakusu.typed import ValidationError, setting
 
 _JOINT, _SOURCE, _TARGET = "tokenizer.model", "source.model", "target.model"
 _TABLES = "vocabulary.json"
@@ -39,7 +38,7 @@ def _check_unique(pieces: list[str]) -> list[str]:
     return pieces
 
 
-_Table = Annotated[list[str], Field(min_length=2), AfterValidator(_check_unique)]
+_Table = Annotated[list[str], setting(min_length=2, then=_check_unique)]
 
 
 class _Tables(Config):

@@ -16,13 +16,13 @@ from typing import Literal
 
 import regex
 import sentencepiece as spm
-from pydantic import Field, field_validator, model_validator
 
 from yakusu import lazy
-from yakusu.config import Config
+from yakusu.config import Config, requirement
 from yakusu.data.lines.private_use import SLOTS
 from yakusu.data.normalization import INVISIBLE, rules
 from yakusu.errors import DataError
+from yakusu.typed import setting
 
 EOS, UNK = 0, 1
 LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
@@ -34,41 +34,39 @@ _MIN_OCCURRENCES = 2  # of a character with a token of its own
 _REQUIRED = lazy.compile(r"[\p{L}\p{M}\p{N}\p{P}--\p{Han}\p{Hangul}]", regex.V1)
 
 
+def _check_symbols(symbols: tuple[str, ...]) -> tuple[str, ...]:
+    for symbol in symbols:
+        if not symbol or symbol.split() != [symbol] or symbols.count(symbol) > 1:
+            raise ValueError(
+                f"{symbol!r} cannot be a symbol: symbols are distinct and have no spaces"
+            )
+    return symbols
+
+
 class TokenizerConfig(Config):
     """How vocabularies are learned."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
-    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
+    vocab_size: int = setting(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
     joint: bool = True
     target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
     normalization: Literal["nfc", "nfc_cf", "nmt_nfkc", "nmt_nfkc_cf", "identity"] = (
         "nfc"  # _cf: lower case
     )
     split_digits: bool = True  # one token per digit, so that any number can be copied
-    character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
+    character_coverage: float = setting(0.9995, gt=0, le=1)  # the other characters become bytes
     byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
-    placeholder_share: float = Field(0.1, ge=0, le=1)  # of training pairs; 0: no placeholder tokens
-    symbols: tuple[str, ...] = Field((), strict=False)  # never split, such as "<BT>"
-    sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
+    placeholder_share: float = setting(0.1, ge=0, le=1)  # of pairs; 0: no placeholder tokens
+    symbols: tuple[str, ...] = setting((), then=_check_symbols)  # never split, such as "<BT>"
+    sample_sentences: int = setting(200_000, ge=1)  # per side; limits memory
 
-    @field_validator("symbols")
-    @classmethod
-    def _check_symbols(cls, symbols: tuple[str, ...]) -> tuple[str, ...]:
-        for symbol in symbols:
-            if not symbol or symbol.split() != [symbol] or symbols.count(symbol) > 1:
-                raise ValueError(
-                    f"{symbol!r} cannot be a symbol: symbols are distinct and have no spaces"
-                )
-        return symbols
-
-    @model_validator(mode="after")
-    def _check_token_target_is_separate(self) -> "TokenizerConfig":
+    @requirement
+    def _check_token_target_is_separate(self) -> None:
         if self.joint and self.target == "tokens":
             raise ValueError(
                 "tokenizer.target = 'tokens' needs a vocabulary of its own: set tokenizer.joint = "
                 "false"
             )
-        return self
 
     @property
     def lowercases(self) -> bool:

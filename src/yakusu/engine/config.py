@@ -5,11 +5,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from pydantic import Field
-
 from yakusu.config import Config
 from yakusu.engine.library import MatrixFormat
 from yakusu.errors import RecipeError
+from yakusu.typed import setting
 
 Engine = Literal["native", "torch"]
 Precision = Literal["auto", "int8", "int16", "float32"]
@@ -39,7 +38,7 @@ class EngineConfig(Config):
     device: str = "cpu"
     engine: Engine | None = None
     precision: Precision = "auto"
-    threads: int | None = Field(None, ge=1)
+    threads: int | None = setting(None, ge=1)
 
     @classmethod
     def of(cls, given: "EngineConfig | Engine | None") -> "EngineConfig":
@@ -53,7 +52,7 @@ class EngineConfig(Config):
         """
         if isinstance(given, cls):
             return given
-        if given is None or given in _ENGINES:
+        if given is None or (isinstance(given, str) and given in _ENGINES):
             return cls(engine=given)
         raise RecipeError(
             f"there is no engine {given!r}: pass 'native', 'torch' or an EngineConfig"

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Literal
 
 from yakusu.data.files.text import count_lines, read_lines
 from yakusu.errors import DataError, unequal
 from yakusu.translator.request import Request
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 InputFormat = Literal["text", "tsv", "json"]
 
@@ -78,11 +79,15 @@ def _columns(line: str, place: str) -> Request:
 
 
 @cache
-def _request() -> TypeAdapter[Request]:
+def _request() -> "TypeAdapter[Request]":
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Request)
 
 
 def _object(line: str, place: str) -> Request:
+    from pydantic import ValidationError  # slow to load, and not needed for text
+
     try:
         return _request().validate_json(line)
     except ValidationError as error:

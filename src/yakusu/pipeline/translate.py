@@ -4,10 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
-from yakusu.config import Config
+from yakusu.config import Config, fault_message
 from yakusu.data.files.long_lines import WholeLines
 from yakusu.data.files.text import Text, raw_lines
 from yakusu.data.files.tree_files import holds_trees
@@ -19,6 +16,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
 from yakusu.translator.folder.named_memory import named_memory
 from yakusu.translator.request import Request
+from yakusu.typed import ValidationError
 
 
 def translate(
@@ -90,17 +88,9 @@ def open_translator(
         try:
             search = SearchConfig.model_validate(dict(translator.search) | given)
         except ValidationError as error:
-            raise RecipeError(_fault(error.errors()[0])) from error
+            raise RecipeError(fault_message(error, [*map(str, error.path)])) from error
         return translator.with_settings(search=search)
     return translator
-
-
-def _fault(error: ErrorDetails) -> str:
-    """What is wrong with a setting of the search."""
-    if error["type"] == "value_error":  # of a validator, whose message names the settings
-        return str(error["ctx"]["error"])
-    name = ".".join(map(str, error["loc"]))
-    return f"{name} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
 def _given(config: Config) -> dict[str, Any]:

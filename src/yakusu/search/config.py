@@ -1,8 +1,7 @@
 """Settings of the search: section [search] of a recipe and of a model folder."""
 
-from pydantic import Field, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, requirement
+from yakusu.typed import setting
 
 FAST_MARGIN = 2.0  # nats, of `--fast`: docs/search.md
 
@@ -18,10 +17,10 @@ class SamplingConfig(Config):
         seed: Seed of the random numbers. Samples do not depend on other sentences.
     """
 
-    temperature: float = Field(1.0, gt=0)
-    top_k: int | None = Field(None, ge=1)
-    top_p: float = Field(1.0, gt=0, le=1)
-    seed: int = Field(1, ge=0)
+    temperature: float = setting(1.0, gt=0)
+    top_k: int | None = setting(None, ge=1)
+    top_p: float = setting(1.0, gt=0, le=1)
+    seed: int = setting(1, ge=0)
 
 
 class SearchConfig(Config):
@@ -47,27 +46,26 @@ class SearchConfig(Config):
         sampling: Draw `n_best` translations at random instead of searching; None: search.
     """
 
-    beam: int = Field(4, ge=1, le=256)
-    alpha: float = Field(0.6, ge=0, le=10)
-    coverage: float = Field(0.0, ge=0, le=10)
-    max_extra: int = Field(50, ge=0)
-    max_length: int | None = Field(None, ge=1)
-    n_best: int = Field(1, ge=1, le=256)
-    margin: float | None = Field(None, ge=0)
+    beam: int = setting(4, ge=1, le=256)
+    alpha: float = setting(0.6, ge=0, le=10)
+    coverage: float = setting(0.0, ge=0, le=10)
+    max_extra: int = setting(50, ge=0)
+    max_length: int | None = setting(None, ge=1)
+    n_best: int = setting(1, ge=1, le=256)
+    margin: float | None = setting(None, ge=0)
     shortlist: bool = False
-    max_repeats: int = Field(4, ge=0)
-    no_repeat_ngram: int = Field(0, ge=0)
-    include: tuple[str, ...] = Field((), strict=False)  # lists, too, as in TOML
-    exclude: tuple[str, ...] = Field((), strict=False)
+    max_repeats: int = setting(4, ge=0)
+    no_repeat_ngram: int = setting(0, ge=0)
+    include: tuple[str, ...] = ()  # lists, too, as in TOML
+    exclude: tuple[str, ...] = ()
     sampling: SamplingConfig | None = None
 
-    @model_validator(mode="after")
-    def _beam_holds_n_best(self) -> "SearchConfig":
+    @requirement
+    def _beam_holds_n_best(self) -> None:
         if self.sampling is None and self.n_best > self.beam:
             raise ValueError(
                 f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
             )
-        return self
 
     @property
     def n_slots(self) -> int:

@@ -16,14 +16,14 @@ import tomllib
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-
-from pydantic import Field, ValidationError
+from typing import Annotated
 
 from yakusu.config import Config, parsed_toml
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.errors import RefusedError, over_limit
+from yakusu.typed import ValidationError, setting
 
 _MOST_CLIENTS = 10_000  # whose recent requests are counted
 
@@ -39,14 +39,14 @@ class Key(Config):
             the service. What they confirm is stored in the first one of its languages.
     """
 
-    key: str = Field(min_length=8)
-    per_minute: int = Field(0, ge=0)
+    key: Annotated[str, setting(min_length=8)]
+    per_minute: int = setting(0, ge=0)
     name: str = ""
-    memory: tuple[str, ...] = Field((), strict=False)
+    memory: tuple[str, ...] = ()
 
 
 class _Keys(Config):
-    keys: tuple[Key, ...] = Field(strict=False)
+    keys: tuple[Key, ...]
 
 
 def read_keys(path: str | Path) -> tuple[Key, ...]:
@@ -62,11 +62,8 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path} is not a TOML file: {error}") from error
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
         raise RecipeError(
-            f"{path}: {where}: {fault['msg']}: write [[keys]] with key = (8 characters or more) "
-            "and per_minute = N"
+            f"{path}: {error}: write [[keys]] with key = (8 characters or more) and per_minute = N"
         ) from error
 
 

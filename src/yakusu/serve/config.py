@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-from pydantic import Field, ValidationError, field_validator
-from pydantic_core import ErrorDetails
-
 from yakusu.config import (
     Config,
     apply_override,
@@ -21,6 +18,7 @@ from yakusu.config import (
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
 from yakusu.folder import read_utf8
+from yakusu.typed import ValidationError, setting
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
@@ -63,36 +61,59 @@ class Limits(Config):
         per_minute: Requests per minute from an address, without a key; 0: unlimited.
     """
 
-    body: int = Field(2_000_000, ge=1)
-    file: int = Field(20_000_000, ge=1)
-    kept: int = Field(100, ge=1)
-    suggestions: int = Field(100_000_000, ge=1)
-    characters: int = Field(100_000, ge=1)
-    texts: int = Field(1_000, ge=1)
-    lines: int = Field(5_000, ge=1)
-    depth: int = Field(10, ge=1)
-    values: int = Field(10_000, ge=1)
-    alternatives: int = Field(10, ge=0)
-    terms: int = Field(1_000, ge=0)
-    traced: int = Field(2_000, ge=0)
-    detailed: int = Field(100_000, ge=0)
-    weights: int = Field(2_000_000, ge=0)
-    waiting: int = Field(128, ge=1)
-    seconds: float = Field(60.0, gt=0)
-    file_seconds: float = Field(600.0, gt=0)
-    file_memory: int = Field(512_000_000, ge=1)
-    file_cpu_seconds: int = Field(60, ge=1)
-    memory: int = Field(1_000_000_000, ge=1)
-    body_seconds: float = Field(20.0, gt=0)
-    write_seconds: float = Field(20.0, gt=0)
-    connections: int = Field(500, ge=1)
-    per_address: int | None = Field(None, ge=0)
-    per_minute: int = Field(0, ge=0)
+    body: int = setting(2_000_000, ge=1)
+    file: int = setting(20_000_000, ge=1)
+    kept: int = setting(100, ge=1)
+    suggestions: int = setting(100_000_000, ge=1)
+    characters: int = setting(100_000, ge=1)
+    texts: int = setting(1_000, ge=1)
+    lines: int = setting(5_000, ge=1)
+    depth: int = setting(10, ge=1)
+    values: int = setting(10_000, ge=1)
+    alternatives: int = setting(10, ge=0)
+    terms: int = setting(1_000, ge=0)
+    traced: int = setting(2_000, ge=0)
+    detailed: int = setting(100_000, ge=0)
+    weights: int = setting(2_000_000, ge=0)
+    waiting: int = setting(128, ge=1)
+    seconds: float = setting(60.0, gt=0)
+    file_seconds: float = setting(600.0, gt=0)
+    file_memory: int = setting(512_000_000, ge=1)
+    file_cpu_seconds: int = setting(60, ge=1)
+    memory: int = setting(1_000_000_000, ge=1)
+    body_seconds: float = setting(20.0, gt=0)
+    write_seconds: float = setting(20.0, gt=0)
+    connections: int = setting(500, ge=1)
+    per_address: int | None = setting(None, ge=0)
+    per_minute: int = setting(0, ge=0)
 
     @property
     def most_per_address(self) -> int:
         """`per_address`, or half of `connections`; 0: unlimited."""
         return -(-self.connections // 2) if self.per_address is None else self.per_address
+
+
+def _refuse_names(networks: tuple[str, ...]) -> tuple[str, ...]:
+    for each in networks:
+        try:
+            ip_network(each)
+        except ValueError as error:
+            raise ValueError(
+                f"trusted_proxies has '{each}', which is not an address or a network: write "
+                "10.0.0.1 or 10.0.0.0/8"
+            ) from error
+    return networks
+
+
+def _check_prefix(path: str) -> str:
+    if not _PREFIX.fullmatch(path):
+        raise ValueError(
+            f"root_path = '{path}': begin with a slash and do not end with one, as in /mt; "
+            "between slashes, use only letters, digits and - . _ ~"
+        )
+    if (first := path.split("/")[1:2]) and first[0] in ROUTES:
+        raise ValueError(f"root_path = '{path}' begins like a path of the service: use /mt")
+    return path
 
 
 class ServeConfig(Config):
@@ -124,20 +145,20 @@ class ServeConfig(Config):
     """
 
     host: str = "127.0.0.1"
-    port: int = Field(5000, ge=0, le=65535)
-    root_path: str = ""
-    threads: int | None = Field(None, ge=1)
+    port: int = setting(5000, ge=0, le=65535)
+    root_path: str = setting("", then=_check_prefix)
+    threads: int | None = setting(None, ge=1)
     precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
-    memory: tuple[str, ...] = Field((), strict=False)
+    memory: tuple[str, ...] = ()
     memory_writable: bool = False
-    min_quality: int = Field(0, ge=0, le=100)
+    min_quality: int = setting(0, ge=0, le=100)
     suggestions: str = ""
-    trusted_proxies: tuple[str, ...] = Field((), strict=False)
-    allow_origins: tuple[str, ...] = Field((), strict=False)
-    shutdown_seconds: float = Field(20.0, ge=0)
-    reload_seconds: float = Field(2.0, ge=0)
+    trusted_proxies: tuple[str, ...] = setting((), then=_refuse_names)
+    allow_origins: tuple[str, ...] = ()
+    shutdown_seconds: float = setting(20.0, ge=0)
+    reload_seconds: float = setting(2.0, ge=0)
     log_text: bool = False
     limits: Limits = Limits()
 
@@ -145,31 +166,6 @@ class ServeConfig(Config):
     def is_local(self) -> bool:
         """Whether only programs of this computer, and no proxy that is known, send requests."""
         return not self.trusted_proxies and is_loopback(self.host)
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _refuse_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for each in value:
-            try:
-                ip_network(each)
-            except ValueError as error:
-                raise ValueError(
-                    f"trusted_proxies has '{each}', which is not an address or a network: write "
-                    "10.0.0.1 or 10.0.0.0/8"
-                ) from error
-        return value
-
-    @field_validator("root_path")
-    @classmethod
-    def _check_prefix(cls, value: str) -> str:
-        if not _PREFIX.fullmatch(value):
-            raise ValueError(
-                f"root_path = '{value}': begin with a slash and do not end with one, as in /mt; "
-                "between slashes, use only letters, digits and - . _ ~"
-            )
-        if (first := value.split("/")[1:2]) and first[0] in ROUTES:
-            raise ValueError(f"root_path = '{value}' begins like a path of the service: use /mt")
-        return value
 
 
 def is_loopback(host: str) -> bool:
@@ -202,10 +198,9 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
     try:
         return ServeConfig.model_validate(values)
     except ValidationError as error:
-        fault = error.errors()[0]
-        keys = fault_keys(fault, values)
+        keys = fault_keys(error, values)
         where = fault_place(keys, text, str(path or "the settings"), overrides)
-        raise RecipeError(f"{where}: {_problem(fault, keys)}") from error
+        raise RecipeError(f"{where}: {_problem(error, keys)}") from error
 
 
 def _read(path: str | Path) -> str:
@@ -217,12 +212,11 @@ def _read(path: str | Path) -> str:
         raise RecipeError(f"{path} is not UTF-8: save it as UTF-8") from error
 
 
-def _problem(fault: ErrorDetails, keys: Sequence[str]) -> str:
-    if fault["type"] != "extra_forbidden":
+def _problem(fault: ValidationError, keys: Sequence[str]) -> str:
+    if fault.kind != "unknown":
         return fault_message(fault, keys)
     *groups, key = keys
     owner: type[Config] = Limits if groups else ServeConfig
     section = "".join(f"{group}." for group in groups)
-    return (
-        f"unknown key '{section}{key}': {did_you_mean(key, [*owner.model_fields], section=section)}"
-    )
+    hint = did_you_mean(key, [*owner.model_fields()], section=section)
+    return f"unknown key '{section}{key}': {hint}"

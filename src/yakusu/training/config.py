@@ -2,9 +2,8 @@
 
 from typing import Literal, get_args
 
-from pydantic import Field, model_validator
-
-from yakusu.config import Config
+from yakusu.config import Config, requirement
+from yakusu.typed import setting
 
 TrainingEngine = Literal["torch", "native"]
 Frozen = Literal["embeddings", "encoder", "decoder"]
@@ -13,36 +12,36 @@ Frozen = Literal["embeddings", "encoder", "decoder"]
 class TrainingConfig(Config):
     """The section [training] of a recipe."""
 
-    warmup_steps: int = Field(4000, ge=1)
-    lr_scale: float = Field(1.0, gt=0)  # factor of Eq. 3
-    adam_beta1: float = Field(0.9, ge=0, lt=1)
-    adam_beta2: float = Field(0.98, ge=0, lt=1)
-    adam_epsilon: float = Field(1e-9, gt=0)
-    label_smoothing: float = Field(0.1, ge=0, lt=1)  # epsilon_ls
-    r_drop: float = Field(0.0, ge=0)  # alpha of R-Drop, which passes each batch twice; 0: off
-    bpe_dropout: float = Field(0.0, ge=0, lt=1)  # p of BPE-dropout; 0: off
-    clip_norm: float = Field(0.0, ge=0)  # 0: no gradient clipping
+    warmup_steps: int = setting(4000, ge=1)
+    lr_scale: float = setting(1.0, gt=0)  # factor of Eq. 3
+    adam_beta1: float = setting(0.9, ge=0, lt=1)
+    adam_beta2: float = setting(0.98, ge=0, lt=1)
+    adam_epsilon: float = setting(1e-9, gt=0)
+    label_smoothing: float = setting(0.1, ge=0, lt=1)  # epsilon_ls
+    r_drop: float = setting(0.0, ge=0)  # alpha of R-Drop, which passes each batch twice; 0: off
+    bpe_dropout: float = setting(0.0, ge=0, lt=1)  # p of BPE-dropout; 0: off
+    clip_norm: float = setting(0.0, ge=0)  # 0: no gradient clipping
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
-    threads: int = Field(0, ge=0)  # on the CPU; 0: as many as torch chooses
+    threads: int = setting(0, ge=0)  # on the CPU; 0: as many as torch chooses
     compile: Literal["auto", "yes", "no"] = "auto"  # auto: torch.compile on a GPU
     device: str = "auto"  # auto: a GPU if there is one
-    max_steps: int = Field(100_000, ge=1)
-    max_epochs: float = Field(0.0, ge=0)  # 0: no limit
-    max_hours: float = Field(0.0, ge=0)  # 0: no limit
-    patience: int = Field(0, ge=0)  # stop after this many validations without a new best; 0: never
-    validate_steps: int = Field(1000, ge=1)  # validate and keep a checkpoint this often
-    keep_last: int = Field(5, ge=1)  # number of these checkpoints to keep and average
-    ema_decay: float = Field(0.0, ge=0, lt=1)  # of the moving average of the weights; 0: none
-    checkpoint_minutes: float = Field(10.0, ge=0)  # save additionally this often; 0: never
-    checkpoint_steps: int = Field(0, ge=0)  # save additionally this often; 0: never
+    max_steps: int = setting(100_000, ge=1)
+    max_epochs: float = setting(0.0, ge=0)  # 0: no limit
+    max_hours: float = setting(0.0, ge=0)  # 0: no limit
+    patience: int = setting(0, ge=0)  # stop after so many validations without a new best; 0: never
+    validate_steps: int = setting(1000, ge=1)  # validate and keep a checkpoint this often
+    keep_last: int = setting(5, ge=1)  # number of these checkpoints to keep and average
+    ema_decay: float = setting(0.0, ge=0, lt=1)  # of the moving average of the weights; 0: none
+    checkpoint_minutes: float = setting(10.0, ge=0)  # save additionally this often; 0: never
+    checkpoint_steps: int = setting(0, ge=0)  # save additionally this often; 0: never
     best_by: Literal["score", "perplexity"] = "score"  # dev score: BLEU, or F1 for a parser
     engine: TrainingEngine = (
         "torch"  # translates the dev set; "native": the compiled engine, on the CPU
     )
-    log_steps: int = Field(50, ge=1)
-    max_skipped: int = Field(20, ge=0)  # steps that may be skipped for a non-finite gradient
-    max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops
-    stall_minutes: float = Field(10.0, gt=0)  # how long processes wait for each other
+    log_steps: int = setting(50, ge=1)
+    max_skipped: int = setting(20, ge=0)  # steps that may be skipped for a non-finite gradient
+    max_failed_saves: int = setting(3, ge=1)  # failed saves in a row before training stops
+    stall_minutes: float = setting(10.0, gt=0)  # how long processes wait for each other
     sharded: bool = False  # each process holds a shard of the weights (FSDP2), not a copy
 
     def precision_on(self, device: str) -> Literal["fp32", "bf16"]:
@@ -59,11 +58,11 @@ class ParentConfig(Config):
     required: bool = False  # refuse to start from random weights
     sha256: str = ""  # of its weights, set when the run starts
     vocabulary: Literal["keep", "learn"] = "keep"  # learn: shared pieces keep their vectors
-    freeze: tuple[Frozen, ...] = Field((), strict=False)  # parts that keep their weights
-    mix: float = Field(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
+    freeze: tuple[Frozen, ...] = ()  # parts that keep their weights
+    mix: float = setting(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
 
-    @model_validator(mode="after")
-    def _check_model(self) -> "ParentConfig":
+    @requirement
+    def _check_model(self) -> None:
         if self.required and not self.model:
             raise ValueError("this recipe trains a model further: add --from MODEL")
         given = self.sha256, self.vocabulary, self.freeze, self.mix
@@ -73,4 +72,3 @@ class ParentConfig(Config):
             )
         if len(set(self.freeze)) == len(get_args(Frozen)):
             raise ValueError("parent.freeze leaves nothing to train: remove a part from it")
-        return self

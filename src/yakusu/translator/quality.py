@@ -18,13 +18,12 @@ several sentences has the quality of the worst one.
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
-
-from pydantic import Field
+from typing import Annotated, NamedTuple
 
 from yakusu.config import Config
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
+from yakusu.typed import setting
 
 UNSURE = "the model is unsure of its words"
 SHORT = "it is shorter than usual: parts of the source may be missing"
@@ -79,7 +78,7 @@ class QualityTerm(Config):
     """How a number adds to the quality: its mean, its standard deviation and w."""
 
     mean: float
-    scale: float = Field(gt=0)
+    scale: Annotated[float, setting(gt=0)]
     weight: float
 
     def z(self, value: float) -> float:

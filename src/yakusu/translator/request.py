@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 
-from pydantic import ConfigDict, with_config
-
 from yakusu.data.segments import UNKNOWN_CONTEXT, SegmentContext
 
 
-@with_config(ConfigDict(extra="forbid"))  # of objects in JSON
 @dataclass(frozen=True)
 class Request:
     """A sentence to translate, with its own settings.
@@ -21,6 +18,8 @@ class Request:
             `SearchConfig`.
         context: Where the sentence stands, by which a memory chooses among several translations.
     """
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (of objects in JSON)
 
     text: str
     prefix: str = ""

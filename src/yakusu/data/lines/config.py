@@ -3,13 +3,28 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
-
 from yakusu.config import Config, did_you_mean
 from yakusu.data.files.long_lines import LONGEST_LINE
 from yakusu.data.lines.code import CODE_RULES
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
+from yakusu.typed import setting
+
+
+def _one_or_several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _none_or_several(value: Any) -> Any:
+    return () if value == "" else _one_or_several(value)
+
+
+def _check_rules(names: tuple[str, ...]) -> tuple[str, ...]:
+    known = [rule.name for rule in CODE_RULES]
+    for name in names:
+        if name not in known:
+            raise DataError(f"there is no rule '{name}': {did_you_mean(name, known)}")
+    return names
 
 
 class TextConfig(Config):
@@ -50,24 +65,24 @@ class TextConfig(Config):
         protect_seconds: The longest time that the expressions of `protect` may take for a line.
     """
 
-    version: int = Field(2, ge=1, le=2)
+    version: int = setting(2, ge=1, le=2)
     to: str = ""
-    protect: tuple[str, ...] = Field((), strict=False)  # lists, too
+    protect: tuple[str, ...] = setting((), first=_one_or_several)
     builtin_spans: bool = True
-    unprotect: tuple[str, ...] = Field((), strict=False)
+    unprotect: tuple[str, ...] = setting((), first=_one_or_several, then=_check_rules)
     capitals: bool = True
     check: bool = True
     one_sentence_per_line: bool = False
-    glossary: tuple[str, ...] = Field((), strict=False)
-    memory: tuple[str, ...] = Field((), strict=False)
+    glossary: tuple[str, ...] = setting((), first=_none_or_several)
+    memory: tuple[str, ...] = setting((), first=_one_or_several)
     own_memory: bool = True
     exact: bool = True
-    threshold: int = Field(75, ge=50, le=100)
-    penalties: Mapping[str, Annotated[int, Field(ge=0, le=100)]] = {}
+    threshold: int = setting(75, ge=50, le=100)
+    penalties: Mapping[str, Annotated[int, setting(ge=0, le=100)]] = {}
     learning: bool = True
-    min_quality: int = Field(0, ge=0, le=100)
-    longest_line: int = Field(LONGEST_LINE, ge=1000)
-    protect_seconds: float = Field(5.0, gt=0)
+    min_quality: int = setting(0, ge=0, le=100)
+    longest_line: int = setting(LONGEST_LINE, ge=1000)
+    protect_seconds: float = setting(5.0, gt=0)
 
     def span_finder(self, *first: str) -> SpanFinder:
         """A finder of what is copied; the expressions of `first` take precedence.
@@ -84,22 +99,3 @@ class TextConfig(Config):
             unprotect=without,
             seconds=self.protect_seconds,
         )
-
-    @field_validator("protect", "unprotect", "memory", mode="before")
-    @classmethod
-    def _accept_string(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("glossary", mode="before")
-    @classmethod
-    def _accept_path(cls, value: Any) -> Any:
-        return ((value,) if value else ()) if isinstance(value, str) else value
-
-    @field_validator("unprotect")
-    @classmethod
-    def _check_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        known = [rule.name for rule in CODE_RULES]
-        for name in value:
-            if name not in known:
-                raise DataError(f"there is no rule '{name}': {did_you_mean(name, known)}")
-        return value

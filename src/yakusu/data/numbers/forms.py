@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -169,14 +169,16 @@ def _calendar(language: str) -> Iterator[tuple[str, FormKind, int]]:
             yield from ((name, "weekday", day + 1), (name, "weekday", day + 2))
 
 
-def _engines(language: str) -> "Iterator[RbnfEngine]":
+@lru_cache(maxsize=1)
+def _engines(language: str) -> "list[RbnfEngine]":
     """CLDR's rules for the numbers of a language, of all regions."""
     from unicode_rbnf import RbnfEngine  # 0.05 s
 
-    base = _base(language)
+    base, engines = _base(language), list["RbnfEngine"]()
     for name in (base, *_REGIONS.get(base, ())):
         with suppress(ValueError):  # CLDR does not have the language
-            yield RbnfEngine.for_language(name)
+            engines.append(RbnfEngine.for_language(name))
+    return engines
 
 
 def _spellings(engine: "RbnfEngine", number: int | Decimal) -> set[str]:

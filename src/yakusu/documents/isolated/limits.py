@@ -2,10 +2,9 @@
 
 from typing import Literal, NamedTuple
 
-from pydantic import Field
-
 from yakusu.config import Config
 from yakusu.errors import DataError
+from yakusu.typed import setting
 
 LimitName = Literal["memory", "cpu_seconds", "seconds"]
 
@@ -33,9 +32,9 @@ class DocumentLimits(Config):
             for its translation.
     """
 
-    memory: int = Field(512_000_000, ge=0)
-    cpu_seconds: int = Field(60, ge=0)
-    seconds: float = Field(600.0, ge=0)
+    memory: int = setting(512_000_000, ge=0)
+    cpu_seconds: int = setting(60, ge=0)
+    seconds: float = setting(600.0, ge=0)
 
 
 class LimitSettings(NamedTuple):

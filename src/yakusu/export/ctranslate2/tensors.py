@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import ValidationError
 
 from yakusu.arrays import Floats
 from yakusu.errors import ModelError
@@ -25,7 +24,6 @@ from yakusu.export.marian import (
     checked,
     kind_of_positions,
 )
-from yakusu.export.reading import first_error
 from yakusu.model.config import TransformerConfig
 
 _SIDES = ("encoder", "decoder")
@@ -77,8 +75,8 @@ def read_stacks(variables: Variables) -> Stacks:
         positions = {side: table[:n_positions] for side, table in positions.items()}
     try:
         config = TransformerConfig.model_validate(values)
-    except ValidationError as error:
-        raise ModelError(f"model.bin is invalid: {first_error(error)}") from error
+    except ValueError as error:
+        raise ModelError(f"model.bin is invalid: {error}") from error
     tensors = reader.tensors(config)
     reader.check_all_were_read()
     shared = np.array_equal(tensors[TABLES["encoder"]], tensors[TABLES["decoder"]])

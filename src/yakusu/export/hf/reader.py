@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, Field, PositiveInt
 
 from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.data.pieces import read_segmenter
@@ -23,7 +23,6 @@ from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, PositionKind
 from yakusu.export.origin import Origin
 from yakusu.export.reading import (
     Renamed,
-    first_error,
     pieces_by_row,
     read_json_as,
     row_of,
@@ -217,8 +216,8 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
         values["max_positions"] = len(_position_tables(tensors)[0])
     try:
         return TransformerConfig.model_validate(values)
-    except ValidationError as error:
-        raise ModelError(f"config.json is invalid: {first_error(error)}") from error
+    except ValueError as error:
+        raise ModelError(f"config.json is invalid: {error}") from error
 
 
 def _kind_of_positions(tensors: Mapping[str, Array]) -> PositionKind:

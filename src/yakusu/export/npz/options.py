@@ -152,5 +152,5 @@ def sizes(options: Options, arrays: NpzArrays) -> TransformerConfig:
         values |= {"positions": "learned", "max_positions": len(np.atleast_1d(arrays["Wpos"]))}
     try:
         return TransformerConfig.model_validate(values)
-    except ValidationError as error:
-        raise ModelError(f"the options of the model are invalid: {first_error(error)}") from error
+    except ValueError as error:
+        raise ModelError(f"the options of the model are invalid: {error}") from error

@@ -298,8 +298,8 @@ def read_facts(folder: str | Path) -> Receipt | ImportReceipt:
         ) from error
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise ModelError(f"{path} is not a complete receipt: {key}: {first['msg']}") from error
+        key, message = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        raise ModelError(f"{path} is not a complete receipt: {key}: {message}") from error
     if facts.version > VERSION:
         raise ModelError(
             f"{path} has version {facts.version}, but this version of yakusu reads {VERSION}: "

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from pydantic import Field, field_validator
-
+from yakusu.config import requirement
 from yakusu.data.corpus import refuse_both_sides
 from yakusu.data.files.long_lines import LongLines
 from yakusu.data.files.text import Pair, language_of, read_lines
@@ -37,6 +36,7 @@ from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.folder import ModelFolder
+from yakusu.typed import setting
 
 _log = logging.getLogger(__name__)
 TAG = "<BT>"
@@ -53,14 +53,12 @@ class BacktranslateConfig(SyntheticConfig):
 
     tag: str = TAG
     forward: str = ""
-    min_chrf: float = Field(40.0, ge=0, le=100)
+    min_chrf: float = setting(40.0, ge=0, le=100)
 
-    @field_validator("tag")
-    @classmethod
-    def _is_one_token(cls, tag: str) -> str:
-        if tag and tag.split() != [tag]:
-            raise RecipeError(f"the tag '{tag}' contains white space: choose one without")
-        return tag
+    @requirement
+    def _check_tag(self) -> None:
+        if self.tag and self.tag.split() != [self.tag]:
+            raise RecipeError(f"the tag '{self.tag}' contains white space: choose one without")
 
 
 @dataclass(frozen=True)

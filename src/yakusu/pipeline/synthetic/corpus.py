@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, read_pairs
@@ -47,7 +46,7 @@ class SyntheticConfig(Config):
     """
 
     to: str = ""
-    held_out: tuple[str, ...] = Field((), strict=False)
+    held_out: tuple[str, ...] = ()
     drop_held_out: bool = False
 
 

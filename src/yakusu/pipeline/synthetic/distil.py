@@ -222,7 +222,8 @@ class _Distillation:
         return {
             f"{name} {key}": value
             for name, corpus in corpora.items()
-            for key, value in corpus.model_dump(include=keys, exclude_defaults=True).items()
+            for key in keys
+            if (value := getattr(corpus, key)) != Corpus.model_fields()[key].default
         }
 
     def _written(self, teacher: ShardModels, making: Making) -> CorpusFacts:

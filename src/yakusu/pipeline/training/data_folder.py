@@ -4,22 +4,23 @@ The record is outside the folder, so it survives whatever happens to the folder,
 model and its checkpoints, whose bytes do not depend on it.
 """
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
+from yakusu.config import Config
 from yakusu.data.pairs import DataFacts, rebuild_command
 from yakusu.errors import DataError, RunError
 from yakusu.folder import Manifest, json_text, read_regular, verify_folder, write_text
 from yakusu.pipeline.receipts.inputs import check_unchanged, inputs_of
 from yakusu.recipe import Recipe
+from yakusu.typed import ValidationError
 
 _NAME = "prepared.json"
 _LIBRARIES = ("yakusu", "numpy", "regex", "sentencepiece")  # they decide what `prepare` writes
 
 
-class PreparedRecord(BaseModel):
+class PreparedRecord(Config):
     """Content of prepared.json.
 
     Attributes:
@@ -28,11 +29,11 @@ class PreparedRecord(BaseModel):
         versions: Versions of the libraries that wrote it; none: unknown.
     """
 
-    model_config = ConfigDict(frozen=True)
+    ignores_unknown = True
 
     manifest: Manifest
     facts: DataFacts | None = None
-    versions: dict[str, str] = {}
+    versions: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, run: Path) -> "PreparedRecord | None":

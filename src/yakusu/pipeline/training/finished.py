@@ -58,7 +58,7 @@ def refuse_replacement(
         return
     reason = limit_reached(saved.training, state)
     trains = not limit_reached(recipe.training, state)
-    keys = _LIMITS if trains else [f"search.{key}" for key in type(recipe.search).model_fields]
+    keys = _LIMITS if trains else [f"search.{key}" for key in recipe.search.model_fields()]
     changed = {key: new for key, (_, new) in changes(saved, recipe).items() if key in keys}
     if not reason or not changed or asked & changed.keys():
         return

@@ -136,7 +136,7 @@ class Parent:
                 )
             corpus = _corpus_of(facts, data.languages)
         extra = ExtraCorpus.model_validate(
-            {**{key: getattr(corpus, key) for key in Corpus.model_fields}, "share": share}
+            {**{key: getattr(corpus, key) for key in Corpus.model_fields()}, "share": share}
         )
         return data.model_copy(update={"extra": extra})
 

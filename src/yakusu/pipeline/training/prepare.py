@@ -415,13 +415,15 @@ class _Preparation:
         data, n = self.recipe.data, len(self.directions)
         own = sizes[:n]
         mixture = self._mixture(pairs, own)
-        if len(sizes) == 1 and mixture == [CorpusPart(sizes[0], 1.0)]:
+        if len(sizes) == 1 and mixture == [CorpusPart(n_pairs=sizes[0], weight=1.0)]:
             return None
         n_seen = round(sum(part.n_pairs * part.weight for part in mixture))
         extra = (extra_part(size, data.extra, n_seen) for size in sizes[n:])
         parts = {"train": (*mixture, *extra)}
         return (
-            parts | {"dev": tuple(CorpusPart(n, 1.0) for n in dev_sizes)} if data.others else parts
+            parts | {"dev": tuple(CorpusPart(n_pairs=n, weight=1.0) for n in dev_sizes)}
+            if data.others
+            else parts
         )
 
     def _mixture(self, pairs: Pairs, sizes: Sequence[int]) -> list[CorpusPart]:

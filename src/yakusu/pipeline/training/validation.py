@@ -72,7 +72,9 @@ class DevScore:
             for each in recipe.directions:  # a library is missing now, not after hours
                 sentence_scorer("bleu", each.languages[1])
         src, tgt = (_lines(data / f"dev.{side}.txt") for side in ("src", "tgt"))
-        parts = (DataFacts.read(data).parts or {}).get("dev") or (CorpusPart(len(src), 1.0),)
+        parts = (DataFacts.read(data).parts or {}).get("dev") or (
+            CorpusPart(n_pairs=len(src), weight=1.0),
+        )
         ends = list(accumulate((part.n_pairs for part in parts), initial=0))
         self.sets = [(src[a:b], tgt[a:b]) for a, b in pairwise(ends)]  # of each direction
         self.pairs = list(zip(src, tgt, strict=True))

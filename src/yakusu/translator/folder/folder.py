@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from yakusu.arrays import Array, ArraysOnDisk, Decoded
 from yakusu.config import Config
 from yakusu.data.languages import LanguageCode
@@ -35,6 +33,7 @@ from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.named_memory import NAMED_MEMORY
 from yakusu.translator.folder.sizes import check_sizes
+from yakusu.typed import ValidationError
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 QUALITY = "quality.json"
@@ -52,7 +51,7 @@ class TranslatorConfig(Config):
     src_vocab_size: int
     tgt_vocab_size: int
     model: AnyConfig
-    compressed: list[AnyTablePlan] = []  # noqa: RUF012  (pydantic copies it)
+    compressed: tuple[AnyTablePlan, ...] = ()
     search: SearchConfig
 
     @property
@@ -142,10 +141,7 @@ def _read_config(folder: Path) -> TranslatorConfig:
                 f"{folder} is a model for another library: use the model that it was exported "
                 "from or, unless it is an ONNX model, convert it with 'yakusu import'"
             ) from error
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise ModelError(f"{folder}/{CONFIG} is invalid: {key}: {message}") from error
+        raise ModelError(f"{folder}/{CONFIG} is invalid: {error}") from error
 
 
 @contextmanager

@@ -3,11 +3,10 @@
 import logging
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from yakusu.folder import read_utf8, write_json
 from yakusu.translator.folder.folder import QUALITY
 from yakusu.translator.quality import Calibration
+from yakusu.typed import ValidationError
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ def read_calibration(folder: Path) -> Calibration | None:
     try:
         return Calibration.model_validate_json(read_utf8(path))
     except ValidationError as error:
-        key = ".".join(map(str, error.errors()[0]["loc"]))
+        key = ".".join(map(str, error.path))
         _log.warning(
             "%s is not valid (%s), so the quality is not estimated: calibrate the model again "
             "(yakusu check --model)",
