@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from yakusu.errors import RunError
@@ -82,7 +82,7 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def uvicorn_config(config: ServeConfig, app: FastAPI) -> uvicorn.Config:
+def uvicorn_config(config: ServeConfig, app: Starlette) -> uvicorn.Config:
     """The settings of uvicorn for an application of `create_app`."""
     served: Any = app
     if config.trusted_proxies:
