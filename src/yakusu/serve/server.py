@@ -54,12 +54,13 @@ def serve(
     server = uvicorn.Server(uvicorn_config(config, create_app(service)))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
-    with log_in_thread():
+    with log_in_thread() as end_log:
         run_until_signal(
             server,
             sock,
             seconds=config.shutdown_seconds,
             closing=[service.readers.close, service.files.close],
+            last=end_log,
         )
 
 
