@@ -1,10 +1,10 @@
 """The log is written by a thread of its own: the service goes on if nobody reads it.
 
-    a log record -> up to _LINES records that wait -> the thread -> the handlers that were set before
+    a log record -> up to _LINES records that wait -> the thread -> the handlers set before
 
-The thread writes several times a second what has come meanwhile, because each switch between threads
-costs as much time as many lines. Records are dropped while too many wait, and after the reader of a
-pipe has ended.
+The thread writes several times a second what has come meanwhile: a switch between threads costs as
+much as many lines. Records are dropped while too many wait, and after the reader of a pipe has
+ended.
 """
 
 import logging
