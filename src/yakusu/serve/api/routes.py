@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from yakusu.version import __version__
 
@@ -75,11 +75,11 @@ class Routes(list[DescribedRoute]):
         return add
 
 
-def openapi(routes: Iterable[DescribedRoute]) -> Schema:
-    """The OpenAPI description of routes."""
+def openapi(routes: Iterable[BaseRoute]) -> Schema:
+    """The OpenAPI description of the routes that have one."""
     paths: dict[str, Schema] = {}
     for route in routes:
-        if route.described is not None:
+        if isinstance(route, DescribedRoute) and route.described is not None:
             paths.setdefault(route.path, {})[route.method] = route.operation()
     return {
         "openapi": "3.1.0",

@@ -15,7 +15,7 @@ _BYTES, _LINES = 16_384, 32  # of a plain request; of its headers
 _REQUEST = re.compile(rb"POST ([!-~]{1,1000}) HTTP/1\.1")
 _HEADER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[ \t]*((?:[!-~]+(?: [!-~]+)*)?)[ \t]*")
 _LENGTH = re.compile(rb"[0-9]{1,5}")
-_SPECIAL = {b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer"}
+_SPECIAL = {b"transfer-encoding", b"expect", b"upgrade"}
 _ONE_EACH = (b"host", b"content-length")
 Headers = list[tuple[bytes, bytes]]
 
