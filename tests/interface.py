@@ -21,6 +21,7 @@ from yakusu import cli
 from yakusu.cli.verbs import app
 from yakusu.compress.config import CompressConfig
 from yakusu.config import Config, ConfigField
+from yakusu.serve.api.routes import openapi
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
@@ -44,7 +45,7 @@ def interface() -> dict[str, Any]:
     )
     service = Service(ServeConfig(), [MODEL])
     try:
-        http = create_app(service).openapi()
+        http = openapi(create_app(service).routes)
     finally:
         service.close()
     found = {

@@ -6,6 +6,10 @@ round measures every number of clients, and for each of them all services in tur
 the translator of `yakusu serve` without the service: one sentence after the other, and all of them
 with several batch sizes, as `yakusu translate` does. The first round is not measured.
 
+"CPU besides translating" is what the service adds with most clients: its processor time per
+request, minus that of `yakusu translate` per sentence, which prepares and decodes text in the same
+way.
+
 The peer collects sentences in a queue and translates them in batches of at most 64. It is measured
 with several settings of its threads, and of the time that a batch waits for further sentences. It
 is compared at the setting with the best median, for throughput and for p95 separately; "worst" is
@@ -95,6 +99,7 @@ benchmark.option("--seed", type=int, default=1, help="of the weights of --shape 
 
 _OURS = "yakusu serve"
 _SHARE, _OVERHEAD, _FIRST = "0.90", "5.0", "2.0"  # goals: of translate; ms; s
+_CPU = "0.50"  # ms per request
 _COLUMNS = (
     ("Clients", "{clients}"),
     ("Service", "{service}"),
@@ -136,6 +141,7 @@ def _others(record: Record) -> list[list[str]]:
     return [
         [named, f"{share['value']:.2f}, worst {share['worst']:.2f}", _SHARE],
         ["overhead with one client, ms", overhead, _OVERHEAD],
+        *_besides(record, most),
         *(
             [
                 f"first answer of {name}, s",
@@ -147,6 +153,13 @@ def _others(record: Record) -> list[list[str]]:
         *([f"peak memory of {name}, MiB", fixed(own, 0), NONE] for name, own in _memory(record)),
         [f"requests per second that {most} clients can send", fixed(alone, 0), NONE],
     ]
+
+
+def _besides(record: Record, most: str) -> Iterator[list[str]]:
+    """The processor time per request besides translating, which older records lack."""
+    if record.get("cpu_besides"):
+        cpu = text(spread_of("cpu_besides", 2), record)
+        yield [f"CPU besides translating with {most} clients, ms per request", cpu, _CPU]
 
 
 def _memory(record: Record) -> Iterable[tuple[str, float]]:
@@ -253,7 +266,10 @@ def _round(
         found[str(n)] = own = {}
         for name, service in services.items():
             time.sleep(SETTLED)
+            before = service.cpu_seconds()
             own[name] = _of_load(traffic.send(load, service.port, n))
+            n_requests = len(traffic.texts(n))
+            own[name]["cpu_ms"] = 1000 * (service.cpu_seconds() - before) / n_requests
     return {"clients": found}
 
 
@@ -261,13 +277,15 @@ def _inside(args: argparse.Namespace, traffic: Traffic, inside: Service) -> dict
     """The translator without the service: sentences per second, and ms for one."""
     time.sleep(SETTLED)
     texts = traffic.texts(max(args.clients))
-    together = {
-        f"{TRANSLATE}, batch {batch}": len(texts) / inside("together", lines=texts, batch=batch)
+    took = {
+        f"{TRANSLATE}, batch {batch}": inside("together", lines=texts, batch=batch)
         for batch in args.batches
     }
+    together = {name: len(texts) / seconds for name, (seconds, _) in took.items()}
+    cpu_ms = {name: 1000 * cpu / len(texts) for name, (_, cpu) in took.items()}
     one = 1000 * statistics.median(inside("one_by_one", lines=traffic.lines))
     print("a round is done", file=sys.stderr, flush=True)
-    return {"together": together, "one_by_one": one}
+    return {"together": together, "cpu_ms": cpu_ms, "one_by_one": one}
 
 
 def _of_load(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -316,11 +334,14 @@ def results(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     served = {SERVE: cells[counts[-1]]["services"][SERVE]["throughput"]}
     alone = [each["one_by_one"] for each in rounds]
     latencies = [each["clients"][counts[0]][SERVE]["p50"] for each in rounds]
+    most = [each["clients"][counts[-1]][SERVE]["cpu_ms"] for each in rounds]
+    least = [min(each["cpu_ms"].values()) for each in rounds]
     return {
         "cells": cells,
         "translate": {"speeds": speeds, "share": compared(served | speeds, TRANSLATE)},
         "one_by_one": summary(alone),
         "overhead": summary([a - b for a, b in zip(latencies, alone, strict=True)]),
+        "cpu_besides": summary([a - b for a, b in zip(most, least, strict=True)]),
     }
 
 
@@ -371,6 +392,7 @@ def show(measured: Mapping[str, Any]) -> None:
     print(f"share of translate: {measured['translate']['share'][SERVE]}")
     print(f"inside {measured['one_by_one']['median']:.2f} ms, ", end="")
     print(f"overhead {measured['overhead']['median']:.2f} ms")
+    print(f"CPU besides translating: {measured['cpu_besides']['median']:.2f} ms")
     print("first answer:", {name: own["median"] for name, own in measured["first"].items()}, "s")
     print("clients alone:", measured["clients alone"], "requests/s")
 

@@ -142,6 +142,11 @@ class Running:
         """Peak resident memory until now."""
         return memory.mib(memory.PEAK, self._process.pid)
 
+    def cpu_seconds(self) -> float:
+        """Processor time until now, of all its threads; not that of processes that it started."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # utime and stime
+
     def _wait(self, body: bytes) -> None:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/translate", body, {"Content-Type": "application/json"}

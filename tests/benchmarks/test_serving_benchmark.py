@@ -137,7 +137,7 @@ def test_a_batch_of_the_peer_has_what_waits_and_no_more_than_fits(
 
 
 def _load_of(throughput: float, p95: float) -> dict[str, float]:
-    return {"throughput": throughput, "p50": 4.0, "p95": p95, "p99": 9.0}
+    return {"throughput": throughput, "p50": 4.0, "p95": p95, "p99": 9.0, "cpu_ms": 2.5}
 
 
 def _rounds() -> list[dict[str, Any]]:
@@ -145,7 +145,9 @@ def _rounds() -> list[dict[str, Any]]:
         n: {"yakusu serve": _load_of(90.0, 5.0), PEER: _load_of(30.0, 10.0)} for n in ("1", "16")
     }
     together = {"yakusu translate, batch 16": 80.0, "yakusu translate, batch 64": 100.0}
-    return [{"clients": clients, "together": together, "one_by_one": 3.5}] * 2
+    cpu_ms = {"yakusu translate, batch 16": 2.25, "yakusu translate, batch 64": 2.0}
+    one = {"clients": clients, "together": together, "cpu_ms": cpu_ms, "one_by_one": 3.5}
+    return [one] * 2
 
 
 def test_more_than_one_is_better_for_throughput_and_latency() -> None:
@@ -185,9 +187,13 @@ def test_records_of_the_service_become_rows() -> None:
         *("5.0 (5.0 to 5.0)", "2.00", "2.00", "9.0 (9.0 to 9.0)"),
     ]
     assert services_table.rows[3][3:5] == ["-", "-"]
-    assert others.rows[:3] == [
+    assert others.rows[:4] == [
         ["throughput with 16 clients / yakusu translate, batch 64", "0.90, worst 0.90", "0.90"],
         ["overhead with one client, ms", "0.50 (0.50 to 0.50)", "5.0"],
+        [
+            "CPU besides translating with 16 clients, ms per request",
+            *("0.50 (0.50 to 0.50)", "0.50"),
+        ],
         ["first answer of yakusu serve, s", "1.50 (1.00 to 2.00)", "2.0"],
     ]
     for table in (services_table, others):

@@ -15,7 +15,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.restrictions import Restrictions
-from yakusu.search.shortlist import Lexicon, Shortlists
+from yakusu.search.shortlist import Shortlists, TokenLexicon
 
 CONFIG = TransformerConfig(
     n_layers=1, d_model=16, d_ff=32, n_heads=2, dropout=0.0, tied="none", output_bias=True
@@ -41,7 +41,7 @@ def shortlists() -> Shortlists:
     """Each source token has two translations, and one token is frequent."""
     targets = np.array([[WORDS[x % 11], WORDS[x * 5 % 11]] for x in range(V)], np.int32)
     starts = np.arange(0, 2 * V + 1, 2, dtype=np.int32)
-    lexicon = Lexicon(np.array([5], np.int32), starts, targets.ravel())
+    lexicon = TokenLexicon(np.array([5], np.int32), starts, targets.ravel())
     tokenizer: Any = SimpleNamespace(
         target_bytes=TOKENIZER.target_bytes, joint=False, tgt_vocab_size=V
     )

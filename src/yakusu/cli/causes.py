@@ -21,7 +21,7 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
     **{"transformers": "hf", "ctranslate2": "ctranslate2"},
-    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "greenlet"), "serve"),
+    **dict.fromkeys(("starlette", "h11", "uvicorn", "greenlet"), "serve"),
     **dict.fromkeys(("prometheus_client", "language_data"), "serve"),
 }
 _EXTRAS_OF_VERBS = {  # with "train"

@@ -225,6 +225,7 @@ _STRUCTURES = (
 _FUNCTIONS = Functions(
     "native engine",
     _SIGNATURES,
+    quick=frozenset({"yk_search", "yk_score", "yk_cancel", "yk_next"}),
     numbers=(LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRUCTURES)),
     repair=f"{REPAIR}, or use --engine torch",
 )

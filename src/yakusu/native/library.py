@@ -28,6 +28,8 @@ class Functions:
     Args:
         user: What calls them, for error messages.
         signatures: The type of the result and those of the arguments, by name.
+        quick: Names of those that take some microseconds. They keep Python's lock: where other
+            threads wait for it, getting it back takes longer.
         numbers: Constants and sizes of structures, which must be those that follow the version in
             interface.c.
         repair: What to do if the library cannot be used.
@@ -35,6 +37,7 @@ class Functions:
 
     user: str
     signatures: Mapping[str, tuple[Any, ...]]
+    quick: frozenset[str] = frozenset()
     numbers: tuple[int, ...] = ()
     repair: str = REPAIR
 
@@ -62,10 +65,12 @@ def _declared(functions: Functions, path: Path) -> ctypes.CDLL | str:
     if isinstance(loaded, str):
         return loaded
     expected = (VERSION, *functions.numbers)
+    keeping_lock = ctypes.PyDLL(str(path), handle=loaded._handle)
     try:
         for name, (result, *arguments) in functions.signatures.items():
-            function = getattr(loaded, name)
+            function = getattr(keeping_lock if name in functions.quick else loaded, name)
             function.restype, function.argtypes = result, arguments
+            setattr(loaded, name, function)
         numbers = tuple(map(loaded.yk_interface, range(len(expected))))
     except AttributeError:  # a function is missing
         numbers = ()

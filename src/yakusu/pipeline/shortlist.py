@@ -8,14 +8,14 @@ from pathlib import Path
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.errors import DataError
 from yakusu.pipeline.calibration import translator_for
-from yakusu.search.shortlist import Lexicon
+from yakusu.search.shortlist import TokenLexicon
 from yakusu.translator.folder.folder import add_to_folder
 from yakusu.translator.folder.shortlist import SHORTLIST, write_lexicon
 
 _MOST_PAIRS = 200_000  # from which a lexicon is learnt, evenly spaced
 
 
-def add_shortlist(model: str | Path, corpus: Corpus) -> Lexicon:
+def add_shortlist(model: str | Path, corpus: Corpus) -> TokenLexicon:
     """Learn a lexicon from a corpus, and store it in a model folder.
 
     Args:
@@ -33,6 +33,6 @@ def add_shortlist(model: str | Path, corpus: Corpus) -> Lexicon:
     if not (pairs := [pair for pair in found if pair]):
         raise DataError(f"{corpus.files[0]} has no pair that the model can read: add text")
     src, tgt = zip(*pairs, strict=True)
-    lexicon = Lexicon.learnt(src, tgt, translator.tokenizer)
+    lexicon = TokenLexicon.learnt(src, tgt, translator.tokenizer)
     add_to_folder(Path(model), SHORTLIST, partial(write_lexicon, lexicon=lexicon))
     return lexicon

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.data.bitext.model1 import Bags, Links, model1
+from yakusu.data.bitext.model1 import Bags, WordLinks, model1
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.search.decoder import Query
@@ -26,7 +26,7 @@ Tokens = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicon:
+class TokenLexicon:
     """The best translations of each source token.
 
     Attributes:
@@ -42,7 +42,7 @@ class Lexicon:
     @classmethod
     def learnt(
         cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]], tokenizer: Tokenizer
-    ) -> "Lexicon":
+    ) -> "TokenLexicon":
         """Learn the lexicon of a tokenizer from pairs of sentences.
 
         Args:
@@ -54,7 +54,7 @@ class Lexicon:
         n_tokens = max(n_src, n_tgt)
         rows = np.arange(len(src))
         bags = _bags(src), _bags(tgt)
-        links = Links.of(*bags, rows, rows, most=_MOST_LINKS)
+        links = WordLinks.of(*bags, rows, rows, most=_MOST_LINKS)
         pairs, entry = np.unique(links.xs * n_tokens + links.ys, return_inverse=True)
         xs, ys = np.divmod(pairs, n_tokens)
         p = model1(entry, xs, links.by_y, n_tokens)
@@ -85,7 +85,7 @@ class Shortlists:
         tokenizer: Its tokenizer.
     """
 
-    lexicon: Lexicon
+    lexicon: TokenLexicon
     tokenizer: Tokenizer
 
     @cached_property

@@ -5,47 +5,34 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, Request
-from fastapi.responses import PlainTextResponse, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 
 from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, v1
-from yakusu.serve.api.page import page_router
+from yakusu.serve.api.page import page_routes
+from yakusu.serve.api.routes import Routes, openapi
+from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.errors import RefusedError, error_response, memory_refusal, refusal
 from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
 from yakusu.serve.service import Service, service_of
 from yakusu.serve.work import AbandonedError
-from yakusu.version import __version__
 
 _log = logging.getLogger(__name__)
 _CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service) -> Starlette:
     """The application of a service."""
     config = service.config
-    app = FastAPI(
-        title="yakusu",
-        version=__version__,
-        description="Translation with LibreTranslate's API, and an API of its own under /v1.",
-        openapi_url="/spec",
-        docs_url=None,
-        redoc_url=None,
-        lifespan=_lifespan,
-    )
+    routes = [*libre.routes, *v1.routes, *memory.routes, *_routes, *page_routes()]
+    app = Starlette(routes=routes, exception_handlers=_HANDLERS, lifespan=_lifespan)
     app.state.service = service
-    app.include_router(libre.router)
-    app.include_router(v1.router)
-    app.include_router(memory.router)
-    app.include_router(page_router())
-    app.add_api_route("/metrics", _metrics, response_class=PlainTextResponse)
-    for error, handler in _HANDLERS.items():
-        app.add_exception_handler(error, handler)
     app.add_middleware(LimitBody, limits=service.limits, budget=service.budget)
     if config.allow_origins:
         app.add_middleware(
@@ -64,7 +51,7 @@ def create_app(service: Service) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
     task = asyncio.create_task(_maintain(service))
     try:
@@ -95,10 +82,20 @@ async def _maintain(service: Service) -> None:
             _log.exception("maintenance failed; it is repeated")
 
 
-async def _metrics(request: Request) -> Response:
+_routes = Routes()
+
+
+@_routes.get("/metrics", LIBRE["metrics"])
+async def metrics(request: Request) -> Response:
     """Counts for Prometheus."""
     text = service_of(request).metrics.text()
     return Response(text, media_type="text/plain; version=0.0.4")
+
+
+@_routes.get("/spec")
+async def spec(request: Request) -> Response:
+    """The OpenAPI description of all paths."""
+    return JSONResponse(openapi(request.app.routes))
 
 
 # ---- errors --------------------------------------------------------------------------------------

@@ -1,51 +1,72 @@
 """The log is written by a thread of its own: the service goes on if nobody reads it.
 
-    a log record -> a queue of _LINES records -> the thread -> the handlers that were set before
+    a log record -> up to _LINES records that wait -> the thread -> the handlers set before
 
-Records are dropped while the queue is full, and after the reader of a pipe has ended.
+The thread writes several times a second what has come meanwhile: a switch between threads costs as
+much as many lines. Records are dropped while too many wait, and after the reader of a pipe has
+ended.
 """
 
 import logging
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from logging.handlers import QueueHandler, QueueListener
-from queue import Full, Queue
-from threading import Thread
+from threading import Event, Thread
 
 _LINES = 1000
-_SECONDS = 0.2  # until the end of the thread is not waited for
+_SECONDS = 0.1  # between two times of writing
+_LAST_SECONDS = 0.2  # until the end of the thread is not waited for
 
 
-class _DroppingHandler(QueueHandler):
-    """Adds records to the queue, if it has room."""
+class _Waiting(logging.Handler):
+    """Keeps records until the thread writes them; drops those for which there is no room."""
 
-    def enqueue(self, record: logging.LogRecord) -> None:
-        """Add a record."""
-        with suppress(Full):
-            self.queue.put_nowait(record)
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: deque[logging.LogRecord] = deque()
+        self.arrived = Event()
 
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Add a record; `deque` needs no lock."""
+        if has_room := len(self.records) < _LINES:
+            record.msg, record.args = record.getMessage(), None  # its arguments may change later
+            self.records.append(record)
+            self.arrived.set()
+        return has_room
 
-class _Listener(QueueListener):
-    """Writes records, if they can be written."""
-
-    def handle(self, record: logging.LogRecord) -> None:
-        """Write a record."""
-        with suppress(OSError):
-            super().handle(record)
+    def write(self, handlers: Sequence[logging.Handler]) -> None:
+        """Write the records that wait, if they can be written."""
+        self.arrived.clear()
+        for _ in range(len(self.records)):
+            record = self.records.popleft()
+            with suppress(OSError):
+                for handler in handlers:
+                    if record.levelno >= handler.level:
+                        handler.handle(record)
 
 
 @contextmanager
-def log_in_thread() -> Iterator[None]:
-    """Let a thread write the log."""
-    root, queue = logging.getLogger(), Queue[logging.LogRecord](_LINES)
+def log_in_thread() -> Iterator[Callable[[], None]]:
+    """Let a thread write the log; yields a function that writes the rest and ends the thread."""
+    root, waiting, ended = logging.getLogger(), _Waiting(), Event()
     before = root.handlers[:]
-    listener = _Listener(queue, *before)
-    root.handlers = [_DroppingHandler(queue)]
-    listener.start()
+
+    def work() -> None:
+        while not ended.is_set():
+            waiting.arrived.wait()
+            ended.wait(_SECONDS)
+            waiting.write(before)
+
+    def end() -> None:
+        ended.set()
+        waiting.arrived.set()
+        thread.join(_LAST_SECONDS)
+
+    thread = Thread(target=work, daemon=True)
+    root.handlers = [waiting]
+    thread.start()
     try:
-        yield
+        yield end
     finally:
         root.handlers = before
-        ending = Thread(target=listener.stop, daemon=True)
-        ending.start()
-        ending.join(_SECONDS)
+        end()

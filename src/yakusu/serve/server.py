@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from yakusu.errors import RunError
@@ -54,12 +54,13 @@ def serve(
     server = uvicorn.Server(uvicorn_config(config, create_app(service)))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
-    with log_in_thread():
+    with log_in_thread() as end_log:
         run_until_signal(
             server,
             sock,
             seconds=config.shutdown_seconds,
             closing=[service.readers.close, service.files.close],
+            last=end_log,
         )
 
 
@@ -82,7 +83,7 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def uvicorn_config(config: ServeConfig, app: FastAPI) -> uvicorn.Config:
+def uvicorn_config(config: ServeConfig, app: Starlette) -> uvicorn.Config:
     """The settings of uvicorn for an application of `create_app`."""
     served: Any = app
     if config.trusted_proxies:

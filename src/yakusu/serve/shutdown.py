@@ -27,7 +27,12 @@ Close = Callable[[], None]
 
 
 def run_until_signal(
-    server: uvicorn.Server, sock: socket.socket, *, seconds: float, closing: Sequence[Close]
+    server: uvicorn.Server,
+    sock: socket.socket,
+    *,
+    seconds: float,
+    closing: Sequence[Close],
+    last: Close,
 ) -> None:
     """Run a server until SIGTERM or SIGINT; then end the process.
 
@@ -36,6 +41,7 @@ def run_until_signal(
         sock: The socket that accepts connections.
         seconds: Maximum time for open requests after the signal.
         closing: Functions that end processes and remove files, for when the server does not.
+        last: A function that is called before the process ends, in any case.
 
     Raises:
         BaseException: What the server has raised.
@@ -51,13 +57,13 @@ def run_until_signal(
             ended.put(None)
 
     thread = Thread(target=run, name="server", daemon=True)
-    with _signals(ended, closing) as received:
+    with _signals(ended, [*closing, last]) as received:
         thread.start()
         ended.get()
         if received:
             server.should_exit = True
             thread.join(seconds + _GRACE)
-            _exit(received[0], closing if thread.is_alive() else ())
+            _exit(received[0], [*(closing if thread.is_alive() else ()), last])
     for failure in failures:
         raise failure
 

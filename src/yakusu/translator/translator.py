@@ -229,13 +229,14 @@ class Translator:
         """
         own, other = self._planner, copy(self)
         kept = {name: getattr(own.text_config, name) for name in _KEPT}
-        text = text.model_copy(update=kept) if text else own.text_config
+        read = text.model_copy(update=kept) if text else own.text_config
         glossary = own.glossary
         if terms is not None:
-            glossary = Glossary.of(terms, text.span_finder())
-        other._planner = own.with_settings(search or self.search, text, glossary)
-        other._agreement = other._new_agreement()
-        other._checker, other._doubter = other._new_checker(), other._new_doubter()
+            glossary = Glossary.of(terms, read.span_finder())
+        other._planner = own.with_settings(search or self.search, read, glossary)
+        if text:
+            other._agreement = other._new_agreement()
+        other._checker = other._new_checker()
         other._analysis = MatchAnalysis(other.tally)
         return other
 

@@ -27,7 +27,7 @@ import regex
 from numpy.typing import NDArray
 
 from yakusu.arrays import Floats
-from yakusu.data.bitext.model1 import BLOCK, Bags, Ints, Links, model1
+from yakusu.data.bitext.model1 import BLOCK, Bags, Ints, WordLinks, model1
 from yakusu.data.lines.words import UNSPACED
 
 LAMBDA = 0.3
@@ -159,7 +159,7 @@ def learn_lexicons(
     Returns:
         For the lines of each fold: p(y | x) and p(x | y), learnt from the other fold.
     """
-    links = Links.of(src, tgt, i, j, most=_MOST_LINKS)
+    links = WordLinks.of(src, tgt, i, j, most=_MOST_LINKS)
     fold_of = folds(links.lines)
     n_x, n_y = (np.bincount(each.ids, minlength=n_words) for each in (src, tgt))
     frequent = (n_x[links.xs] > 1) & (n_y[links.ys] > 1)

@@ -42,7 +42,7 @@ class Bags:
 
 
 @dataclass(eq=False)
-class Links:
+class WordLinks:
     """All pairs of words of pairs of lines, by link.
 
     Attributes:
@@ -60,7 +60,7 @@ class Links:
     lines: NDArray[np.int32]
 
     @classmethod
-    def of(cls, src: Bags, tgt: Bags, i: Ints, j: Ints, *, most: int) -> "Links":
+    def of(cls, src: Bags, tgt: Bags, i: Ints, j: Ints, *, most: int) -> "WordLinks":
         """Pair the words of lines i of the source with those of lines j of the target.
 
         Args:

@@ -10,9 +10,9 @@ from threading import Event
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, JSONResponse
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse
 
 from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
@@ -21,6 +21,7 @@ from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import TranslatedText, translate_opened
 from yakusu.progress import Silent
+from yakusu.serve.api.routes import Routes
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.api.texts import (
     BestTexts,
@@ -35,18 +36,18 @@ from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing, not_stored
 from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
-from yakusu.serve.http.origins import STORES
+from yakusu.serve.http.origins import check_origin
 from yakusu.serve.memories import LanguagePair
 from yakusu.serve.service import RequestLanguages, Service, service_of
 from yakusu.translator.request import Request as TextRequest
 
-router = APIRouter()
+routes = Routes()
 _LISTED = 10  # texts of a document that are kept
 _LITTLE_HTML = 4000  # bytes that are parsed in this process
 
 
-@router.post("/languages", include_in_schema=False)  # as Argos Translate requests it
-@router.get("/languages", **LIBRE["languages"])
+@routes.post("/languages")  # as Argos Translate requests it
+@routes.get("/languages", LIBRE["languages"])
 async def languages(request: Request) -> JSONResponse:
     """The source languages, and the target languages of each."""
     catalog = service_of(request).catalog
@@ -61,7 +62,7 @@ async def languages(request: Request) -> JSONResponse:
 # ---- texts ---------------------------------------------------------------------------------------
 
 
-@router.post("/translate", **LIBRE["translate"])
+@routes.post("/translate", LIBRE["translate"])
 async def translate(request: Request) -> JSONResponse:
     """Translate a text, or each text of a list."""
     service = service_of(request)
@@ -141,7 +142,7 @@ def _as_json(detected: Detected) -> dict[str, Any]:
     return {"confidence": detected.confidence, "language": detected.language}
 
 
-@router.post("/detect", **LIBRE["detect"])
+@routes.post("/detect", LIBRE["detect"])
 async def detect(request: Request) -> JSONResponse:
     """Identify the language of a text."""
     service = service_of(request)
@@ -154,9 +155,10 @@ async def detect(request: Request) -> JSONResponse:
 # ---- documents -----------------------------------------------------------------------------------
 
 
-@router.post("/translate_file", dependencies=STORES, **LIBRE["translate_file"])
+@routes.post("/translate_file", LIBRE["translate_file"])
 async def translate_file(request: Request) -> JSONResponse:
     """Translate a document; the response has the address of its translation."""
+    check_origin(request)
     service = service_of(request)
     async with service.fields(request) as fields:
         upload = fields.get("file")
@@ -233,19 +235,20 @@ def _write(target: Path, data: bytes) -> None:
         raise not_stored(error) from error
 
 
-@router.get("/download_file/{key}/{name}", **LIBRE["download_file"])
-async def download_file(request: Request, key: str, name: str) -> FileResponse:
+@routes.get("/download_file/{key}/{name}", LIBRE["download_file"])
+async def download_file(request: Request) -> FileResponse:
     """Download a translated document."""
-    path = service_of(request).files.find(key)
+    path = service_of(request).files.find(request.path_params["key"])
     return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
 
 # ---- others -------------------------------------------------------------------------------------
 
 
-@router.post("/suggest", dependencies=STORES, **LIBRE["suggest"])
+@routes.post("/suggest", LIBRE["suggest"])
 async def suggest(request: Request) -> JSONResponse:
     """Store a better translation that a user suggests."""
+    check_origin(request)
     service = service_of(request)
     async with service.fields(request) as fields:
         row = {name: fields.required(name) for name in ("q", "s", "source", "target")}
@@ -272,7 +275,7 @@ def _pair_with_memory(service: Service, row: dict[str, str], key: str) -> Langua
     return pair if service.memories.has(pair, key) else None
 
 
-@router.get("/frontend/settings", **LIBRE["settings"])
+@routes.get("/frontend/settings", LIBRE["settings"])
 async def settings(request: Request) -> JSONResponse:
     """The limits and defaults that a web page needs."""
     service = service_of(request)
@@ -294,7 +297,7 @@ async def settings(request: Request) -> JSONResponse:
     )
 
 
-@router.get("/health", **LIBRE["health"])
-async def health() -> JSONResponse:
+@routes.get("/health", LIBRE["health"])
+async def health(request: Request) -> JSONResponse:
     """Whether the service runs."""
     return JSONResponse({"status": "ok"})

@@ -4,20 +4,21 @@ import asyncio
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from yakusu.serve.access import Key
+from yakusu.serve.api.routes import Routes
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.v1 import parsed_body
 from yakusu.serve.errors import invalid_request
-from yakusu.serve.http.origins import STORES
+from yakusu.serve.http.origins import check_origin
 from yakusu.serve.memories import LanguagePair, ServedMemories
 from yakusu.serve.service import service_of
 from yakusu.translator.writing.objects import Object, match_object
 
-router = APIRouter(prefix="/v1")
+routes = Routes("/v1")
 _LARGEST = 2**63 - 1
 _JSON = "application/json"
 _NO_MEMORY = {404: "The language pair has no memory"}
@@ -45,9 +46,10 @@ class MemoryBody(BaseModel):
             yield self.translation
 
 
-@router.post("/memory", dependencies=STORES, **object_route(MemoryBody, more=_NO_MEMORY))
+@routes.post("/memory", object_route(MemoryBody, more=_NO_MEMORY))
 async def memory(request: Request) -> JSONResponse:
     """Add a translation to the memory of a language pair, search it, or delete from it."""
+    check_origin(request)
     service = service_of(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
         raise invalid_request(f"send JSON with Content-Type: {_JSON}")  # unlike a form of any page

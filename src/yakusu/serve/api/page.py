@@ -1,32 +1,33 @@
 """The web page of the service, and the page that describes its API."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from pathlib import PurePath
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
+
+from yakusu.serve.api.routes import Answer, Routes
 
 _TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript"}
 _PAGES = {"/": "service.html", "/docs": "docs.html"}
 
 
-def page_router() -> APIRouter:
+def page_routes() -> Routes:
     """The routes of the pages and of what they load, all read from the package once."""
-    router = APIRouter(include_in_schema=False)
+    routes = Routes()
     found = {
         each.name: each.read_bytes() for each in files("yakusu.view").joinpath("page").iterdir()
     }
     for path, name in _PAGES.items():
-        router.add_api_route(path, _route(found[name], ".html"))
+        routes.get(path)(_answer(found[name], ".html"))
     for name, content in found.items():
         if (suffix := PurePath(name).suffix) in (".css", ".js"):
-            router.add_api_route(f"/assets/{name}", _route(content, suffix))
-    return router
+            routes.get(f"/assets/{name}")(_answer(content, suffix))
+    return routes
 
 
-def _route(content: bytes, suffix: str) -> Callable[[Request], Awaitable[Response]]:
+def _answer(content: bytes, suffix: str) -> Answer:
     """A function that answers with a file; without its content if the browser has it."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     headers = {"Cache-Control": "no-cache", "ETag": tag}

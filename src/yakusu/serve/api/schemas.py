@@ -1,12 +1,12 @@
-"""The OpenAPI descriptions of routes that read their parameters themselves."""
+"""The OpenAPI descriptions of the routes: their parameters and responses."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from pydantic import BaseModel
 
-Schema = dict[str, Any]
+from yakusu.serve.api.routes import Schema
+
 _TEXT = {"type": "string"}
 _ERROR = {"type": "object", "required": ["error"], "properties": {"error": _TEXT}}
 _LIST: Schema = {"type": "array", "items": _TEXT}
@@ -61,19 +61,19 @@ def _route(
     kind: str = "application/json",
     more: Mapping[int, str] = MappingProxyType({}),
 ) -> Schema:
-    """What FastAPI needs to know about a route: its body and its responses."""
-    responses: dict[int | str, Schema] = {
-        200: {"description": "Success", "content": _content(response, kind)}
+    """The body and the responses of a route."""
+    responses: dict[str, Schema] = {
+        "200": {"description": "Success", "content": _content(response, kind)}
     }
-    extra: Schema = {}
+    described: Schema = {"responses": responses}
     if body:
-        extra["requestBody"] = {"required": True, "content": _content(body, *kinds)}
+        described["requestBody"] = {"required": True, "content": _content(body, *kinds)}
         for status, meaning in (ERRORS | {**more}).items():
-            responses[status] = {
+            responses[str(status)] = {
                 "description": meaning,
                 "content": _content(_ERROR, "application/json"),
             }
-    return {"responses": responses, "openapi_extra": extra, "response_model": None}
+    return described
 
 
 ERRORS = {
@@ -136,10 +136,9 @@ LIBRE = {
         kinds=_MULTIPART,
     ),
     "download_file": {
-        "response_model": None,
         "responses": {
-            200: {"description": "Success", "content": {"application/octet-stream": {}}},
-            404: {"description": "No such file", "content": _content(_ERROR, "application/json")},
+            "200": {"description": "Success", "content": {"application/octet-stream": {}}},
+            "404": {"description": "No such file", "content": _content(_ERROR, "application/json")},
         },
     },
     "suggest": _route(
@@ -160,4 +159,5 @@ LIBRE = {
         )
     ),
     "health": _route(_object(status=_TEXT)),
+    "metrics": _route(_TEXT, kind="text/plain"),
 }

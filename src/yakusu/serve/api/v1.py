@@ -7,15 +7,16 @@ from dataclasses import replace
 from threading import Event
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import ErrorDetails
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import MemoryFileError, YakusuError
+from yakusu.serve.api.routes import Routes
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
@@ -32,7 +33,7 @@ from yakusu.translator.writing.objects import Object, objects
 from yakusu.translator.writing.translation import Translation
 from yakusu.view import attention_maps
 
-router = APIRouter(prefix="/v1")
+routes = Routes("/v1")
 Phrases = Annotated[tuple[str, ...], FailFast()]  # one error, not one for each
 _WINDOW = 8  # lines of a stream that are translated together
 _LONGEST = 100  # characters of an unknown parameter that are compared and shown
@@ -108,13 +109,13 @@ class AttentionBody(_Body):
         yield self.translation
 
 
-@router.get("/models", **object_route())
+@routes.get("/models", object_route())
 async def models(request: Request) -> JSONResponse:
     """The models of each language pair, the one that is used by default first."""
     service = service_of(request)
-    routes = service.catalog.routes
-    access = {pair: service.memory_access(request, "", pair) for pair in routes}
-    every = [(pair, route) for pair, several in routes.items() for route in several]
+    pairs = service.catalog.routes
+    access = {pair: service.memory_access(request, "", pair) for pair in pairs}
+    every = [(pair, route) for pair, several in pairs.items() for route in several]
     return JSONResponse({"models": [_described(*each, access[each[0]]) for each in every]})
 
 
@@ -133,7 +134,7 @@ def _described(pair: LanguagePair, route: Route, memory: MemoryAccess | None) ->
 # ---- translation ---------------------------------------------------------------------------------
 
 
-@router.post("/translate", **object_route(TranslateBody))
+@routes.post("/translate", object_route(TranslateBody))
 async def translate(request: Request) -> Response:
     """Translate a text."""
     service, body, found = await _read(request, TranslateBody)
@@ -157,7 +158,7 @@ async def translate(request: Request) -> Response:
     return answer
 
 
-@router.post("/stream", **object_route(TranslateBody, kind="text/event-stream"))
+@routes.post("/stream", object_route(TranslateBody, kind="text/event-stream"))
 async def stream_lines(request: Request) -> StreamingResponse:
     """Translate a text line by line: an event for each line when it is translated."""
     service, body, found = await _read(request, TranslateBody)
@@ -220,7 +221,7 @@ def _event(name: str, data: Object) -> str:
 # ---- scores and attention ------------------------------------------------------------------------
 
 
-@router.post("/score", **object_route(ScoreBody))
+@routes.post("/score", object_route(ScoreBody))
 async def score(request: Request) -> Response:
     """Compute the log-probability of a translation."""
     service, body, found = await _read(request, ScoreBody)
@@ -242,7 +243,7 @@ async def score(request: Request) -> Response:
     return await service.work.run(request, work)
 
 
-@router.post("/attention", **object_route(AttentionBody))
+@routes.post("/attention", object_route(AttentionBody))
 async def attention(request: Request) -> Response:
     """Compute all attention weights for a sentence and a translation of it."""
     service, body, found = await _read(request, AttentionBody)

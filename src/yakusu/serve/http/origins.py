@@ -3,10 +3,9 @@
 A browser sends the origin of the page that makes a request.
 """
 
-from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from starlette.requests import Request
 
 from yakusu.serve.config import is_loopback
 from yakusu.serve.errors import RefusedError
@@ -50,13 +49,6 @@ def check_origin(request: Request, *, any_page: bool = True) -> None:
             "origin to allow_origins",
             reason="origin",
         )
-
-
-async def _check(request: Request) -> None:
-    check_origin(request)
-
-
-STORES: list[Any] = [Depends(_check)]  # of the routes that store something
 
 
 def is_direct(request: Request) -> bool:

@@ -16,6 +16,7 @@ import struct
 import sys
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import h11
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
@@ -23,6 +24,7 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from yakusu.serve.access import ByAddress
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, over_limit
+from yakusu.serve.http.plain import PlainExchange, PlainRequest, plain_request
 
 if sys.platform != "win32":
     import fcntl
@@ -96,8 +98,59 @@ class LimitedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Add bytes that were received."""
+        if self._is_idle() and (plain := plain_request(data)):
+            self._begin(plain)
+            return
         self._unread += data
-        self._parse()
+        if isinstance(self.cycle, PlainExchange) and not self.cycle.response_complete:
+            self._watched.hold(len(self._unread) > _PIPELINED_BYTES)
+        else:
+            self._parse()
+
+    def _is_idle(self) -> bool:
+        """Whether the next byte is the first one of a request, and no other is answered."""
+        cycle: Any = self.cycle  # of the last request; None: there was none
+        is_answered = cycle is None or cycle.response_complete
+        idle = is_answered and not self._unread and self.conn.their_state is h11.IDLE
+        return idle and not self.conn.trailing_data[0]
+
+    def _begin(self, plain: PlainRequest) -> None:
+        """Answer a plain request, as `H11Protocol.handle_events` does with others."""
+        self._unset_keepalive_if_required()
+        path, _, query = plain.target.partition(b"?")
+        scope: Any = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": "POST",
+            "root_path": self.root_path,
+            "path": self.root_path + unquote(path.decode("ascii")),
+            "raw_path": self.root_path.encode("ascii") + path,
+            "query_string": query,
+            "headers": plain.headers,
+            "state": self.app_state.copy(),
+        }
+        self.cycle = PlainExchange(
+            scope=scope,
+            conn=self.conn,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            on_response=self.on_response_complete,
+        )
+        self.cycle.body, self.cycle.more_body = bytearray(plain.body), False
+        self.cycle.message_event.set()
+        task = self.loop.create_task(self.cycle.run_asgi(self.app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+        self._watch()
 
     def _parse(self) -> None:
         """Parse some of what has been received, and the rest later."""
@@ -126,7 +179,10 @@ class LimitedProtocol(H11Protocol):
         if (self._unread or self._n_pipelined()) and _has_left(self.transport):
             self.transport.close()  # nobody waits for the answers to further requests
         super().on_response_complete()
-        self._watched.hold(bool(self._unread) or self._n_pipelined() > _PIPELINED_BYTES)
+        if isinstance(self.cycle, PlainExchange) and self._unread:
+            self._parse()
+        else:
+            self._watched.hold(bool(self._unread) or self._n_pipelined() > _PIPELINED_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the connection."""

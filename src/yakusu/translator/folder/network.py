@@ -17,7 +17,7 @@ from yakusu.model.coded_tables import empty_table
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.table_plans import Shapes
 from yakusu.search.neighbours import StateCodebook
-from yakusu.search.shortlist import Lexicon
+from yakusu.search.shortlist import TokenLexicon
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator.folder.codebook import write_codebook
 from yakusu.translator.folder.folder import (
@@ -106,7 +106,7 @@ def save_translator(
     config: TranslatorConfig,
     *,
     codebook: StateCodebook | None = None,
-    lexicon: Lexicon | None = None,
+    lexicon: TokenLexicon | None = None,
     calibration: Calibration | None = None,
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:

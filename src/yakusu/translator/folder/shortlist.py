@@ -12,13 +12,13 @@ from safetensors.numpy import save
 
 from yakusu.arrays import ArraysOnDisk
 from yakusu.errors import ModelError
-from yakusu.search.shortlist import Lexicon
+from yakusu.search.shortlist import TokenLexicon
 
 SHORTLIST = "shortlist.safetensors"
 _ARRAYS = ("counts", "frequent", "targets")
 
 
-def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
+def write_lexicon(folder: Path, lexicon: TokenLexicon) -> None:
     """Write a lexicon into a model folder, before its manifest."""
     tokens = (lexicon.frequent, lexicon.targets)
     kind = np.uint16 if max(each.max(initial=0) for each in tokens) < 2**16 else np.int32
@@ -31,7 +31,7 @@ def write_lexicon(folder: Path, lexicon: Lexicon) -> None:
     (folder / SHORTLIST).write_bytes(save(arrays))
 
 
-def read_lexicon(folder: Path, *, src_vocab_size: int, tgt_vocab_size: int) -> Lexicon | None:
+def read_lexicon(folder: Path, *, src_vocab_size: int, tgt_vocab_size: int) -> TokenLexicon | None:
     """Read the lexicon in a model folder; None if it has none.
 
     Args:
@@ -55,7 +55,9 @@ def read_lexicon(folder: Path, *, src_vocab_size: int, tgt_vocab_size: int) -> L
     fits = len(counts) == src_vocab_size and counts.sum() == len(targets)
     if not fits or counts.min() < 0 or tokens.min() < 0 or tokens.max() >= tgt_vocab_size - 1:
         raise _invalid(path)
-    return Lexicon(frequent, np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), targets)
+    return TokenLexicon(
+        frequent, np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), targets
+    )
 
 
 def _invalid(path: Path) -> ModelError:
