@@ -70,7 +70,7 @@ def tables(records: list[Record]) -> Iterator[FilledTable]:
         for each in records
     ]
     yield FilledTable(head, rows, records, "Exact screening")
-    with_lists = [each for each in records if "shortlist" in each]
+    with_lists = [each for each in records if each.get("shortlist")]
     head = ["Model", "Tokens", "BLEU", "with shortlists", "Unchanged", "1x4", "16x4", "64x4"]
     rows = [
         [
