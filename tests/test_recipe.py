@@ -342,8 +342,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_closest_key(tmp_path: P
             "search.beam, search.coverage, search.exclude, search.include, search.margin, "
             "search.max_extra, "
             "search.max_length, search.max_repeats, search.n_best, search.no_repeat_ngram, "
-            "search.sampling",
-            "search.shortlist",
+            "search.sampling, search.shortlist",
         ),
         (
             "\n[training]\nmax_steps = 0\n",

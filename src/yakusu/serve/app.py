@@ -16,7 +16,7 @@ from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, v1
 from yakusu.serve.api.page import page_routes
-from yakusu.serve.api.routes import Routes, openapi
+from yakusu.serve.api.routes import DescribedRoutes, openapi
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.errors import RefusedError, error_response, memory_refusal, refusal
 from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
@@ -82,7 +82,7 @@ async def _maintain(service: Service) -> None:
             _log.exception("maintenance failed; it is repeated")
 
 
-_routes = Routes()
+_routes = DescribedRoutes()
 
 
 @_routes.get("/metrics", LIBRE["metrics"])

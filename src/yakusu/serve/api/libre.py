@@ -21,7 +21,7 @@ from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import TranslatedText, translate_opened
 from yakusu.progress import Silent
-from yakusu.serve.api.routes import Routes
+from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.api.texts import (
     BestTexts,
@@ -41,7 +41,7 @@ from yakusu.serve.memories import LanguagePair
 from yakusu.serve.service import RequestLanguages, Service, service_of
 from yakusu.translator.request import Request as TextRequest
 
-routes = Routes()
+routes = DescribedRoutes()
 _LISTED = 10  # texts of a document that are kept
 _LITTLE_HTML = 4000  # bytes that are parsed in this process
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from yakusu.serve.access import Key
-from yakusu.serve.api.routes import Routes
+from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.v1 import parsed_body
 from yakusu.serve.errors import invalid_request
@@ -18,7 +18,7 @@ from yakusu.serve.memories import LanguagePair, ServedMemories
 from yakusu.serve.service import service_of
 from yakusu.translator.writing.objects import Object, match_object
 
-routes = Routes("/v1")
+routes = DescribedRoutes("/v1")
 _LARGEST = 2**63 - 1
 _JSON = "application/json"
 _NO_MEMORY = {404: "The language pair has no memory"}

@@ -7,15 +7,15 @@ from pathlib import PurePath
 from starlette.requests import Request
 from starlette.responses import Response
 
-from yakusu.serve.api.routes import Answer, Routes
+from yakusu.serve.api.routes import Answer, DescribedRoutes
 
 _TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript"}
 _PAGES = {"/": "service.html", "/docs": "docs.html"}
 
 
-def page_routes() -> Routes:
+def page_routes() -> DescribedRoutes:
     """The routes of the pages and of what they load, all read from the package once."""
-    routes = Routes()
+    routes = DescribedRoutes()
     found = {
         each.name: each.read_bytes() for each in files("yakusu.view").joinpath("page").iterdir()
     }

@@ -1,4 +1,4 @@
-"""Routes that read their parameters themselves, with their OpenAPI descriptions."""
+"""DescribedRoutes that read their parameters themselves, with their OpenAPI descriptions."""
 
 import inspect
 import re
@@ -46,8 +46,8 @@ class DescribedRoute(Route):
         }
 
 
-class Routes(list[DescribedRoute]):
-    """Routes, in the order in which they are compared with a request.
+class DescribedRoutes(list[DescribedRoute]):
+    """DescribedRoutes, in the order in which they are compared with a request.
 
     Args:
         prefix: The beginning of all paths.

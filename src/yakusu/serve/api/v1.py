@@ -16,7 +16,7 @@ from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
 from yakusu.errors import MemoryFileError, YakusuError
-from yakusu.serve.api.routes import Routes
+from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import object_route
 from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
@@ -33,7 +33,7 @@ from yakusu.translator.writing.objects import Object, objects
 from yakusu.translator.writing.translation import Translation
 from yakusu.view import attention_maps
 
-routes = Routes("/v1")
+routes = DescribedRoutes("/v1")
 Phrases = Annotated[tuple[str, ...], FailFast()]  # one error, not one for each
 _WINDOW = 8  # lines of a stream that are translated together
 _LONGEST = 100  # characters of an unknown parameter that are compared and shown
