@@ -16,6 +16,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.shortlist import Shortlists, TokenLexicon
+from yakusu.search.torch_decoder import TorchDecoder
 
 CONFIG = TransformerConfig(
     n_layers=1, d_model=16, d_ff=32, n_heads=2, dropout=0.0, tied="none", output_bias=True
@@ -99,5 +100,7 @@ def test_a_model_without_shortlists_says_so(caplog: pytest.LogCaptureFixture) ->
     assert [each.message for each in caplog.records] == [
         "the model has no shortlist: all tokens are computed ('yakusu card' adds one)"
     ]
+    TorchDecoder(model()).search(QUERIES[:1], SEARCH, RULES, batch=1)
+    assert caplog.records[-1].message.startswith("torch computes all tokens")
     plain = SEARCH.model_copy(update={"shortlist": False})
     assert [found] == decoder.search(QUERIES[:1], plain, RULES, batch=1)
