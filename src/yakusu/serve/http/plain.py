@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, RequestResponseCycle
 
 _BYTES, _LINES = 16_384, 32  # of a plain request; of its headers
 _REQUEST = re.compile(rb"POST ([!-~]{1,1000}) HTTP/1\.1")
-_HEADER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[ \t]*((?:[!-~]+(?: [!-~]+)*)?)[ \t]*")
+_HEADER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]++):[ \t]*+((?:[!-~]++(?: [!-~]++)*+)?+)[ \t]*+")
 _LENGTH = re.compile(rb"[0-9]{1,5}")
 _SPECIAL = {b"transfer-encoding", b"expect", b"upgrade"}
 _ONE_EACH = (b"host", b"content-length")
