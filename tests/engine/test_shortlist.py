@@ -15,7 +15,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.restrictions import Restrictions
-from yakusu.search.shortlist import Shortlists, TokenLexicon
+from yakusu.search.shortlist import Shortlists, TokenLexicon, warn_once
 from yakusu.search.torch_decoder import TorchDecoder
 
 CONFIG = TransformerConfig(
@@ -95,10 +95,12 @@ def test_bytes_are_included_where_they_may_be_needed(shortlists: Shortlists) -> 
 
 
 def test_a_model_without_shortlists_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
     decoder = native(model())
     (found,) = decoder.search(QUERIES[:1], SEARCH, RULES, batch=1)
     assert [each.message for each in caplog.records] == [
-        "the model has no shortlist: all tokens are computed ('yakusu card' adds one)"
+        "the model has no lexicon for shortlists: all tokens are computed ('yakusu card MODEL "
+        "--src FILE --tgt FILE' adds one)"
     ]
     TorchDecoder(model()).search(QUERIES[:1], SEARCH, RULES, batch=1)
     assert caplog.records[-1].message.startswith("torch computes all tokens")

@@ -59,14 +59,16 @@ def card_verb(
             "there is nothing to change: add --source CODE, --target CODE, --memory FILE, or --src "
             "FILE and --tgt FILE"
         )
+    lexicon = None
+    if src and tgt:
+        from yakusu.pipeline.shortlist import add_shortlist  # loads a model's engine
+
+        lexicon = add_shortlist(model, Corpus(src=src, tgt=tgt))
     config = yakusu.card(model, source=source or "", target=target or "", memory=memory)
     codes = config.source_language, config.target_language
     print(f"languages: {' to '.join(code or 'unknown' for code in codes)}")
     if memory:
         print(f"memory: {memory}")
-    if src and tgt:
-        from yakusu.pipeline.shortlist import add_shortlist  # loads a model's engine
-
-        lexicon = add_shortlist(model, Corpus(src=src, tgt=tgt))
+    if lexicon:
         print(f"lexicon: {len(lexicon.targets):,} translations of tokens")
     print(f"model: {model}")

@@ -1,6 +1,5 @@
 """The native engine as a `Decoder`."""
 
-import logging
 import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -34,10 +33,9 @@ from yakusu.search.hypothesis import limit
 from yakusu.search.neighbours import StateCodebook, StateCodes
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
-from yakusu.search.shortlist import Shortlists
+from yakusu.search.shortlist import Shortlists, warn_once
 from yakusu.search.tokens import TokenRules
 
-_log = logging.getLogger(__name__)
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 
@@ -132,8 +130,12 @@ class NativeDecoder(Decoder):
 
     def _shortlists(self, config: SearchConfig) -> Shortlists | None:
         if config.shortlist and not self.shortlists:
-            owner = "an ensemble has" if self.n_members > 1 else "the model has"
-            _log.warning("%s no shortlist: all tokens are computed ('yakusu card' adds one)", owner)
+            warn_once(
+                "an ensemble has no shortlists: all tokens are computed"
+                if self.n_members > 1
+                else "the model has no lexicon for shortlists: all tokens are computed ('yakusu "
+                "card MODEL --src FILE --tgt FILE' adds one)"
+            )
         return self.shortlists if config.shortlist and not config.sampling else None
 
     def _settings(self, query: Query, config: SearchConfig) -> Settings:

@@ -6,9 +6,10 @@ best(x) are the tokens y with the largest p(y | x) of IBM model 1. The output la
 for some hundred tokens instead of V, and the probabilities of these sum to one. V vocabulary.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,3 +113,9 @@ class Shortlists:
         if chosen[self._bytes].any() or (own and own.characters is not own.rules.characters):
             chosen[self._bytes] = True
         return np.flatnonzero(chosen).astype(np.int32)
+
+
+@cache
+def warn_once(message: str) -> None:
+    """Say why no shortlists are used, once in a process."""
+    logging.getLogger(__name__).warning(message)

@@ -1,6 +1,5 @@
 """The torch engine as a `Decoder`: every architecture, on any device."""
 
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -21,9 +20,8 @@ from yakusu.search.decoder import Decoder, IdPair, Query, Searches, TargetScore,
 from yakusu.search.forced import forced_attention, score_targets
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.restrictions import Restrictions
+from yakusu.search.shortlist import warn_once
 from yakusu.search.tokens import TokenRules
-
-_log = logging.getLogger(__name__)
 
 
 class TorchDecoder(Decoder):
@@ -66,7 +64,7 @@ class TorchDecoder(Decoder):
     def searches(self, config: SearchConfig, rules: TokenRules, *, batch: int) -> Searches:
         """See `Decoder.searches`; they begin with `Searches.results`."""
         if config.shortlist:
-            _log.warning("torch computes all tokens: shortlists need the native engine")
+            warn_once("torch computes all tokens: shortlists need the native engine")
         return _TorchSearches(self, config, rules, batch)
 
     def score(self, pairs: Sequence[IdPair], *, alternatives: int, batch: int) -> list[TargetScore]:
