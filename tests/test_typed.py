@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from yakusu.config import Config, requirement
+from yakusu.serve.config import ServeConfig
 from yakusu.typed import ValidationError, setting
 
 
@@ -81,3 +82,11 @@ def test_a_model_of_pydantic_may_have_a_configuration() -> None:
     assert Model.model_validate({"inner": {"n": 4}}).model_dump_json() == '{"inner":{"n":4}}'
     with pytest.raises(ValueError, match="n: Input should be less than 10"):
         Model.model_validate({"inner": {"n": 10}})
+
+
+def test_a_configuration_with_a_field_named_keys_is_compared_and_copied() -> None:
+    config = ServeConfig(keys="keys.toml")
+    assert config == ServeConfig(keys="keys.toml") != ServeConfig()
+    assert config.model_copy(update={"port": 1}).keys == "keys.toml"
+    with pytest.raises(ValueError, match=r"limits.seconds: Input should be a finite number"):
+        ServeConfig.model_validate({"limits": {"seconds": 10**400}})

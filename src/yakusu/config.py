@@ -151,7 +151,7 @@ class Config:
 
     def model_copy(self, *, update: Mapping[str, Any] = MappingProxyType({})) -> Self:
         """Return a copy with other values, which are not checked."""
-        copy = self.model_construct(**dict(self) | dict(update))
+        copy = self.model_construct(**dict(iter(self)) | dict(update))
         copy.__dict__["model_fields_set"] = self.model_fields_set | update.keys()
         return copy
 
@@ -213,7 +213,7 @@ class Config:
         return ((name, self.__dict__[name]) for name in self.model_fields())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and dict(self) == dict(other)
+        return type(self) is type(other) and dict(iter(self)) == dict(iter(other))
 
     def __hash__(self) -> int:
         return hash((type(self), *self))

@@ -115,7 +115,10 @@ def _plain(value: Any, kind: Any) -> Any:
     if validate := getattr(kind, "model_validate", None):  # a configuration
         return validate(value)
     if kind is float and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValidationError("Input should be a finite number", value) from None
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
         name = f"a valid {_NAMES[kind]}" if kind in _NAMES else f"an instance of {kind.__name__}"
         raise ValidationError(f"Input should be {name}", value)

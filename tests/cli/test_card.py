@@ -66,13 +66,15 @@ def test_a_model_gets_a_lexicon_for_shortlists(
     tgt.write_text("das rote Haus\ndas blaue Haus\n\n" * 20)
     said = run_yakusu("card", model, "--src", src, "--tgt", tgt)
     assert said.code == 0
-    assert re.search(r"^lexicon: \d+ translations of tokens$", said.out, re.MULTILINE)
+    assert re.search(r"^lexicon: \d+ token translations$", said.out, re.MULTILINE)
     assert run_yakusu("verify", model).code == 0
     translated = run_yakusu("translate", model, src, "--shortlist")
     assert translated.code == 0
-    assert "no shortlist" not in translated.err
+    assert "lexicon" not in translated.err
+    quality = run_yakusu("translate", model, src, "--shortlist", "--min-quality", "50").error
+    assert quality.startswith(("there is no estimated quality", "the quality of translations"))
     error = run_yakusu("card", model, "--src", src).error
-    assert error == "a lexicon is learnt from pairs: specify both --src and --tgt"
+    assert error == "a lexicon is learned from pairs: specify both --src and --tgt"
     path = model / SHORTLIST
     path.write_bytes(tensors({"counts": np.zeros(3, np.uint8), "frequent": NONE, "targets": NONE}))
     with pytest.raises(ModelError, match=r"does not match the model: write it again"):

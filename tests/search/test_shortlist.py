@@ -20,7 +20,7 @@ def test_translations_come_first_and_increasing_ids_are_returned() -> None:
     rng = Random(1)
     src = [[*rng.choices(range(10, 10 + N), k=6), EOS] for _ in range(2000)]
     tgt = [[*(x + N for x in reversed(line[:-1])), EOS] for line in src]
-    lexicon = TokenLexicon.learnt(src, tgt, TOKENIZER)
+    lexicon = TokenLexicon.learned(src, tgt, TOKENIZER)
     assert len(lexicon.starts) == TOKENIZER.src_vocab_size + 1
     best = {x: int(lexicon.targets[lexicon.starts[x]]) for x in range(10, 10 + N)}
     assert best == {x: x + N for x in best}
@@ -33,5 +33,5 @@ def test_translations_come_first_and_increasing_ids_are_returned() -> None:
 
 
 def test_a_corpus_without_words_has_an_empty_lexicon() -> None:
-    lexicon = TokenLexicon.learnt([[EOS]], [[EOS]], TOKENIZER)
+    lexicon = TokenLexicon.learned([[EOS]], [[EOS]], TOKENIZER)
     assert lexicon.targets.tolist() in ([], [EOS])

@@ -25,8 +25,8 @@ _Src = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Sentences, preferably those of the training, from which the tokens that `translate "
-        "--shortlist` chooses among are learnt.",
+        help="Source sentences, preferably the training text, from which the lexicon for "
+        "`translate --shortlist` is learned.",
     ),
 ]
 _Tgt = Annotated[str | None, typer.Option(metavar="FILE", help="Translations of --src.")]
@@ -53,7 +53,7 @@ def card_verb(
     Example: `yakusu card runs/en-ko/model --source en --target ko`
     """
     if bool(src) != bool(tgt):
-        raise DataError("a lexicon is learnt from pairs: specify both --src and --tgt")
+        raise DataError("a lexicon is learned from pairs: specify both --src and --tgt")
     if not (source or target or memory or src):
         raise DataError(
             "there is nothing to change: add --source CODE, --target CODE, --memory FILE, or --src "
@@ -70,5 +70,5 @@ def card_verb(
     if memory:
         print(f"memory: {memory}")
     if lexicon:
-        print(f"lexicon: {len(lexicon.targets):,} translations of tokens")
+        print(f"lexicon: {len(lexicon.targets):,} token translations")
     print(f"model: {model}")

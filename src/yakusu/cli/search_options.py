@@ -38,7 +38,7 @@ _OF_SEARCH = {
     ),
     "shortlist": Shown(
         "Generate only probable translations of the tokens of the source, if the model has a "
-        "shortlist ('yakusu card'): faster, but many translations change.",
+        "lexicon ('yakusu card'): faster, but many translations change.",
         panel=_SEARCH,
     ),
 }

@@ -21,7 +21,7 @@ from yakusu.search.decoder import Query
 
 N_BEST, N_FREQUENT = 100, 100
 _LEAST = 1e-4  # smaller probabilities are left out
-_MOST_LINKS = 8_000_000  # pairs of tokens from which probabilities are learnt
+_MOST_LINKS = 8_000_000  # pairs of tokens from which probabilities are learned
 
 Tokens = NDArray[np.int32]
 
@@ -41,7 +41,7 @@ class TokenLexicon:
     targets: Tokens
 
     @classmethod
-    def learnt(
+    def learned(
         cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]], tokenizer: Tokenizer
     ) -> "TokenLexicon":
         """Learn the lexicon of a tokenizer from pairs of sentences.

@@ -29,7 +29,11 @@ class _Waiting(logging.Handler):
     def handle(self, record: logging.LogRecord) -> bool:
         """Add a record; `deque` needs no lock."""
         if has_room := len(self.records) < _LINES:
-            record.msg, record.args = record.getMessage(), None  # its arguments may change later
+            try:
+                record.msg, record.args = record.getMessage(), None  # its arguments may change
+            except Exception:
+                self.handleError(record)
+                return False
             self.records.append(record)
             self.arrived.set()
         return has_room
@@ -56,6 +60,7 @@ def log_in_thread() -> Iterator[Callable[[], None]]:
             waiting.arrived.wait()
             ended.wait(_SECONDS)
             waiting.write(before)
+        waiting.write(before)
 
     def end() -> None:
         ended.set()

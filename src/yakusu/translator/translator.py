@@ -119,9 +119,7 @@ class Translator:
             longest=longest,
         )
         self.calibration = calibration
-        self._writer = Writer(
-            decoder, tokenizer, task=self.task, language=target, calibration=calibration
-        )
+        self._writer = self._new_writer()
         self._agreement = self._new_agreement()
         self._checker, self._doubter = self._new_checker(), self._new_doubter()
         self._analysis = MatchAnalysis(self.tally)
@@ -236,6 +234,8 @@ class Translator:
         other._planner = own.with_settings(search or self.search, read, glossary)
         if text:
             other._agreement = other._new_agreement()
+        if other.search.shortlist != self.search.shortlist:
+            other._writer, other._doubter = other._new_writer(), other._new_doubter()
         other._checker = other._new_checker()
         other._analysis = MatchAnalysis(other.tally)
         return other
@@ -271,6 +271,16 @@ class Translator:
         text = self._planner.text_config.model_copy(update={"protect": ()})
         return Agreement(self.languages, text.span_finder(RESERVED.pattern))
 
+    def _new_writer(self) -> Writer:
+        # The probabilities of shortlists are not those that the quality was calibrated with.
+        calibration = None if self.search.shortlist else self.calibration
+        return Writer(
+            *(self.decoder, self.tokenizer),
+            task=self.task,
+            language=self.languages[1],
+            calibration=calibration,
+        )
+
     def _new_checker(self) -> Checker | None:
         text = self._planner.text_config
         if self.task.constrains or not text.check or text.version == 1:
@@ -285,6 +295,11 @@ class Translator:
             raise ModelError(
                 "the quality of translations is not known: calibrate the model (yakusu check "
                 "--model MODEL --dev-src FILE --dev-tgt FILE), or omit the lowest quality"
+            )
+        if least and self.search.shortlist:
+            raise ModelError(
+                "there is no estimated quality with shortlists: omit --shortlist, or the lowest "
+                "quality"
             )
         return Doubter(self.calibration, least) if self.calibration and least else None
 

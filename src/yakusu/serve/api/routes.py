@@ -1,4 +1,4 @@
-"""DescribedRoutes that read their parameters themselves, with their OpenAPI descriptions."""
+"""Routes that read their parameters themselves, with their OpenAPI descriptions."""
 
 import inspect
 import re
@@ -47,7 +47,7 @@ class DescribedRoute(Route):
 
 
 class DescribedRoutes(list[DescribedRoute]):
-    """DescribedRoutes, in the order in which they are compared with a request.
+    """Routes, in the order in which they are compared with a request.
 
     Args:
         prefix: The beginning of all paths.

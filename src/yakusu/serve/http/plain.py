@@ -46,7 +46,7 @@ def plain_request(data: bytes) -> PlainRequest | None:
     length = values.get(b"content-length", b"")
     if any(names.count(name) != 1 for name in _ONE_EACH) or not _SPECIAL.isdisjoint(names):
         return None
-    if values.get(b"connection", b"keep-alive").lower() != b"keep-alive":
+    if any(name == b"connection" and value.lower() != b"keep-alive" for name, value in headers):
         return None
     is_whole = _LENGTH.fullmatch(length) and int(length) == len(body)
     return PlainRequest(found[1], headers, body) if is_whole else None

@@ -61,4 +61,6 @@ def read_lexicon(folder: Path, *, src_vocab_size: int, tgt_vocab_size: int) -> T
 
 
 def _invalid(path: Path) -> ModelError:
-    return ModelError(f"{path} does not match the model: write it again (yakusu card --src --tgt)")
+    return ModelError(
+        f"{path} does not match the model: write it again (yakusu card MODEL --src FILE --tgt FILE)"
+    )
