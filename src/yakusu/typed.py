@@ -31,8 +31,9 @@ class ValidationError(ValueError):
     Attributes:
         why: What is wrong with it.
         value: The value.
-        kind: "unknown": there is no such key; "group": the value is not a group of keys; "list": it
-            is not a list; "refused": it contradicts others, which `why` names; "": otherwise.
+        kind: "unknown": no field has this key; "group": the value must be a group of keys; "list":
+            it must be a list; "refused": a rule or a requirement rejects it, and `why` is a
+            complete message; "": any other fault.
         path: Its keys, such as ("model", "d_ff"); the entries of lists are numbered from 0.
     """
 

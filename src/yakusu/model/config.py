@@ -249,7 +249,7 @@ def config_of(values: Any) -> Any:
 
     Raises:
         ValidationError: The values are not valid for the architecture.
-        ValueError: There is no such architecture.
+        ValueError: No architecture has the name in `values`.
     """
     if not isinstance(values, Mapping):
         return values
