@@ -47,7 +47,10 @@ def compress_verb(
     bits: Bits = None,
     max_loss: MaxLoss = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Store all other matrices with 8 bits per weight.")
+        bool,
+        typer.Option(
+            "--int8", help="Store all other matrices with 8 bits per weight, as training does."
+        ),
     ] = False,
     config: ConfigFile = None,
     settings: CompressOverrides = None,

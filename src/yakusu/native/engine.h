@@ -14,15 +14,20 @@ typedef enum {
     FLOAT32,
     INT8,  /* and activations of 7 bits */
     INT16, /* and activations of 14 bits */
+    MIXED, /* INT16 whose weights are integers of 8 bits, and stored as such */
 } Format;
 
+/* The bytes of an integer of the weights, and of the activations. */
+static inline int weight_size(Format format) { return format == INT16 ? 2 : 1; }
+static inline int activation_size(Format format) { return format == INT8 ? 1 : 2; }
+
 /* A matrix (n_out, n_in) in strips of 16 rows, both sizes padded with zeros to multiples of 16.
-   integers: [n_out / 16][n_in * size / 4][16][4] bytes; float32: [n_out / 16][n_in][16]. */
+   integers: [n_out / 16][n_in / g][16][g], where g activations have 4 bytes; float32: [n_out / 16][n_in][16]. */
 typedef struct {
     int n_in, n_out;   /* padded */
-    int size;          /* of an integer, in bytes: 1, or 2 if INT16 */
-    int8_t *bytes;     /* or NULL */
-    float *floats;     /* or NULL */
+    Format format;
+    int8_t *bytes;     /* the integers; NULL: float32 */
+    float *floats;     /* NULL: integers */
     float *scale;      /* (n_out), of integers */
     float *sum;        /* (n_out), the sum of the integers of each row */
     float *bias;       /* (n_out) */

@@ -23,7 +23,7 @@ static void embed(const Model *m, const Linear *table, int32_t id, const float *
 /* y = x W^T + b for n rows; x is quantised first. */
 static void linear(const Linear *w, const float *x, int n, float *y, Scratch *s) {
     if (w->bytes)
-        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, w->size, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, activation_size(w->format), &s->q, i);
     product(w, x, n, &s->q, y, w->n_out, 0, w->n_out);
 }
 
@@ -163,7 +163,7 @@ static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
     }
     if (m->config.pre_norm) input(m, s->x, n, &m->decoder_norm, s->x);
     if (m->output.bytes)
-        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, m->output.size, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, activation_size(m->output.format), &s->q, i);
 }
 
 /* ---- the output layer ---------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static Quantised rows_from(const Quantised *q, int first, size_t size) {
 
 static void predict(const Linear *output, int first, int n, Best *best, Scratch *s) {
     const float *x = s->x + (size_t)first * output->n_in;
-    Quantised q = rows_from(&s->q, first, (size_t)output->n_in * output->size);
+    Quantised q = rows_from(&s->q, first, (size_t)output->n_in * activation_size(output->format));
     for (int at = 0; at < output->n_out; at += BLOCK) {
         int size = output->n_out - at < BLOCK ? output->n_out - at : BLOCK;
         product(output, x, n, &q, s->logits, BLOCK, at, at + size);
@@ -207,7 +207,7 @@ static void mean(const Model *m, int i, int n_members, int n, Best *best, float 
     for (int row = 0; row < n; row++, own_logits += n_out, sum += n_out) {
         if (row % FEW == 0) {
             const float *x = s->x + (size_t)row * m->width;
-            Quantised q = rows_from(&s->q, row, (size_t)m->width * m->output.size);
+            Quantised q = rows_from(&s->q, row, (size_t)m->width * activation_size(m->output.format));
             own_logits = i ? logits : sum;
             product(&m->output, x, n - row < FEW ? n - row : FEW, &q, own_logits, n_out, 0, n_out);
         }

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -48,21 +49,35 @@ static int largest_sum(const int8_t *w, int n) {
 
 #define SHIFT 12582912.0f /* 1.5 * 2^23: a float32 of this size has no fraction */
 
+static float scale_of_bytes(float most) { return most / 127 < FLT_MIN ? 1 : most / 127; /* 1: zeros */ }
+
+static void round_row(const float *row, int n, float scale, int8_t *out) {
+    for (int k = 0; k < n; k++) { /* as lrintf, but vectorised */
+        float shifted = row[k] / scale + SHIFT;
+        out[k] = (int8_t)(int32_t)(shifted - SHIFT);
+    }
+}
+
 /* Round a row to bytes times the scale that is returned; `most` is its largest magnitude. A row
    that already consists of such integers, as in an int8 model folder, keeps them, unless their sums
    are too large: then it is rounded again. */
 static float quantise(const float *row, int n, float most, int8_t *out) {
-    float scale = most / 127;
-    if (scale < FLT_MIN) scale = 1; /* zeros */
-    for (int sum = MOST + 1; sum > MOST;) {
-        for (int k = 0; k < n; k++) { /* as lrintf, but vectorised */
-            float shifted = row[k] / scale + SHIFT;
-            out[k] = (int8_t)(int32_t)(shifted - SHIFT);
-        }
-        sum = largest_sum(out, n);
-        if (sum > MOST) scale *= (sum + 0.5f) / MOST;
-    }
+    float scale = scale_of_bytes(most);
+    round_row(row, n, scale, out);
+    for (int sum; (sum = largest_sum(out, n)) > MOST;) round_row(row, n, scale *= (sum + 0.5f) / MOST, out);
     return scale;
+}
+
+/* Whether a row consists of bytes times a scale, up to the rounding of float32, and no sum of its products
+   with words can exceed 32 bits. */
+static int has_bytes(const float *row, int n, float scale, int8_t *out) {
+    int others = 0, sum = 0;
+    round_row(row, n, scale, out);
+    for (int k = 0; k < n; k++) {
+        others |= fabsf(row[k] / scale - out[k]) > 1e-3f; /* the difference of other numbers is up to 0.5 */
+        sum += abs(out[k]);
+    }
+    return !others && sum <= MOST_WORDS;
 }
 
 /* Round a row to words times the scale that is returned: the smallest such that their sum fits. */
@@ -78,30 +93,54 @@ static float quantise_finely(const float *row, int n, float most, int16_t *out) 
 
 /* ---- matrices ------------------------------------------------------------------------------ */
 
-API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format) {
+static Linear *new_matrix(int n_out, int n_in, const float *bias, Format format) {
     Linear *m = allocate(sizeof *m);
     size_t size = (size_t)n_out * n_in, n = n_out * sizeof(float);
     if (!m) return NULL;
-    *m = (Linear){.n_in = n_in, .n_out = n_out, .size = format == INT16 ? 2 : 1};
+    *m = (Linear){.n_in = n_in, .n_out = n_out, .format = format};
     m->scale = allocate(n), m->sum = allocate(n), m->bias = allocate(n);
     if (format == FLOAT32) m->floats = allocate(size * sizeof(float));
-    else m->bytes = allocate(size * m->size);
+    else m->bytes = allocate(size * weight_size(format));
     if (!m->scale || !m->sum || !m->bias || !(m->floats || m->bytes)) return yk_free_matrix(m), NULL;
     if (bias) memcpy(m->bias, bias, n);
     return m;
 }
 
-/* Round row j, and store it 4 bytes at a time; `integers` has space for it. */
-static void pack_integers(Linear *to, int j, const float *row, float most, int8_t *integers) {
-    int size = to->n_in * to->size;
-    int8_t *at = to->bytes + (size_t)(j / LANES) * LANES * size + j % LANES * 4;
+/* The bytes of a row, and of a group of its weights, which lie together; see engine.h. */
+static int row_size(const Linear *m) { return m->n_in * (m->floats ? 4 : weight_size(m->format)); }
+static int group_size(const Linear *m) {
+    return m->floats ? 4 : 4 * weight_size(m->format) / activation_size(m->format);
+}
+
+API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format) {
+    return new_matrix(n_out, n_in, bias, format == INT16 ? MIXED : format);
+}
+
+/* MIXED -> INT16; 0: out of memory. */
+static int widen(Linear *m) {
+    size_t n = (size_t)m->n_out * m->n_in;
+    int16_t *words = allocate(n * sizeof *words);
+    if (!words) return 0;
+    for (size_t i = 0; i < n; i++) words[i] = m->bytes[i];
+    release(m->bytes);
+    m->bytes = (int8_t *)words, m->format = INT16;
+    return 1;
+}
+
+/* Round row j; `integers` has space for it. 0: out of memory. */
+static int pack_integers(Linear *to, int j, const float *row, float most, int8_t *integers) {
     int16_t *words = (int16_t *)integers;
-    int sum = 0;
-    to->scale[j] = to->size == 2 ? quantise_finely(row, to->n_in, most, words)
-                                 : quantise(row, to->n_in, most, integers);
-    for (int k = 0; k < size; k += 4) memcpy(at + (size_t)k * LANES, integers + k, 4);
-    for (int k = 0; k < to->n_in; k++) sum += to->size == 2 ? words[k] : integers[k];
+    int n = to->n_in, sum = 0;
+    if (to->format == MIXED && !has_bytes(row, n, scale_of_bytes(most), integers) && !widen(to)) return 0;
+    if (to->format == MIXED) to->scale[j] = scale_of_bytes(most);
+    else if (to->format == INT8) to->scale[j] = quantise(row, n, most, integers);
+    else to->scale[j] = quantise_finely(row, n, most, words);
+    size_t size = row_size(to), group = group_size(to);
+    int8_t *at = to->bytes + j / LANES * LANES * size + j % LANES * group;
+    for (size_t k = 0; k < size; k += group) memcpy(at + k * LANES, integers + k, group);
+    for (int k = 0; k < n; k++) sum += to->format == INT16 ? words[k] : integers[k];
     to->sum[j] = (float)sum;
+    return 1;
 }
 
 static void pack_floats(Linear *to, int j, const float *row) {
@@ -116,7 +155,7 @@ API int yk_pack(Linear *to, int first, const float *rows, int n) {
         float most = largest(rows, to->n_in);
         if (!(most <= FLT_MAX)) done = NOT_FINITE;
         else if (to->floats) pack_floats(to, j, rows);
-        else pack_integers(to, j, rows, most, integers);
+        else if (!pack_integers(to, j, rows, most, integers)) done = NO_MEMORY;
     }
     release(integers);
     return done;
@@ -134,17 +173,16 @@ API void yk_free_matrix(Linear *m) {
 static int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 Linear *take_rows(const Linear *from, const int32_t *ids, int n) {
-    Format format = from->floats ? FLOAT32 : from->size == 2 ? INT16 : INT8;
-    size_t size = (size_t)from->n_in * (from->floats ? sizeof(float) : (size_t)from->size); /* of a row */
-    Linear *to = yk_matrix(padded(n), from->n_in, NULL, format);
+    size_t size = row_size(from), group = group_size(from);
+    Linear *to = new_matrix(padded(n), from->n_in, NULL, from->format);
     if (!to) return NULL;
     const char *rows = from->floats ? (const char *)from->floats : (const char *)from->bytes;
     char *own = to->floats ? (char *)to->floats : (char *)to->bytes;
     for (int j = 0; j < n; j++) {
         int id = ids[j];
-        const char *row = rows + id / LANES * LANES * size + id % LANES * 4;
-        char *out = own + j / LANES * LANES * size + j % LANES * 4;
-        for (size_t k = 0; k < size; k += 4) memcpy(out + k * LANES, row + k * LANES, 4);
+        const char *row = rows + id / LANES * LANES * size + id % LANES * group;
+        char *out = own + j / LANES * LANES * size + j % LANES * group;
+        for (size_t k = 0; k < size; k += group) memcpy(out + k * LANES, row + k * LANES, group);
         to->scale[j] = from->scale[id], to->sum[j] = from->sum[id], to->bias[j] = from->bias[id];
     }
     for (int j = n; j < to->n_out; j++) to->bias[j] = -INFINITY;

@@ -7,7 +7,8 @@
 
    Bytes (INT8): w in -127 .. 127, q in 0 .. 127. Where there is no product of four bytes, two products
    are added in 16 bits, and GROUP such pairs before they are widened.
-   Words (INT16): q in -8191 .. 8191, and sum_k |q[k] w[j][k]| < 2^31.
+   Words (INT16): q in -8191 .. 8191, and sum_k |q[k] w[j][k]| < 2^31. Bytes that are multiplied by such q
+   (MIXED) become words in the processor.
 
    float32: the products of an output are added in the order of k, each with one rounding. */
 
@@ -19,9 +20,10 @@
 
 /* Element (j, k) of a matrix of integers. */
 INLINE int integer_of(const Linear *m, int j, int k) {
-    size_t strip = (size_t)(j / LANES) * LANES * m->n_in * m->size;
-    const int8_t *at = m->bytes + strip + (size_t)(k * m->size / 4) * 64 + j % LANES * 4 + k * m->size % 4;
-    return m->size == 2 ? *(const int16_t *)at : *at;
+    const int size = weight_size(m->format), group = 4 / activation_size(m->format);
+    const size_t strip = (size_t)(j / LANES) * LANES * m->n_in;
+    const int8_t *at = m->bytes + (strip + (k / group * LANES + j % LANES) * group + k % group) * size;
+    return size == 2 ? *(const int16_t *)at : *at;
 }
 
 /* Rows of x as integers. */
@@ -32,8 +34,8 @@ typedef struct {
 
 /* ---- integers: 16 outputs of `rows` rows --------------------------------------------------- */
 
-/* Each `s_step` adds the products of the next bytes or words to 32-bit sums, and returns the number of bytes
-   of a row of q that it has used. */
+/* Each `s_step` adds the products of the next integers to 32-bit sums, and returns the number of bytes of a
+   row of q that it has used. */
 
 /* In each 32-bit lane, sum += four products of bytes (vpdpbusd) or two of words (vpdpwssd). With the
    intrinsic, gcc 12 copies every sum at every step, and the products take 1.5 times as long. */
@@ -46,13 +48,14 @@ typedef struct {
 typedef struct { __m512i q; } sums;
 INLINE sums s_zero(void) { return (sums){_mm512_setzero_si512()}; }
 INLINE vec s_float(sums a) { return _mm512_cvtepi32_ps(a.q); }
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
-    __m512i weights = _mm512_loadu_si512(w);
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, Format format) {
+    __m512i weights = format == MIXED ? _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)w))
+                                      : _mm512_loadu_si512(w);
     UNROLL for (int r = 0; r < rows; r++) {
         int32_t four;
         memcpy(&four, q + r * stride, 4);
-        if (words) ADD_DOTS("vpdpwssd", sum[r].q, _mm512_set1_epi32(four), weights);
-        else ADD_DOTS("vpdpbusd", sum[r].q, _mm512_set1_epi32(four), weights);
+        if (format == INT8) ADD_DOTS("vpdpbusd", sum[r].q, _mm512_set1_epi32(four), weights);
+        else ADD_DOTS("vpdpwssd", sum[r].q, _mm512_set1_epi32(four), weights);
     }
     return 4;
 }
@@ -63,38 +66,42 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 typedef struct { __m256i low, high; } sums;
 INLINE sums s_zero(void) { return (sums){_mm256_setzero_si256(), _mm256_setzero_si256()}; }
 INLINE vec s_float(sums a) { return (vec){_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}; }
-INLINE __m256i s_load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
+INLINE __m256i s_load(const int8_t *w, int half, Format format) {
+    if (format == MIXED) return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + 16 * half)));
+    return _mm256_loadu_si256((const __m256i *)(w + 32 * half));
+}
 
 #if defined(__AVXVNNI__)
 #define TILE 6
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
-    __m256i low = s_load(w), high = s_load(w + 32);
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, Format format) {
+    __m256i low = s_load(w, 0, format), high = s_load(w, 1, format);
     UNROLL for (int r = 0; r < rows; r++) {
         int32_t four;
         memcpy(&four, q + r * stride, 4);
         __m256i a = _mm256_set1_epi32(four);
-        if (words) {
-            ADD_DOTS("%{vex%} vpdpwssd", sum[r].low, a, low);
-            ADD_DOTS("%{vex%} vpdpwssd", sum[r].high, a, high);
-        } else {
+        if (format == INT8) {
             ADD_DOTS("%{vex%} vpdpbusd", sum[r].low, a, low);
             ADD_DOTS("%{vex%} vpdpbusd", sum[r].high, a, high);
+        } else {
+            ADD_DOTS("%{vex%} vpdpwssd", sum[r].low, a, low);
+            ADD_DOTS("%{vex%} vpdpwssd", sum[r].high, a, high);
         }
     }
     return 4;
 }
 #else
 #define TILE 4
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, Format format) {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i low[TILE], high[TILE]; /* sums of pairs in 16 bits */
-    if (words) {
+    if (format != INT8) {
+        __m256i first = s_load(w, 0, format), second = s_load(w, 1, format);
         UNROLL for (int r = 0; r < rows; r++) {
             int32_t two;
             memcpy(&two, q + r * stride, 4);
             __m256i a = _mm256_set1_epi32(two);
-            sum[r].low = _mm256_add_epi32(sum[r].low, _mm256_madd_epi16(a, s_load(w)));
-            sum[r].high = _mm256_add_epi32(sum[r].high, _mm256_madd_epi16(a, s_load(w + 32)));
+            sum[r].low = _mm256_add_epi32(sum[r].low, _mm256_madd_epi16(a, first));
+            sum[r].high = _mm256_add_epi32(sum[r].high, _mm256_madd_epi16(a, second));
         }
         return 4;
     }
@@ -103,8 +110,8 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
             int32_t four;
             memcpy(&four, q + r * stride + 4 * g, 4);
             __m256i a = _mm256_set1_epi32(four);
-            __m256i p = _mm256_maddubs_epi16(a, s_load(w + 64 * g));
-            __m256i s = _mm256_maddubs_epi16(a, s_load(w + 64 * g + 32));
+            __m256i p = _mm256_maddubs_epi16(a, s_load(w + 64 * g, 0, INT8));
+            __m256i s = _mm256_maddubs_epi16(a, s_load(w + 64 * g, 1, INT8));
             low[r] = g ? _mm256_add_epi16(low[r], p) : p;
             high[r] = g ? _mm256_add_epi16(high[r], s) : s;
         }
@@ -128,17 +135,20 @@ INLINE sums s_zero(void) {
 INLINE vec s_float(sums a) {
     return (vec){{vcvtq_f32_s32(a.q[0]), vcvtq_f32_s32(a.q[1]), vcvtq_f32_s32(a.q[2]), vcvtq_f32_s32(a.q[3])}};
 }
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, Format format) {
     UNROLL for (int r = 0; r < rows; r++) {
         int32_t four;
         memcpy(&four, q + r * stride, 4);
         int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four)); /* bytes: 0 .. 127 */
         int16x8_t b = vreinterpretq_s16_s8(a);
         for (int i = 0; i < 4; i++) {
-            int8x16_t weights = vld1q_s8(w + 16 * i);
-            int16x8_t wide = vreinterpretq_s16_s8(weights);
+            if (format == INT8) {
+                sum[r].q[i] = vdotq_s32(sum[r].q[i], vld1q_s8(w + 16 * i), a);
+                continue;
+            }
+            int16x8_t wide = format == MIXED ? vmovl_s8(vld1_s8(w + 8 * i)) : vreinterpretq_s16_s8(vld1q_s8(w + 16 * i));
             int32x4_t pairs = vpaddq_s32(vmull_s16(vget_low_s16(wide), vget_low_s16(b)), vmull_high_s16(wide, b));
-            sum[r].q[i] = words ? vaddq_s32(sum[r].q[i], pairs) : vdotq_s32(sum[r].q[i], weights, a);
+            sum[r].q[i] = vaddq_s32(sum[r].q[i], pairs);
         }
     }
     return 4;
@@ -151,12 +161,13 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 typedef struct { int32_t q[LANES]; } sums;
 INLINE sums s_zero(void) { return (sums){{0}}; }
 INLINE vec s_float(sums a) { return v_from_int(a.q); }
-INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, int words) {
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, Format format) {
     UNROLL for (int r = 0; r < rows; r++)
         for (int j = 0; j < LANES; j++) {
-            int16_t a[2], b[2];
-            memcpy(a, q + r * stride, 4), memcpy(b, w + 4 * j, 4);
-            if (words) sum[r].q[j] += a[0] * b[0] + a[1] * b[1];
+            int16_t a[2], b[2] = {w[2 * j], w[2 * j + 1]};
+            memcpy(a, q + r * stride, 4);
+            if (format == INT16) memcpy(b, w + 4 * j, 4);
+            if (format != INT8) sum[r].q[j] += a[0] * b[0] + a[1] * b[1];
             else
                 for (int k = 0; k < 4; k++) sum[r].q[j] += w[4 * j + k] * q[r * stride + k];
         }
@@ -178,10 +189,11 @@ INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int
 
 /* `strips` times 16 outputs of `rows` rows from i on. Meanwhile, weights from `ahead` on are fetched into
    the cache, `pace` bytes per 4 bytes of a row. */
-INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, int j, int strips, int words,
+INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, int j, int strips, Format format,
                          const int8_t *ahead, int pace, float *y, size_t stride) {
-    const size_t size = (size_t)m->n_in << words; /* of a row */
-    const int8_t *w = m->bytes + j * size;
+    const size_t size = (size_t)m->n_in * activation_size(format); /* of a row of q */
+    const size_t strip = (size_t)LANES * m->n_in * weight_size(format), lanes = strip / size;
+    const int8_t *w = m->bytes + j / LANES * strip;
     const uint8_t *q = x->bytes + i * size;
     sums dots[STRIPS][TILE];
     UNROLL for (int s = 0; s < strips; s++)
@@ -189,36 +201,37 @@ INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, i
     for (size_t k = 0, step = 0; k < size; k += step, ahead += step / 4 * pace)
         UNROLL for (int s = 0; s < strips; s++) {
             __builtin_prefetch(ahead + 64 * s);
-            step = s_step(dots[s], rows, w + LANES * (s * size + k), q + k, size, words);
+            step = s_step(dots[s], rows, w + s * strip + k * lanes, q + k, size, format);
         }
     UNROLL for (int s = 0; s < strips; s++) store_tile(m, x, i, rows, j + LANES * s, dots[s], y, stride);
 }
 
 /* All n rows of `strips` times 16 outputs. Each tile fetches its share of the weights of the next outputs. */
-INLINE void integer_strips(const Linear *m, const Quantised *x, int n, int j, int strips, int words, float *y,
+INLINE void integer_strips(const Linear *m, const Quantised *x, int n, int j, int strips, Format format, float *y,
                            size_t stride) {
-    const size_t strip = ((size_t)LANES * m->n_in) << words;
-    const int n_tiles = (n + TILE - 1) / TILE, pace = 64 * strips / n_tiles;
+    const size_t strip = (size_t)LANES * m->n_in * weight_size(format);
+    const int group = 4 * weight_size(format) / activation_size(format); /* bytes of a row per step */
+    const int n_tiles = (n + TILE - 1) / TILE, pace = LANES * group * strips / n_tiles;
     const int8_t *ahead = m->bytes + (j / LANES + strips) * strip;
     const size_t share = strips * strip / n_tiles;
     int i = 0;
     for (; i + TILE <= n; i += TILE, ahead += share)
-        integer_tile(m, x, i, TILE, j, strips, words, ahead, pace, y, stride);
+        integer_tile(m, x, i, TILE, j, strips, format, ahead, pace, y, stride);
 #if TILE > 4
-    for (; i + 4 <= n; i += 4) integer_tile(m, x, i, 4, j, strips, words, ahead, pace, y, stride);
+    for (; i + 4 <= n; i += 4) integer_tile(m, x, i, 4, j, strips, format, ahead, pace, y, stride);
 #endif
 #if TILE > 2
-    for (; i + 2 <= n; i += 2) integer_tile(m, x, i, 2, j, strips, words, ahead, pace, y, stride);
+    for (; i + 2 <= n; i += 2) integer_tile(m, x, i, 2, j, strips, format, ahead, pace, y, stride);
 #endif
-    for (; i < n; i++) integer_tile(m, x, i, 1, j, strips, words, ahead, pace, y, stride);
+    for (; i < n; i++) integer_tile(m, x, i, 1, j, strips, format, ahead, pace, y, stride);
 }
 
 /* All rows; outputs from .. until - 1. */
-INLINE void integers(const Linear *m, const Quantised *x, int n, int from, int until, int words, float *y,
+INLINE void integers(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
                      size_t stride) {
     int j = from, wide = STRIPS * LANES;
-    for (; j + wide <= until; j += wide) integer_strips(m, x, n, j, STRIPS, words, y, stride);
-    for (; j < until; j += LANES) integer_strips(m, x, n, j, 1, words, y, stride);
+    for (; j + wide <= until; j += wide) integer_strips(m, x, n, j, STRIPS, format, y, stride);
+    for (; j < until; j += LANES) integer_strips(m, x, n, j, 1, format, y, stride);
 }
 
 /* ---- float32 ------------------------------------------------------------------------------- */
@@ -288,9 +301,12 @@ INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i)
 static void product(const Linear *m, const float *x, int n, Quantised *q, float *y, size_t stride,
                     int from, int until) {
     float *out = y - from;
-    if (m->bytes && m->size == 2) integers(m, q, n, from, until, 1, out, stride);
-    else if (m->bytes) integers(m, q, n, from, until, 0, out, stride);
-    else floats(m, x, n, from, until, out, stride);
+    switch (m->format) { /* each with a kernel of its own */
+    case FLOAT32: floats(m, x, n, from, until, out, stride); break;
+    case INT8: integers(m, q, n, from, until, INT8, out, stride); break;
+    case INT16: integers(m, q, n, from, until, INT16, out, stride); break;
+    case MIXED: integers(m, q, n, from, until, MIXED, out, stride); break;
+    }
 }
 
 #endif

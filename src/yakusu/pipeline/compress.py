@@ -24,10 +24,18 @@ from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.folder.folder import TranslatorConfig
+from yakusu.translator.folder.folder import WEIGHTS, TranslatorConfig
 from yakusu.translator.folder.network import open_model, save_translator
 from yakusu.translator.folder.shortlist import read_lexicon
-from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
+from yakusu.weights import (
+    Tensors,
+    TensorsOnDisk,
+    from_int8,
+    from_streams,
+    has_int8,
+    to_int8,
+    to_streams,
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def compress_translator(
     receipt = read_facts(folder)
     before = test.bleu(translator, str(folder), progress) if test else None
     tables = compress_tables(network, config, progress)
-    weights = _stored(network, int8=config.int8)
+    weights = _stored(network, int8=config.int8 or has_int8(TensorsOnDisk(folder / WEIGHTS)))
     after = test.bleu(translator, str(folder), progress) if test else None
     scores = (before, after) if before and after else None
     facts = CompressionFacts(

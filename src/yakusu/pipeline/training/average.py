@@ -25,7 +25,7 @@ from yakusu.training.distributed import Group
 from yakusu.training.state import TrainerState, read_state
 from yakusu.translator.folder.folder import TranslatorConfig
 from yakusu.translator.folder.network import save_translator
-from yakusu.weights import Tensors, TensorsOnDisk, average_tensors
+from yakusu.weights import Tensors, TensorsOnDisk, average_tensors, from_int8, to_int8
 
 
 def average(
@@ -156,8 +156,9 @@ class _Averager:
     def average(self, chosen: list[Path]) -> _Average:
         for checkpoint in chosen:
             verify_folder(checkpoint)
-        weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
-        self.model.load_weights(weights)
+        mean = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
+        weights = to_int8(mean)  # docs/decisions/0065
+        self.model.load_weights(from_int8(weights))
         score = self.dev_score(self.model)
         return _Average(_steps(chosen), weights, score, self.dev_score.translations)
 
@@ -187,7 +188,7 @@ class _Averager:
         if rejected:
             lost = RejectedAverage(steps=rejected.steps, score=str(rejected.score))
             receipt = receipt.model_copy(update={"rejected": lost})
-        self.model.load_weights(made.weights)
+        self.model.load_weights(from_int8(made.weights))
         is_translator = self.recipe.task == "translation"
         codebook = codebook_of(self.model, self.data) if is_translator else None
         calibration = None
