@@ -35,6 +35,16 @@ static float *numbers(size_t n, float factor, float shift) {
     return x;
 }
 
+/* The rows of a matrix; of MIXED, multiples of most / 127. */
+static float *weights(int n_out, int n_in, float most, Format format) {
+    float *w = numbers((size_t)n_out * n_in, most, 0);
+    for (float *row = w; format == MIXED && row < w + (size_t)n_out * n_in; row += n_in) {
+        for (int k = 0; k < n_in; k++) row[k] = roundf(row[k] * (127 / most)) * (most / 127);
+        row[0] = most;
+    }
+    return w;
+}
+
 static uint64_t hash(const void *data, size_t size) { /* FNV-1a */
     uint64_t h = 14695981039346656037u;
     for (const uint8_t *at = data, *end = at + size; at < end; at++) h = (h ^ *at) * 1099511628211u;
@@ -51,9 +61,9 @@ static void probe_products(const Kernels *kernels) {
     static const int widths[] = {16, 48, 128, 512}, counts[] = {1, 2, 3, 4, 5, 9, 17};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 7; j++)
-            for (Format format = FLOAT32; format <= INT16; format++) {
+            for (Format format = FLOAT32; format <= MIXED; format++) {
                 int n_in = widths[i], n_out = widths[3 - i], n = counts[j];
-                float *x = numbers((size_t)n * n_in, 3, 0), *w = numbers((size_t)n_out * n_in, 0.1f, 0);
+                float *x = numbers((size_t)n * n_in, 3, 0), *w = weights(n_out, n_in, 0.1f, format);
                 float *y = numbers((size_t)n * n_out, 0, 0), *bias = numbers(n_out, 1, 0);
                 float *scale = numbers(n_out, 0, 0);
                 int16_t *integers = malloc((size_t)n_out * n_in * sizeof *integers);
@@ -119,11 +129,11 @@ static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in
 
 static void add_matrix(Arrays *to, int n_out, int n_in, int has_bias) {
     float *bias = has_bias ? numbers(n_out, 0.2f, 0) : NULL;
-    add_packed(to, numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in);
+    add_packed(to, weights(n_out, n_in, 0.4f, to->format), bias, n_out, n_in);
 }
 
 static void add_table(Arrays *to) {
-    float *rows = numbers(PADDED * D_MODEL, 0.4f, 0), *bias = numbers(PADDED, 0.2f, 0);
+    float *rows = weights(PADDED, D_MODEL, 0.4f, to->format), *bias = numbers(PADDED, 0.2f, 0);
     for (int id = TOKENS; id < PADDED; id++) bias[id] = -INFINITY; /* never generated */
     add_packed(to, rows, bias, PADDED, D_MODEL);
 }
@@ -270,7 +280,7 @@ int main(int argc, char **argv) {
     const Kernels *kernels = yk_kernels(argc > 1 ? argv[1] : "");
     if (!kernels) return 3;
     probe_products(kernels), probe_attention(kernels), probe_rows(kernels);
-    for (Format format = FLOAT32; format <= INT16; format++) {
+    for (Format format = FLOAT32; format <= MIXED; format++) {
         Model *first = new_model(1, 1, 0, RELU, format), *second = new_model(2, 0, 1, GELU, format);
         const Model *both[] = {first, second};
         search(kernels, both, 1, 64);

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from tests.cases import examples
 from tests.engine.probes import activation, attention, linear, norm
 from yakusu.engine.library import MatrixFormat
 from yakusu.native.library import instruction_sets
+from yakusu.weights import from_int8, to_int8
 
 ALL = instruction_sets()
 PRODUCTS = list(MatrixFormat)
@@ -37,12 +39,18 @@ def quantised(x: Any, most: int) -> tuple[Any, Any, Any]:
 @given(SEEDS, st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 40]), WIDTHS, WIDTHS)
 def test_integer_products_are_exact(isa: str, seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows, bias = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in), numbers(seed + 2, n_out)
-    for format_, most in ((MatrixFormat.INT8, 127), (MatrixFormat.INT16, 16382)):
-        y, scale, w = linear(isa, x, rows, bias, format_=format_)
+    of_bytes = from_int8(to_int8({"rows": torch.tensor(rows)}))["rows"].numpy()
+    for format_, most, own in (
+        (MatrixFormat.INT8, 127, rows),
+        (MatrixFormat.INT16, 16382, rows),
+        (MatrixFormat.INT16, 16382, of_bytes),
+    ):
+        y, scale, w = linear(isa, x, own, bias, format_=format_)
         low, step, q = quantised(x, most)
         w = w.astype(np.float64)
         expected = (step * (q @ w.T) + low * w.sum(axis=1)) * scale + bias
         np.testing.assert_allclose(y, expected, rtol=2e-6, atol=2e-5)
+        assert own is not of_bytes or np.abs(w).max() == 127
 
 
 @pytest.mark.parametrize("isa", ALL)
@@ -56,17 +64,18 @@ def test_integers_approximate_the_matrix(isa: str) -> None:
 
 @pytest.mark.parametrize("fill", [1.0, -1.0, 1e-3, 1e30, -1e-30])
 @pytest.mark.parametrize("format_", [MatrixFormat.INT8, MatrixFormat.INT16])
+@pytest.mark.parametrize("width", [2064, 2080, 4096])  # bytes times words: at most 2064
 @pytest.mark.parametrize("isa", ALL)
 def test_sums_of_the_largest_weights_do_not_overflow(
-    isa: str, format_: MatrixFormat, fill: float
+    isa: str, format_: MatrixFormat, fill: float, width: int
 ) -> None:
-    rows, x = np.full((16, 4096), fill), np.ones((3, 4096))
+    rows, x = np.full((16, width), fill), np.ones((3, width))
     x[:, ::2] = -1  # q is the least and the largest in turn
     rows[1::2] *= x[0]  # the products of every other row have one sign
     y, scale, w = linear(isa, x, rows, format_=format_)
     expected = x @ (scale[:, None] * w.astype(float)).T
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=abs(fill) * 1e-2)
-    x = np.ones((3, 4096)) * [[1], [0], [-1]]
+    x = np.ones((3, width)) * [[1], [0], [-1]]
     y, scale, w = linear(isa, x, rows, format_=format_)
     np.testing.assert_allclose(y[:, 0], x[:, 0] * scale[0] * w[0].sum(dtype=float))
 

@@ -95,6 +95,22 @@ def test_rows_of_integers_are_packed_as_they_are() -> None:
     assert 0.5 < kept.mean() < 1
     np.testing.assert_array_equal(packed[kept], integers[kept])
     np.testing.assert_allclose(packed_scale[kept], scale[kept, 0], rtol=1e-6)
+    _, packed_scale, packed = linear("", np.zeros((1, 256)), floats, format_=MatrixFormat.INT16)
+    np.testing.assert_array_equal(packed, integers)
+    np.testing.assert_allclose(packed_scale, scale[:, 0], rtol=1e-6)
+
+
+def test_a_row_that_is_not_of_bytes_makes_the_matrix_one_of_words() -> None:
+    x, rows = np.random.default_rng(0).normal(size=(2, 3, 64)).astype(np.float32)
+    stored = to_int8({"rows": torch.tensor(rows)})
+    rows = np.tile(from_int8(stored)["rows"].numpy(), (16, 1))
+    of_bytes, _, integers = linear("", x, rows, format_=MatrixFormat.INT16)
+    rows[40] *= np.linspace(1, 2, 64)
+    found, _, packed = linear("", x, rows, format_=MatrixFormat.INT16)
+    assert np.abs(packed[40]).max() > 127
+    np.testing.assert_array_equal(found[:, :40], of_bytes[:, :40])  # the same integers
+    np.testing.assert_array_equal(packed[:40], integers[:40])
+    np.testing.assert_allclose(found[:, 41:], of_bytes[:, 41:], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(("n_positions", "d_model"), [(1, 2), (64, 16), (65, 6), (2048, 512)])

@@ -23,7 +23,7 @@ from yakusu.translator import Translator
 from yakusu.translator.folder.folder import QUALITY, model_hash
 from yakusu.translator.folder.quality import read_calibration
 from yakusu.translator.quality import Evidence
-from yakusu.weights import load_tensors
+from yakusu.weights import from_int8, load_tensors, to_int8
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
@@ -149,7 +149,8 @@ def test_the_end_of_a_training_calibrates_the_model(
     recipe, tokenizer = load_recipe(run / "recipe.toml"), Tokenizer.load(run / "data")
     network = build(recipe.model, **tokenizer.vocab_sizes)
     (newest,) = (run / "checkpoints").glob("*90")
-    network.load_weights(load_tensors(newest / "model.safetensors"))
+    stored = to_int8(load_tensors(newest / "model.safetensors"))
+    network.load_weights(from_int8(stored))
     assert calibration_of(network, tokenizer, recipe, run / "data") is None  # a small dev set
     monkeypatch.setattr(calibration, "N_LEAST", 2)
     made = calibration_of(network, tokenizer, recipe, run / "data")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import yakusu
-from yakusu.arrays import ArraysOnDisk
 from yakusu.data.pairs import DataFacts
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError, RecipeError
 from yakusu.pipeline.receipts.receipt import read_receipt
 from yakusu.pipeline.training.inherit import kept_pieces
 from yakusu.recipe import load_recipe
+from yakusu.weights import from_int8, load_tensors, to_int8
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 PARENT = FILES / "transformer"
@@ -42,9 +42,9 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def weights(folder: Path) -> dict[str, Any]:
-    return {
-        name: array.copy() for name, array in ArraysOnDisk(folder / "model.safetensors").items()
-    }
+    """The weights of a model with 8 bits each, which those that training wrote have already."""
+    floats = from_int8(load_tensors(folder / "model.safetensors"))
+    return {name: array.numpy() for name, array in from_int8(to_int8(floats)).items()}
 
 
 def adapted(files: dict[str, Path], *overrides: str, parent: Path = PARENT, **more: Any) -> Path:
