@@ -4,6 +4,9 @@ Every system translates the same sentences with the same model and beam. "Identi
 sentences whose translation equals that of torch in float32. The others are "better" if their chrF
 is higher, and "worse" if it is lower. Nothing is timed.
 
+If the checkpoints of the model are beside its folder, their mean is translated as well, before its
+weights are rounded to 8 bits.
+
 The default is the development set of Multi30k. Choose settings on development sets, and name a test
 set (--sources NAME=PATH --references NAME=PATH) only to report them.
 """
@@ -12,7 +15,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.common import Benchmark
 from benchmarks.records import Record
@@ -30,8 +33,11 @@ from benchmarks.speed.systems import (
 )
 from benchmarks.tables import FilledTable, entries, fill, score_of
 from yakusu.errors import DataError
+from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.translator.folder.network import open_model, save_translator
+from yakusu.weights import TensorsOnDisk, average_tensors
 
-REFERENCE = "torch float32"
+REFERENCE, MEAN = "torch float32", "torch float32, before rounding the weights"
 SYSTEMS = tuple(name for name in NAMES if not name.startswith("generate"))
 
 benchmark = Benchmark(
@@ -65,6 +71,14 @@ def tables(records: list[Record]) -> Iterator[FilledTable]:
         yield fill(_COLUMNS, entries("systems")(record), [record], title_of(record))
 
 
+class Form(NamedTuple):
+    """A system, and the weights that it reads."""
+
+    title: str
+    system: System
+    model: Model
+
+
 def translations(
     system: System, test: EvaluationSet, model: Model, args: argparse.Namespace
 ) -> tuple[list[str], dict[str, Any]]:
@@ -75,30 +89,56 @@ def translations(
         return services[system]("translate", **request)["texts"], conditions(services)
 
 
+def forms(test: EvaluationSet, args: argparse.Namespace, folder: Path) -> Iterator[Form]:
+    """What is compared, the reference first."""
+    model = Model(folder / "plain", test.model)
+    write_trained(test.model, model.plain)
+    reference, *others = one_setting(chosen(args))
+    yield Form(reference.group, reference, model)
+    if checkpoints := averaged(test.model):
+        mean = Model(folder / "plain mean", folder / "mean")
+        write_mean(test.model, checkpoints, folder / "mean")
+        write_trained(folder / "mean", mean.plain)
+        yield Form(MEAN, reference, mean)
+    for system in others:
+        yield Form(system.group, system, model)
+
+
+def averaged(model: Path) -> list[Path]:
+    """The checkpoints whose mean a model is; empty: they are not all there."""
+    steps = read_receipt(model).averaged_steps
+    found = [model.parent / "checkpoints" / f"step-{step:08}" for step in steps]
+    return found if all(each.is_dir() for each in found) else []
+
+
+def write_mean(model: Path, checkpoints: list[Path], out: Path) -> None:
+    """Write a model folder with the mean of checkpoints in float32."""
+    config, _, tokenizer = open_model(model)
+    mean = average_tensors([TensorsOnDisk(each / "model.safetensors") for each in checkpoints])
+    save_translator(out, mean, tokenizer, config)
+
+
 def measure(
-    name: str, test: EvaluationSet, args: argparse.Namespace, plain: Path
+    name: str, test: EvaluationSet, args: argparse.Namespace, folder: Path
 ) -> dict[str, Any]:
     """Scores of all systems on a set."""
-    model = Model(plain, test.model)
-    write_trained(test.model, plain)
     rows: dict[str, dict[str, Any]] = {}
     stated: dict[str, Any] = {}
     reference: list[str] = []
-    for system in one_setting(chosen(args)):
+    for title, system, model in forms(test, args, folder):
         texts, own = translations(system, test, model, args)
         reference = reference or texts
         same = sum(a == b for a, b in zip(texts, reference, strict=True))
         changes = test.changes(texts, reference)
-        rows[system.group] = {
+        rows[title] = {
             **test.score(texts),
             "identical": round(same / len(texts), 4),
             **{"better": changes[0], "worse": changes[1]},
         }
         stated = {key: {**stated.get(key, {}), **own[key]} for key in ("versions", "commands")}
-        scores = f"{rows[system.group]['bleu'].split(' (')[0]}, "
-        scores += f"{rows[system.group]['chrf'].split(' (')[0]}"
+        scores = f"{rows[title]['bleu'].split(' (')[0]}, {rows[title]['chrf'].split(' (')[0]}"
         scores += f", identical {same / len(texts):.1%}, {changes[0]} better, {changes[1]} worse"
-        print(f"{name:14}{system.group:28}{scores}", flush=True)
+        print(f"{name:14}{title:44}{scores}", flush=True)
     return {"sentences": len(test.sources), "beam": args.beam, "systems": rows, **stated}
 
 
@@ -122,7 +162,7 @@ def main(args: argparse.Namespace) -> None:
     for name, test in read_sets(args, dict.fromkeys(args.sources, args.model)).items():
         with TemporaryDirectory() as folder:
             some = test.first(args.sentences or len(test.sources))
-            measured = measure(name, some, args, Path(folder) / "plain")
+            measured = measure(name, some, args, Path(folder))
         benchmark.record({"name": f"{args.model.parent.name}, {name}", **measured})
 
 
