@@ -67,7 +67,7 @@ def compress_verb(
     other settings are read from section [compress] of a TOML file (--config) or set with --set; see
     docs/compress.md. Codes with compress.exact=0 are the paper's method.
 
-    Example: `yakusu compress runs/en-de/model small --method integers --ratio 8 --int8`
+    Example: `yakusu compress runs/en-de/model small --method integers --ratio 8`
     """
     if (src is None) != (ref is None):
         raise DataError("--src and --ref belong together: provide both or neither")
