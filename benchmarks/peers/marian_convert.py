@@ -12,11 +12,11 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from yakusu.errors import ModelError
-from yakusu.export.formats import refuse
 from yakusu.export.marian import marian_columns, to_marian
 from yakusu.export.npz.reader import original_name
 from yakusu.model.config import TransformerConfig, config_of
 
+MULTIPLE = 8  # of a number of tokens: Marian's softmax is slower otherwise, and in int8 it crashes
 NEVER = -1e9  # logit of a token that is not generated
 _ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu"}
 
@@ -25,13 +25,17 @@ def convert(plain: Path, out: Path) -> None:
     """Write model.npz, source.vocab.yml and target.vocab.yml.
 
     Raises:
-        ModelError: The model has layers that Hugging Face's form of Marian's models has not, or
-            several tables, or starts from a token.
+        ModelError: The model has layers that Marian has not, or several tables, or starts from a
+            token.
     """
     info = json.loads((plain / "plain.json").read_text(encoding="utf-8"))
     config, weights = config_of(info["model"]), load_file(plain / "model.safetensors")
-    refuse(config, "hf")
     assert isinstance(config, TransformerConfig)
+    kinds = config.norm, config.score, config.mixing, config.n_experts, config.source_eos
+    if kinds != ("post", "scaled", "attention", 0, True) or config.positions == "learned":
+        raise ModelError("Marian has no pre-norm layers like ours, and only one kind of the others")
+    if {config.d_k, config.d_v} != {config.d_model / config.n_heads}:
+        raise ModelError("Marian has only heads of d_model / n_heads")
     if config.tied != "three-way" or config.start_id is not None:
         raise ModelError("only models with one table that start from the zero vector are converted")
     tensors = {  # matrices are transposed, vectors are rows
@@ -39,8 +43,13 @@ def convert(plain: Path, out: Path) -> None:
         for part, tensor in to_marian(weights, config).items()
     }
     columns = marian_columns(config.d_model)
-    tensors["Wemb"] = weights["tgt_table.weight"][:-1, columns]  # the last row is that of padding
-    bias = weights.get("output_bias", np.zeros(len(info["target"]), np.float32))
+    n_tokens = len(info["target"])
+    table = np.zeros((n_tokens + -n_tokens % MULTIPLE, config.d_model), np.float32)
+    table[:n_tokens] = weights["tgt_table.weight"][:-1, columns]  # the last row: padding
+    tensors |= {"encoder_Wemb": table, "decoder_Wemb": table}
+    tensors["decoder_ff_logit_out_W"] = table.T  # Marian rounds this, but never tied embeddings
+    bias = np.full(len(table), NEVER, np.float32)
+    bias[:n_tokens] = weights.get("output_bias", 0.0)
     bias[info["never"]] = NEVER
     tensors["decoder_ff_logit_out_b"] = bias[None]
     settings = _options(config, len(bias))
@@ -50,7 +59,8 @@ def convert(plain: Path, out: Path) -> None:
     whole = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     np.savez(out / "model.npz", **whole, **{"special:model.yml": options})
     for side in ("source", "target"):
-        rows = (f"{json.dumps(piece)}: {i}\n" for i, piece in enumerate(info[side]))
+        unused = [f"<unused {i}>" for i in range(n_tokens, len(table))]
+        rows = (f"{json.dumps(piece)}: {i}\n" for i, piece in enumerate([*info[side], *unused]))
         (out / f"{side}.vocab.yml").write_text("".join(rows), encoding="utf-8")
 
 
@@ -75,9 +85,9 @@ def _options(config: TransformerConfig, n_tokens: int) -> dict[str, Any]:
         "transformer-train-position-embeddings": False,
         "transformer-tied-layers": [],
         "transformer-guided-alignment-layer": "last",
-        "tied-embeddings": True,
-        "tied-embeddings-src": True,
-        "tied-embeddings-all": True,
+        "tied-embeddings": False,
+        "tied-embeddings-src": False,
+        "tied-embeddings-all": False,
         "lemma-dim-emb": 0,
         "right-left": False,
         "skip": False,

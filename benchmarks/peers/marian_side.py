@@ -1,9 +1,11 @@
 """Peer: Marian, as a service (`benchmarks.services`); see `benchmarks.speed.systems`.
 
-Its wheel has no converter to integers, so it computes in float32. Its environment:
+In int8, the weights are converted by Marian's own `convert` for any processor, and Marian arranges
+them for this one when it reads them. Its environment:
 pip install -r benchmarks/peers/requirements-marian.txt
 """
 
+import subprocess
 import sys
 import time
 from importlib.metadata import version
@@ -16,15 +18,22 @@ import sentencepiece
 from benchmarks.peers.marian_convert import convert
 from benchmarks.services import serve
 
+GEMM_TYPES = {"int8": "intgemm8", "int16": "intgemm16"}
 _loaded: dict[str, Any] = {}
 
 
 def load(plain: str, threads: int, precision: str) -> None:
     """Convert a model that `benchmarks.speed.plain` wrote; a search opens it."""
-    assert precision == "float32"
     folder = Path(plain) / "marian"
     convert(Path(plain), folder)
-    _loaded.update(folder=folder, threads=threads, settings=None)
+    model = folder / "model.npz"
+    if precision != "float32":
+        model = folder / f"model.{precision}.bin"
+        command = [sys.executable, "-m", "pymarian", "convert"]  # in this process, it would log
+        command += ["--from", str(folder / "model.npz"), "--to", str(model)]
+        command += ["--gemm-type", GEMM_TYPES[precision]]
+        subprocess.run(command, check=True, capture_output=True)
+    _loaded.update(folder=folder, model=model, threads=threads, settings=None)
     for side in ("source", "target"):
         path = str(Path(plain) / f"{side}.model")
         _loaded[side] = sentencepiece.SentencePieceProcessor(model_file=path)
@@ -36,7 +45,7 @@ def _translator(batch: int, beam: int, alpha: float) -> Any:
     if _loaded["settings"] != settings:
         _loaded["settings"] = settings
         _loaded["translator"] = pymarian.Translator(
-            models=[str(folder / "model.npz")],
+            models=[str(_loaded["model"])],
             vocabs=[str(folder / f"{side}.vocab.yml") for side in ("source", "target")],
             cpu_threads=_loaded["threads"],
             mini_batch=batch,

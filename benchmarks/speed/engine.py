@@ -8,9 +8,9 @@ because their effect depends on the probabilities.
 
 With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
 one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,
-because the translations differ. Marian runs only these models, and only post-norm ones. Its
-sinusoids have other frequencies than those that the models were trained with, so its BLEU is not
-that of the models as trained.
+because the translations differ. Marian runs only these models, and only post-norm ones; unless
+they have `positions = "tensor2tensor"`, its sinusoids have other frequencies than theirs, and its
+BLEU is not that of the models as trained.
 
 The ratio is that of the medians, at CTranslate2's setting of threads with the best median; "worst"
 is the lowest ratio of a round, to CTranslate2's best setting in that round.

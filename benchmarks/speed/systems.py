@@ -39,7 +39,8 @@ _IN_PEERS = ("CTranslate2", "Marian")  # their environment is --peer-python
 NAMES = (
     *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1"),
     *("native int8", "native int16", "native float32", "torch float32"),
-    *(PEER, "CTranslate2 float32", "Marian float32", "generate float32", "generate int8"),
+    *(PEER, "CTranslate2 float32", "Marian float32", "Marian int8"),
+    *("generate float32", "generate int8"),
 )
 _LIMITS = (
     *(INSTRUCTION_SET, "ATEN_CPU_CAPABILITY", "CT2_FORCE_CPU_ISA"),

@@ -53,7 +53,7 @@ benchmark = Benchmark(
     example="python -m benchmarks.speed.training_throughput --sizes tiny base --rounds 5",
     needs=["data"],
     threads=2,
-    quick={"sizes": ["tiny"], "vocab": 110, "step_tokens": 200, "rounds": 1, "seconds": 0.5},
+    quick={"sizes": ["tiny"], "vocab": 300, "step_tokens": 200, "rounds": 1, "seconds": 0.5},
 )
 benchmark.option("--sizes", nargs="+", default=["tiny", "base"], help="names of recipes")
 benchmark.option("--vocab", type=int, default=10_000, help="tokens of the joint BPE (%(default)s)")

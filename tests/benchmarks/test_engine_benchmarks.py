@@ -57,7 +57,7 @@ def test_tokens_that_are_never_generated_have_no_probability_in_ctranslate2(
     plain.write_random(plain.SHAPES["small"], tmp_path / "plain", seed=1)
     convert.convert(str(tmp_path / "plain"), str(tmp_path / "out"))
     bias = Variables(tmp_path / "out" / "model.bin")["decoder/projection/bias"]
-    assert bias.tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197]
+    assert bias.tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197, convert.NEVER]
 
 
 def test_a_model_converted_for_marian_is_imported_with_the_same_weights(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_model_converted_for_marian_is_imported_with_the_same_weights(tmp_path
     for name, tensor in weights.items():
         if name not in ("output_bias", "tgt_table.weight", "src_table.weight"):
             np.testing.assert_array_equal(found[name], tensor, err_msg=name)
-    assert found["output_bias"].tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197]
+    assert found["output_bias"].tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197, convert.NEVER]
 
 
 # ---- services ------------------------------------------------------------------------------------
