@@ -33,7 +33,7 @@ from benchmarks.speed.systems import (
 )
 from benchmarks.tables import FilledTable, entries, fill, score_of
 from yakusu.errors import DataError
-from yakusu.pipeline.receipts.receipt import read_receipt
+from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.translator.folder.network import open_model, save_translator
 from yakusu.weights import TensorsOnDisk, average_tensors
 
@@ -105,9 +105,11 @@ def forms(test: EvaluationSet, args: argparse.Namespace, folder: Path) -> Iterat
 
 
 def averaged(model: Path) -> list[Path]:
-    """The checkpoints whose mean a model is; empty: they are not all there."""
-    steps = read_receipt(model).averaged_steps
-    found = [model.parent / "checkpoints" / f"step-{step:08}" for step in steps]
+    """The checkpoints whose mean a model is; empty: they are missing, or it is of other origin."""
+    facts = read_facts(model) if (model / "receipt.json").exists() else None
+    if not isinstance(facts, Receipt) or facts.compressed:
+        return []
+    found = [model.parent / "checkpoints" / f"step-{n:08}" for n in facts.averaged_steps]
     return found if all(each.is_dir() for each in found) else []
 
 

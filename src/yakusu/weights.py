@@ -26,6 +26,7 @@ from yakusu.folder import regular_name
 
 Tensors = dict[str, Tensor]
 _AVERAGED_AT_ONCE = 2**22  # elements of each checkpoint
+_LEAST = 1e-30  # of the largest weights of a row, whose reciprocal is finite; rows below are zeros
 
 # ---- safetensors ---------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ def to_int8(weights: Mapping[str, Tensor], keep: Collection[str] = ()) -> Tensor
         if name in keep or tensor.ndim != 2 or not tensor.is_floating_point():
             rounded[name] = tensor
             continue
-        scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(tensor.dtype).tiny)
+        scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=_LEAST)
         rounded[name] = (tensor * (127 / scale)).round().to(torch.int8)
         rounded[SCALE + name] = scale / 127
     return rounded

@@ -82,7 +82,12 @@ def test_a_model_converted_for_marian_is_imported_with_the_same_weights(tmp_path
     for name, tensor in weights.items():
         if name not in ("output_bias", "tgt_table.weight", "src_table.weight"):
             np.testing.assert_array_equal(found[name], tensor, err_msg=name)
-    assert found["output_bias"].tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197, convert.NEVER]
+    assert found["output_bias"].tolist() == [
+        plain.UNLIKELY,
+        convert.NEVER,
+        *[0.0] * 197,
+        convert.NEVER,
+    ]
 
 
 # ---- services ------------------------------------------------------------------------------------

@@ -117,10 +117,11 @@ typedef struct {
     Format format;
 } Arrays;
 
-/* Packed in two blocks. */
+/* Packed in two blocks; in some matrices of MIXED, the second one begins with another row. */
 static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in) {
     Linear *matrix = yk_matrix(n_out, n_in, bias, to->format);
     int some = n_out / 3;
+    if (to->format == MIXED && to->n_matrices % 4 == 1) rows[(size_t)some * n_in] *= 1.001f;
     if (!matrix || yk_pack(matrix, 0, rows, some) != PACKED) exit(1);
     if (yk_pack(matrix, some, rows + (size_t)some * n_in, n_out - some) != PACKED) exit(1);
     to->matrices[to->n_matrices++] = matrix;

@@ -17,6 +17,7 @@ from yakusu.search.decoder import Query
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.shortlist import Shortlists, TokenLexicon, warn_once
 from yakusu.search.torch_decoder import TorchDecoder
+from yakusu.weights import from_int8, to_int8
 
 CONFIG = TransformerConfig(
     n_layers=1, d_model=16, d_ff=32, n_heads=2, dropout=0.0, tied="none", output_bias=True
@@ -25,10 +26,12 @@ SEARCH = SearchConfig(beam=3, n_best=3, shortlist=True, max_extra=6)
 WORDS = range(4, 4 + 11)  # tokens that are no slots
 
 
-def model(only: Any = None, *, seed: int = 1) -> Any:
-    """A model that generates only certain tokens, or all."""
+def model(only: Any = None, *, seed: int = 1, rounded: bool = False) -> Any:
+    """A model that generates only certain tokens, or all; its weights may have 8 bits."""
     torch.manual_seed(seed)
     made = build(CONFIG, src_vocab_size=V, tgt_vocab_size=V)
+    if rounded:
+        made.load_weights(from_int8(to_int8(made.weights())))
     with torch.no_grad():
         made.output_weight.mul_(6.0)
         if only is not None:
@@ -57,15 +60,18 @@ QUERIES = [
 ]
 
 
+@pytest.mark.parametrize("rounded", [False, True])
 @pytest.mark.parametrize("matrices", MatrixFormat)
-def test_other_tokens_have_no_probability(shortlists: Shortlists, matrices: MatrixFormat) -> None:
-    decoder = native(model(), matrices=matrices)
+def test_other_tokens_have_no_probability(
+    shortlists: Shortlists, matrices: MatrixFormat, rounded: bool
+) -> None:
+    decoder = native(model(rounded=rounded), matrices=matrices)
     decoder.shortlists = shortlists
     together = decoder.search(QUERIES, SEARCH, RULES, batch=4)
     for query, found in zip(QUERIES, together, strict=True):
         only = shortlists.of(query)
         assert only is not None
-        masked = native(model(only), matrices=matrices)
+        masked = native(model(only, rounded=rounded), matrices=matrices)
         (expected,) = masked.search([query], SEARCH, RULES, batch=1)
         assert [each.tokens for each in found] == [each.tokens for each in expected]
         for own, other in zip(found, expected, strict=True):

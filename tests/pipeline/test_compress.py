@@ -43,7 +43,8 @@ from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.weights import stored_bits
+from yakusu.translator.folder.network import open_model, save_translator
+from yakusu.weights import stored_bits, to_int8
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
@@ -332,6 +333,19 @@ def test_ratios_sizes_and_scores_are_reported(saved: Path) -> None:
     assert made.scores[1].value < 100
     facts = read_json(saved.parent / "small" / "receipt.json")["compressed"]
     assert facts["scores"] == [str(made.scores[0]), str(made.scores[1])]
+
+
+def test_int8_rows_stay_int8_rows(saved: Path) -> None:
+    config, network, tokenizer = open_model(saved)
+    integers = to_int8(network.weights())
+    files = documents(read_receipt(saved))
+    save_translator(saved.parent / "rounded", integers, tokenizer, config, documents=files)
+    compressed(saved.parent / "rounded")
+    stored = load_file(saved.parent / "small" / "model.safetensors")
+    matrices = [name for name in stored if stored[name].dtype == torch.int8]
+    assert len(matrices) > 5
+    assert all(stored[name].equal(integers[name]) for name in matrices)
+    assert read_json(saved.parent / "small" / "receipt.json")["compressed"]["int8"] is True
 
 
 def test_model_card_and_receipt_describe_the_compression(saved: Path) -> None:

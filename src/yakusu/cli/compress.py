@@ -49,7 +49,8 @@ def compress_verb(
     int8: Annotated[
         bool,
         typer.Option(
-            "--int8", help="Store all other matrices with 8 bits per weight, as training does."
+            "--int8",
+            help="Store all other matrices with 8 bits per weight; trained models already do.",
         ),
     ] = False,
     config: ConfigFile = None,
@@ -102,8 +103,8 @@ def _print_result(model: str, made: "CompressedTranslator") -> None:
     print(f"weights on disk: {_change(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
         print(
-            "the result is larger than the original: compress both stacks of tied tables, or set "
-            "--ratio"
+            "the result is larger than the original: compress both stacks of tied tables, or set a "
+            "larger --ratio"
         )
     before, after = memory_of(model), memory_of(made.folder)
     precisions = f" in {before.precision}", f" in {after.precision}"

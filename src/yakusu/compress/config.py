@@ -52,8 +52,7 @@ class CompressConfig(Config):
     # encoder: source embedding; decoder: target embedding and output projection
     stacks: Annotated[tuple[Stack, ...], setting(min_length=1)] = ("encoder", "decoder")
     exact: int | None = setting(None, ge=0)  # number of exact vectors; None: 128, or 0 for integers
-    # All other matrices with 8 bits per weight, which those that training wrote have already.
-    int8: bool = False
+    int8: bool = False  # all other matrices with 8 bits per weight, as in trained models
 
     # word vectors
     half: bool = False  # mean, basis and weights in float16

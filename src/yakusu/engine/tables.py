@@ -1,7 +1,7 @@
 """Compressed tables -> dense matrices, computed a block of ids at a time while they are packed.
 
-The library stores a compressed table like a dense one, with 8 bits per number if it computes in
-integers. The vectors equal those of `model/coded_tables.py`, up to the rounding of float32.
+The library stores a compressed table like a dense one, in int16 with 16 bits per number. The
+vectors equal those of `model/coded_tables.py`, up to the rounding of float32.
 
 V vocabulary, D width, M components, N exact vectors, n ids of a block.
 """

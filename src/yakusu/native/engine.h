@@ -17,12 +17,13 @@ typedef enum {
     MIXED, /* INT16 whose weights are integers of 8 bits, and stored as such */
 } Format;
 
-/* The bytes of an integer of the weights, and of the activations. */
-static inline int weight_size(Format format) { return format == INT16 ? 2 : 1; }
-static inline int activation_size(Format format) { return format == INT8 ? 1 : 2; }
+/* The bytes of a weight and of an activation, and of the weights of a row that meet 4 bytes of activations. */
+static inline int weight_size(Format format) { return format == FLOAT32 ? 4 : format == INT16 ? 2 : 1; }
+static inline int activation_size(Format format) { return format == FLOAT32 ? 4 : format == INT8 ? 1 : 2; }
+static inline int group_size(Format format) { return 4 * weight_size(format) / activation_size(format); }
 
 /* A matrix (n_out, n_in) in strips of 16 rows, both sizes padded with zeros to multiples of 16.
-   integers: [n_out / 16][n_in / g][16][g], where g activations have 4 bytes; float32: [n_out / 16][n_in][16]. */
+   [n_out / 16][groups of a row][16][weights of a group]. */
 typedef struct {
     int n_in, n_out;   /* padded */
     Format format;

@@ -22,8 +22,7 @@ static void embed(const Model *m, const Linear *table, int32_t id, const float *
 
 /* y = x W^T + b for n rows; x is quantised first. */
 static void linear(const Linear *w, const float *x, int n, float *y, Scratch *s) {
-    if (w->bytes)
-        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, activation_size(w->format), &s->q, i);
+    quantise_rows(w, x, n, &s->q);
     product(w, x, n, &s->q, y, w->n_out, 0, w->n_out);
 }
 
@@ -162,8 +161,7 @@ static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
         feed_forward(m, &layer->feed_forward, &layer->norms[2], s->x, n, s);
     }
     if (m->config.pre_norm) input(m, s->x, n, &m->decoder_norm, s->x);
-    if (m->output.bytes)
-        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, activation_size(m->output.format), &s->q, i);
+    quantise_rows(&m->output, s->x, n, &s->q);
 }
 
 /* ---- the output layer ---------------------------------------------------------------------- */

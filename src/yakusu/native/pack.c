@@ -74,7 +74,7 @@ static int has_bytes(const float *row, int n, float scale, int8_t *out) {
     int others = 0, sum = 0;
     round_row(row, n, scale, out);
     for (int k = 0; k < n; k++) {
-        others |= fabsf(row[k] / scale - out[k]) > 1e-3f; /* the difference of other numbers is up to 0.5 */
+        others |= fabsf(row[k] / scale - out[k]) > 1e-3f; /* other rows differ by up to 0.5 */
         sum += abs(out[k]);
     }
     return !others && sum <= MOST_WORDS;
@@ -106,10 +106,18 @@ static Linear *new_matrix(int n_out, int n_in, const float *bias, Format format)
     return m;
 }
 
-/* The bytes of a row, and of a group of its weights, which lie together; see engine.h. */
-static int row_size(const Linear *m) { return m->n_in * (m->floats ? 4 : weight_size(m->format)); }
-static int group_size(const Linear *m) {
-    return m->floats ? 4 : 4 * weight_size(m->format) / activation_size(m->format);
+/* Where the groups of row j begin, which are 16 groups apart. */
+static char *row_of(const Linear *m, int j) {
+    char *strips = m->floats ? (char *)m->floats : (char *)m->bytes;
+    size_t of_strip = (size_t)LANES * m->n_in * weight_size(m->format);
+    return strips + j / LANES * of_strip + j % LANES * group_size(m->format);
+}
+
+/* Copy the groups of a row of m, which are `to_step` and `from_step` groups apart. */
+static void copy_groups(const Linear *m, char *to, int to_step, const char *from, int from_step) {
+    int size = group_size(m->format), n = m->n_in * weight_size(m->format) / size;
+    for (int k = 0; size == 4 && k < n; k++) memcpy(to + 4 * k * to_step, from + 4 * k * from_step, 4);
+    for (int k = 0; size == 2 && k < n; k++) memcpy(to + 2 * k * to_step, from + 2 * k * from_step, 2);
 }
 
 API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format) {
@@ -135,17 +143,10 @@ static int pack_integers(Linear *to, int j, const float *row, float most, int8_t
     if (to->format == MIXED) to->scale[j] = scale_of_bytes(most);
     else if (to->format == INT8) to->scale[j] = quantise(row, n, most, integers);
     else to->scale[j] = quantise_finely(row, n, most, words);
-    size_t size = row_size(to), group = group_size(to);
-    int8_t *at = to->bytes + j / LANES * LANES * size + j % LANES * group;
-    for (size_t k = 0; k < size; k += group) memcpy(at + k * LANES, integers + k, group);
+    copy_groups(to, row_of(to, j), LANES, (const char *)integers, 1);
     for (int k = 0; k < n; k++) sum += to->format == INT16 ? words[k] : integers[k];
     to->sum[j] = (float)sum;
     return 1;
-}
-
-static void pack_floats(Linear *to, int j, const float *row) {
-    float *at = to->floats + (size_t)(j / LANES) * LANES * to->n_in + j % LANES;
-    for (int k = 0; k < to->n_in; k++) at[(size_t)k * LANES] = row[k];
 }
 
 API int yk_pack(Linear *to, int first, const float *rows, int n) {
@@ -154,7 +155,7 @@ API int yk_pack(Linear *to, int first, const float *rows, int n) {
     for (int j = first; j < first + n && done == PACKED; j++, rows += to->n_in) {
         float most = largest(rows, to->n_in);
         if (!(most <= FLT_MAX)) done = NOT_FINITE;
-        else if (to->floats) pack_floats(to, j, rows);
+        else if (to->floats) copy_groups(to, row_of(to, j), LANES, (const char *)rows, 1);
         else if (!pack_integers(to, j, rows, most, integers)) done = NO_MEMORY;
     }
     release(integers);
@@ -173,16 +174,11 @@ API void yk_free_matrix(Linear *m) {
 static int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 Linear *take_rows(const Linear *from, const int32_t *ids, int n) {
-    size_t size = row_size(from), group = group_size(from);
     Linear *to = new_matrix(padded(n), from->n_in, NULL, from->format);
     if (!to) return NULL;
-    const char *rows = from->floats ? (const char *)from->floats : (const char *)from->bytes;
-    char *own = to->floats ? (char *)to->floats : (char *)to->bytes;
     for (int j = 0; j < n; j++) {
         int id = ids[j];
-        const char *row = rows + id / LANES * LANES * size + id % LANES * group;
-        char *out = own + j / LANES * LANES * size + j % LANES * group;
-        for (size_t k = 0; k < size; k += group) memcpy(out + k * LANES, row + k * LANES, group);
+        copy_groups(to, row_of(to, j), LANES, row_of(from, id), LANES);
         to->scale[j] = from->scale[id], to->sum[j] = from->sum[id], to->bias[j] = from->bias[id];
     }
     for (int j = n; j < to->n_out; j++) to->bias[j] = -INFINITY;

@@ -3,8 +3,9 @@
 
 #include "engine.h"
 
-/* A matrix of zeros, both sizes multiples of 16, and its bias (n_out), or NULL for zeros. One of INT16 is
-   MIXED until `yk_pack` finds a row that does not consist of integers of 8 bits. NULL: out of memory. */
+/* A matrix of zeros, both sizes multiples of 16, and its bias (n_out), or NULL for zeros. INT16
+   starts as MIXED, and becomes INT16 when `yk_pack` finds a row that does not consist of 8-bit integers.
+   NULL: out of memory. */
 API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format);
 API void yk_free_matrix(Linear *matrix);
 

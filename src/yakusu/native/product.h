@@ -20,10 +20,10 @@
 
 /* Element (j, k) of a matrix of integers. */
 INLINE int integer_of(const Linear *m, int j, int k) {
-    const int size = weight_size(m->format), group = 4 / activation_size(m->format);
+    const int bits = m->format == INT8 ? 2 : 1, group = 1 << bits; /* number of weights */
     const size_t strip = (size_t)(j / LANES) * LANES * m->n_in;
-    const int8_t *at = m->bytes + (strip + (k / group * LANES + j % LANES) * group + k % group) * size;
-    return size == 2 ? *(const int16_t *)at : *at;
+    const size_t at = strip + ((size_t)(k >> bits) * LANES + j % LANES) * group + (k & (group - 1));
+    return m->format == INT16 ? ((const int16_t *)m->bytes)[at] : m->bytes[at];
 }
 
 /* Rows of x as integers. */
@@ -192,7 +192,7 @@ INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int
 INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, int j, int strips, Format format,
                          const int8_t *ahead, int pace, float *y, size_t stride) {
     const size_t size = (size_t)m->n_in * activation_size(format); /* of a row of q */
-    const size_t strip = (size_t)LANES * m->n_in * weight_size(format), lanes = strip / size;
+    const size_t strip = (size_t)LANES * m->n_in * weight_size(format), group = LANES * group_size(format);
     const int8_t *w = m->bytes + j / LANES * strip;
     const uint8_t *q = x->bytes + i * size;
     sums dots[STRIPS][TILE];
@@ -200,8 +200,8 @@ INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, i
         UNROLL for (int r = 0; r < rows; r++) dots[s][r] = s_zero();
     for (size_t k = 0, step = 0; k < size; k += step, ahead += step / 4 * pace)
         UNROLL for (int s = 0; s < strips; s++) {
-            __builtin_prefetch(ahead + 64 * s);
-            step = s_step(dots[s], rows, w + s * strip + k * lanes, q + k, size, format);
+            if (64 * s < strips * (int)group) __builtin_prefetch(ahead + 64 * s);
+            step = s_step(dots[s], rows, w + s * strip + k / 4 * group, q + k, size, format);
         }
     UNROLL for (int s = 0; s < strips; s++) store_tile(m, x, i, rows, j + LANES * s, dots[s], y, stride);
 }
@@ -210,8 +210,7 @@ INLINE void integer_tile(const Linear *m, const Quantised *x, int i, int rows, i
 INLINE void integer_strips(const Linear *m, const Quantised *x, int n, int j, int strips, Format format, float *y,
                            size_t stride) {
     const size_t strip = (size_t)LANES * m->n_in * weight_size(format);
-    const int group = 4 * weight_size(format) / activation_size(format); /* bytes of a row per step */
-    const int n_tiles = (n + TILE - 1) / TILE, pace = LANES * group * strips / n_tiles;
+    const int n_tiles = (n + TILE - 1) / TILE, pace = LANES * group_size(format) * strips / n_tiles;
     const int8_t *ahead = m->bytes + (j / LANES + strips) * strip;
     const size_t share = strips * strip / n_tiles;
     int i = 0;
@@ -294,6 +293,12 @@ INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i)
         if (size == 2) v_store_words((int16_t *)q + k, v_sub(a, v_set(middle)));
         else v_store_bytes(q + k, a);
     }
+}
+
+/* The rows of x (n, n_in) as the integers that a matrix of integers multiplies. */
+static void quantise_rows(const Linear *m, const float *x, int n, Quantised *out) {
+    if (!m->bytes) return;
+    for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * m->n_in, m->n_in, activation_size(m->format), out, i);
 }
 
 /* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` are the rows of

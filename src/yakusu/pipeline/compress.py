@@ -200,7 +200,7 @@ class _Test:
 
 
 class MemoryUse(NamedTuple):
-    """Bytes of memory, and the precision of the matrix products: float32 or int8."""
+    """Bytes of memory, and the precision of the matrix products: float32, int16 or int8."""
 
     n_bytes: int
     precision: str

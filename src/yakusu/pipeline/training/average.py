@@ -38,8 +38,8 @@ def average(
 ) -> Path:
     """Average the last checkpoints of a run into a model folder, section 6.1.
 
-    Without `last` and `best`, the best single checkpoint is used instead if it scores higher on
-    the dev set than the average.
+    The folder has 8 bits per weight, with one scale per row of a matrix. Without `last` and `best`,
+    the best single checkpoint is used instead if it scores higher on the dev set than the average.
 
     Args:
         run: Run folder.
@@ -131,7 +131,7 @@ def _new_folder(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Average:
-    """The mean of checkpoints, and its score on the dev set with the translations."""
+    """The mean of checkpoints as int8 rows, and its score on the dev set with the translations."""
 
     steps: tuple[int, ...]
     weights: Tensors
@@ -163,7 +163,7 @@ class _Averager:
         return _Average(_steps(chosen), weights, score, self.dev_score.translations)
 
     def may_lose(self, made: _Average, state: TrainerState) -> bool:
-        """Whether the best checkpoint may score higher than an average."""
+        """Whether the best checkpoint, scored before rounding, may score higher than an average."""
         if made.steps == (state.best_kept,) or state.best is None:
             return False
         known = self.recipe.training.best_by == "score" and state.best_step == state.best_kept
