@@ -158,13 +158,37 @@ def test_weights_that_are_not_finite_are_an_error(value: float, tmp_path: Path) 
     assert f"the weight '{name}' has a number that is NaN or infinite" in error_of(sealed(copy))
 
 
-def test_scales_of_another_shape_are_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "weight", "scales", "message"),
+    [
+        ("inner.weight", "int8", "float32", ""),
+        ("inner.weight", "int8", None, "'{}' must be int8 and have scales, or neither"),
+        ("inner.weight", "float32", "float32", "'{}' must be int8 and have scales, or neither"),
+        ("inner.weight", "uint8", "float32", "'{}' must be int8 and have scales, or neither"),
+        ("nothing.weight", None, "float32", "'{}' must be int8 and have scales, or neither"),
+        ("inner.weight", "int8", "float16", "the scales of '{}' must be float32, one for each row"),
+        ("inner.weight", "int8", "uint8", "the scales of '{}' must be float32, one for each row"),
+        ("inner.weight", "int8", "1", "the scales of '{}' must be float32, one for each row"),
+        ("inner.bias", "int8", "float32", "the scales of '{}' must be float32, one for each row"),
+    ],
+)
+def test_int8_matrices_have_one_scale_per_row(
+    name: str, weight: str | None, scales: str | None, message: str, tmp_path: Path
+) -> None:
     copy = changed(tmp_path / "m", "transformer")
-    weights = load_file(copy / "model.safetensors")
-    name = "encoder.0.feed_forward.inner.weight"
-    weights[f"scale of {name}"] = np.ones((1, 10**4), np.float32)
+    weights, name = load_file(copy / "model.safetensors"), f"encoder.0.feed_forward.{name}"
+    rows = len(weights.get(name, [1]))
+    if weight:
+        weights[name] = np.ones(weights[name].shape, weight)
+    if scales == "1":
+        weights[f"scale of {name}"] = np.ones((1, 10**4), np.float32)
+    elif scales:
+        weights[f"scale of {name}"] = np.ones((rows, 1), scales)
     save_file(weights, copy / "model.safetensors")
-    assert f"'{name}' does not match" in error_of(sealed(copy))
+    if message:
+        assert message.format(name) in error_of(sealed(copy))
+    else:
+        open_model(sealed(copy))
 
 
 VALUES = st.one_of(

@@ -63,9 +63,19 @@ def check_shapes(expected: Shapes, stored: ArraysOnDisk) -> None:
     for name, shape in expected.items():
         if _stored_shape(stored, name) != shape:
             raise different(name)
-        scale = SCALE + name
-        if scale in stored and stored.shape(scale) != (*shape[:1], 1):
-            raise different(name)
+    _check_scales(expected, stored)
+
+
+def _check_scales(expected: Shapes, stored: ArraysOnDisk) -> None:
+    """Check that int8 matrices have one float32 scale for each row, and nothing else has scales."""
+    scaled = {name.removeprefix(SCALE) for name in stored if name.startswith(SCALE)}
+    integers = {name for name in expected if stored.place(name)[0] == "I8"}
+    if strange := sorted(scaled ^ integers):
+        raise ModelError(f"the weight '{strange[0]}' must be int8 and have scales, or neither")
+    for name in sorted(scaled):
+        found = stored.place(SCALE + name)[0], *stored.shape(SCALE + name)
+        if len(expected[name]) != 2 or found != ("F32", expected[name][0], 1):
+            raise ModelError(f"the scales of '{name}' must be float32, one for each row")
 
 
 def different(name: str) -> ModelError:
