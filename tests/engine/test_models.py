@@ -34,6 +34,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "pre-norm": {"norm": "pre"},
     "learned positions": {"positions": "learned", "max_positions": 40},
     "positions of Tensor2Tensor": {"positions": "tensor2tensor"},
+    "positions that count words": {"positions": "words", "tied": "decoder", "tgt_vocab_size": 37},
     "two vocabularies": {"tied": "decoder", "tgt_vocab_size": 37},
     "untied": {"tied": "none", "tgt_vocab_size": 33},
     "dot product": {"score": "dot"},
@@ -79,7 +80,9 @@ def randomised(model: Seq2Seq, seed: int = 0) -> Seq2Seq:
     with torch.no_grad():
         for name, tensor in model.weights().items():
             tensor.add_(torch.randn(tensor.shape, generator=rng), alpha=0.05)
-            if "table.weight" in name:
+            if name.endswith("_words"):
+                tensor.copy_(torch.rand(tensor.shape, generator=rng) > 0.5)
+            if "table.weight" in name or name.endswith("_words"):
                 tensor[-1] = 0
     return model
 
@@ -186,7 +189,7 @@ CONFIGS = st.fixed_dictionaries(
         "d_v": st.integers(1, 35),
         "n_layers": st.integers(1, 3),
         "n_encoder_layers": st.none() | st.integers(1, 3),
-        "positions": st.sampled_from(["sinusoidal", "tensor2tensor", "learned"]),
+        "positions": st.sampled_from(["sinusoidal", "tensor2tensor", "learned", "words"]),
         "norm": st.sampled_from(["post", "pre"]),
         "tied": st.sampled_from(["three-way", "decoder", "none"]),
         "score": st.sampled_from(["scaled", "dot"]),

@@ -4,6 +4,7 @@ The ids are those of the SentencePiece model, unless another table of pieces is 
 models often share one table between two SentencePiece models (decision 36).
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -18,6 +19,7 @@ from yakusu.errors import ModelError
 from yakusu.folder import read_regular
 
 SPACE = "\u2581"  # in pieces
+_BRACKET = re.compile(r"[()][A-Z]")  # (NP and )NP
 _WIDTHS = ("<wide>", "<narrow>")
 _MEANING = lazy.compile(r"[\p{L}\p{N}\p{Sc}\p{Sm}\p{So}]")
 
@@ -109,6 +111,11 @@ class Pieces:
     def piece(self, id_: int) -> str:
         """Return the piece of an id."""
         return str(self._model.id_to_piece(id_)) if self.table is None else self.table[id_]
+
+    def begins_word(self, id_: int) -> bool:
+        """Return whether an id begins a word, as eos does; a bracket of a tree does not."""
+        piece = self.piece(id_)
+        return id_ == 0 or (piece.startswith(SPACE) and not _BRACKET.match(piece, 1))
 
     def is_text(self, id_: int) -> bool:
         """Whether an id of the SentencePiece model is a text piece, not a byte or special token."""

@@ -54,6 +54,7 @@ class ModelSizes(Structure):
                 "start",
                 "eos",
                 "unk",
+                "counts_words",
             ]
         ),
         ("score_scale", c_float),

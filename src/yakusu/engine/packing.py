@@ -145,6 +145,7 @@ class Packing:
             start=ZEROS if config.start_id is None else config.start_id,
             eos=0,
             unk=1,
+            counts_words=self.config.counts_words,
             score_scale=1 / math.sqrt(config.d_k) if config.score == "scaled" else 1,
             embedding_scale=math.sqrt(config.d_model) if config.scale_embeddings else 1,
             epsilon=EPSILON,
@@ -182,7 +183,13 @@ class Packing:
         else:
             table = sinusoids(self.n_positions, d_model, self.config.position_divisor)
             tables = [spread(table, 1, d_model)]
-        self._vectors += [np.ascontiguousarray(tables[i]) for i in (0, -1)]
+        if not self.config.counts_words:
+            self._vectors += [np.ascontiguousarray(tables[i]) for i in (0, -1)]
+            return
+        of_words = np.arange(padded(d_model)) // 2 % 2 == 1  # as in model/layers.py
+        positions, words = (np.where(of_words == own, tables[0], 0) for own in (False, True))
+        begins = [self._vector(f"{side}_words") for side in ("src", "tgt")]
+        self._vectors += [positions, positions, words, *begins]
 
     # ---- layers ----------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ def shapes(
     if config.positions == "learned":
         for side in ("tgt",) if config.tied == "three-way" else ("src", "tgt"):
             found[f"{side}_embedding.positions.table"] = (config.max_positions, width)
+    if config.counts_words:
+        found |= {"src_words": (src_vocab_size,), "tgt_words": (tgt_vocab_size,)}
     if config.output_bias:
         found["output_bias"] = (tgt_vocab_size - 1,)
     for side, n_layers in zip(("encoder", "decoder"), config.depths, strict=True):

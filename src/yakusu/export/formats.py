@@ -200,6 +200,7 @@ FEATURES: dict[str, Callable[[TransformerConfig], bool]] = {
     "pre-norm layers": lambda config: config.norm == "pre",
     "learned positions": lambda config: config.positions == "learned",
     "positions of Tensor2Tensor": lambda config: config.positions == "tensor2tensor",
+    "positions that count words": lambda config: config.counts_words,
     "d_k or d_v other than d_model / n_heads": _has_own_head_sizes,
     "dot-product or additive compatibility": lambda config: config.score != "scaled",
     "restricted self-attention": lambda config: config.mixing == "restricted",

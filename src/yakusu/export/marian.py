@@ -70,12 +70,13 @@ def kind_of_positions(table: Array, tolerance: float | Array) -> PositionKind:
     if width % 2:
         return "learned", False
     orders = {True: marian_columns(width), False: np.arange(width)}
-    for positions in ("sinusoidal", "tensor2tensor"):
+    kinds: tuple[Literal["sinusoidal", "tensor2tensor"], ...] = ("sinusoidal", "tensor2tensor")
+    for positions in kinds:
         config = TransformerConfig(d_model=width, n_heads=1, positions=positions)
         computed = sinusoids(n_positions, width, config.position_divisor)
         for halved, columns in orders.items():
             if (np.abs(table - computed[:, columns]) <= tolerance).all():
-                return config.positions, halved
+                return positions, halved
     return "learned", False
 
 

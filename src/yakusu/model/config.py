@@ -52,8 +52,9 @@ class TransformerConfig(ModelConfig):
     d_v: int = setting(64, ge=1)  # default: d_model / h
     attention_dropout: float = setting(0.0, ge=0, lt=1)  # of the weights; section 6.3 tunes it
     activation_dropout: float = setting(0.0, ge=0, lt=1)  # of the inner values of Eq. 2
-    # "tensor2tensor": sinusoids at the frequencies of Tensor2Tensor and Marian, not the paper's.
-    positions: Literal["sinusoidal", "tensor2tensor", "learned"] = "sinusoidal"
+    # "tensor2tensor": sinusoids at the frequencies of Tensor2Tensor and Marian, not the paper's;
+    # "words": half of the sinusoids count words instead of tokens, docs/decisions/0066.
+    positions: Literal["sinusoidal", "tensor2tensor", "learned", "words"] = "sinusoidal"
     max_positions: int = setting(1024, ge=1)  # only for learned positions; sinusoids are unlimited
     norm: Literal["post", "pre"] = "post"  # "pre" departs from the paper, docs/decisions/0001
     # Departures from the paper for imported models and fast students: docs/decisions/0034.
@@ -86,6 +87,11 @@ class TransformerConfig(ModelConfig):
     def position_divisor(self) -> int:
         """D in 10000^(2i / D): d_model in section 3.5, d_model - 2 in Tensor2Tensor."""
         return max(self.d_model - 2, 1) if self.positions == "tensor2tensor" else self.d_model
+
+    @property
+    def counts_words(self) -> bool:
+        """Whether positions depend on the tokens that begin words."""
+        return self.positions == "words"
 
     @property
     def max_length(self) -> int:

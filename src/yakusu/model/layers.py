@@ -126,10 +126,19 @@ class Embedding(nn.Module):
         self.positions = positions
         self.dropout = Dropout(dropout)
 
-    def forward(self, vectors: Tensor, position: int | None = None) -> Tensor:
-        """Embed vectors (B, T, d_model) at positions 0 to T - 1, or all of them at `position`."""
+    def forward(
+        self, vectors: Tensor, position: int | None = None, words: Tensor | None = None
+    ) -> Tensor:
+        """Embed vectors (B, T, d_model) at positions 0 to T - 1, or all of them at `position`.
+
+        Args:
+            vectors: The embeddings.
+            position: The position of all vectors; None: they are in order.
+            words: For `WordPositions`, the number of words at each vector: (B, T).
+        """
         first, n = (0, vectors.shape[1]) if position is None else (position, 1)
-        x: Tensor = self.dropout(vectors * self.scale + self.positions(first, n))
+        own = self.positions(first, n) if words is None else self.positions(first, n, words)
+        x: Tensor = self.dropout(vectors * self.scale + own)
         return x
 
 
@@ -175,6 +184,21 @@ class LearnedPositions(nn.Module):
     def forward(self, first: int, n: int) -> Tensor:
         """Rows `first` to `first + n - 1`: (n, d_model)."""
         return self.table[first : first + n]
+
+
+class WordPositions(SinusoidalPositions):
+    """Sinusoids of section 3.5, every second pair of which counts words; docs/decisions/0066.
+
+    PE(pos, w, 2i) = sin(p / 10000^(2i / d_model)), where p is pos if i is even, and w otherwise.
+    """
+
+    def forward(self, first: int, n: int, words: Tensor | None = None) -> Tensor:
+        """Positions `first` to `first + n - 1` with numbers of words (B, n): (B, n, d_model)."""
+        assert words is not None
+        of_positions = super().forward(first, n)
+        of_words = self.table[words]  # no more words than tokens
+        pairs = torch.arange(self.d_model, device=words.device) // 2
+        return torch.where(pairs % 2 == 0, of_positions, of_words)
 
 
 Positions = SinusoidalPositions | LearnedPositions

@@ -29,6 +29,7 @@ from yakusu.model.layers import (
     LearnedPositions,
     Residual,
     SinusoidalPositions,
+    WordPositions,
 )
 from yakusu.model.rows import TokenRows
 from yakusu.model.variants import (
@@ -61,10 +62,12 @@ class TransformerState(DecoderState):
     cross: list[tuple[Tensor, Tensor]]  # per layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
     caches: list[Cache]  # per layer
     ancestry: Ancestry
+    words: Tensor  # (B, K): number of words so far
 
     def reorder(self, beams: Tensor) -> None:
         """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
         self.ancestry.reorder(beams)
+        self.words = self.words.gather(1, beams)
         for cache in self.caches:
             cache.reorder(beams)
 
@@ -73,6 +76,7 @@ class TransformerState(DecoderState):
         self.memory_mask = self.memory_mask[sentences]
         self.cross = [(keys[sentences], values[sentences]) for keys, values in self.cross]
         self.ancestry.keep(sentences)
+        self.words = self.words[sentences]
         for cache in self.caches:
             cache.keep(sentences)
 
@@ -105,6 +109,10 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
             )
         if config.output_bias:
             self.output_bias = nn.Parameter(torch.zeros(tgt_vocab_size - 1))
+        self.counts_words = config.counts_words
+        if self.counts_words:  # 1 for tokens that begin a word
+            self.src_words = nn.Parameter(torch.zeros(src_vocab_size), requires_grad=False)
+            self.tgt_words = nn.Parameter(torch.zeros(tgt_vocab_size), requires_grad=False)
         three_way = config.tied == "three-way"
         self.tgt_embedding = _embedding(config)
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
@@ -131,7 +139,10 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def encode(self, src: Tensor, rows: TokenRows | None = None) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
         mask = self._visible(src)[:, None, None, :]  # (B, 1, 1, S)
-        x = self.src_embedding(self.src_table(src))  # (B, S, d_model)
+        words = None
+        if self.counts_words:
+            words = (self._begun(self.src_words, src) - 1).clamp(min=0)  # those before the word
+        x = self.src_embedding(self.src_table(src), words=words)  # (B, S, d_model)
         x = rows.pack(x) if rows else x
         for layer in self.encoder:
             x = layer(x, mask, rows)
@@ -149,7 +160,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self, tgt_in: Tensor, memory: TransformerMemory, rows: TokenRows | None = None
     ) -> Tensor:
         """The decoder stack, section 3.1; each position attends to all positions up to itself."""
-        x: Tensor = self.tgt_embedding(self._vectors(tgt_in))  # (B, T, d_model)
+        words = self._begun(self.tgt_words, tgt_in) if self.counts_words else None
+        x: Tensor = self.tgt_embedding(self._vectors(tgt_in), words=words)  # (B, T, d_model)
         x = rows.pack(x) if rows else x
         for layer in self.decoder:
             x = layer(x, memory, rows)
@@ -158,22 +170,32 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     def start(self, memory: TransformerMemory, n_beams: int) -> TransformerState:
         """Project the memory to keys and values, once per sentence for all its hypotheses."""
-        ancestry = Ancestry(len(memory.mask), n_beams, memory.mask.device)
+        mask = memory.mask
+        ancestry = Ancestry(len(mask), n_beams, mask.device)
         return TransformerState(
-            memory_mask=memory.mask,
+            memory_mask=mask,
             cross=[layer.cross_attention.prepare(memory.states) for layer in self.decoder],
             caches=[layer.self_attention.cache(ancestry) for layer in self.decoder],
             ancestry=ancestry,
+            words=torch.zeros(len(mask), n_beams, dtype=torch.long, device=mask.device),
         )
 
     def step(self, prev_ids: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """One position of the decoder stack for K hypotheses per sentence."""
         vectors = self._vectors(prev_ids)  # (B, K, d_model)
-        x = self.tgt_embedding(vectors, position=state.ancestry.n_steps)
+        words = None
+        if self.counts_words:
+            words = state.words = state.words + (self.tgt_words[prev_ids] > 0.5)
+        x = self.tgt_embedding(vectors, position=state.ancestry.n_steps, words=words)
         state.ancestry.grow()
         for layer, cache, cross in zip(self.decoder, state.caches, state.cross, strict=True):
             x = layer.step(x, cache, cross, state.memory_mask)
         return self.logits(self.decoder_norm(x)), state  # (B, K, V - 1)
+
+    @staticmethod
+    def _begun(begins: Tensor, ids: Tensor) -> Tensor:
+        """The number of words that tokens (B, T) have begun, each included."""
+        return (begins[ids] > 0.5).cumsum(1)
 
     def _vectors(self, tgt_in: Tensor) -> Tensor:
         """The vectors of decoder inputs; `start_id` takes the place of the padding id."""
@@ -258,6 +280,8 @@ def _embedding(config: TransformerConfig) -> Embedding:
     positions = (
         LearnedPositions(d_model, config.max_positions)
         if config.positions == "learned"
+        else WordPositions(d_model)
+        if config.counts_words
         else SinusoidalPositions(d_model, config.position_divisor)
     )
     return Embedding(d_model, positions, config.dropout, scaled=config.scale_embeddings)

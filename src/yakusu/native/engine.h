@@ -58,6 +58,7 @@ typedef struct {
     int32_t pre_norm, activation;
     int32_t tied_source, tied_output; /* the table is that of the target */
     int32_t start, eos, unk;          /* ids; start -1: the zero vector */
+    int32_t counts_words;
     float score_scale, embedding_scale, epsilon;
 } Config;
 
@@ -74,6 +75,8 @@ typedef struct {
     int width, key_width, value_width, inner_width; /* (d_model), all heads' keys and values, (d_ff) */
     Linear source, target, output;     /* tables; tied ones share their memory */
     float *source_positions, *target_positions; /* (n_positions, width) */
+    float *word_positions; /* (n_positions, width), of numbers of words; NULL: they do not count */
+    float *source_begins, *target_begins; /* (V): 1 if a token begins a word */
     Layer *encoder, *decoder;
     Norm encoder_norm, decoder_norm; /* of pre-norm */
 } Model;

@@ -10,13 +10,26 @@ INLINE float weight_of(const Linear *m, int j, int k) {
     return m->scale[j] * integer_of(m, j, k);
 }
 
-/* Table row -> embedding, sections 3.4 and 3.5: row sqrt(d_model) + position. */
-static void embed(const Model *m, const Linear *table, int32_t id, const float *position, float *x) {
+/* The vector of a position, and of the number of words there. */
+static void place(const Model *m, const float *positions, int position, int words, float *x) {
+    memcpy(x, positions + (size_t)position * m->width, m->width * sizeof *x);
+    if (m->word_positions) add(x, m->word_positions + (size_t)words * m->width, m->width);
+}
+
+/* How many of n tokens begin a word. */
+static int count_words(const float *begins, const int32_t *ids, int n) {
+    int words = 0;
+    for (int i = 0; begins && i < n; i++) words += begins[ids[i]] > 0.5f;
+    return words;
+}
+
+/* Table row -> embedding, sections 3.4 and 3.5: row sqrt(d_model) + the position, which is in x. */
+static void embed(const Model *m, const Linear *table, int32_t id, float *x) {
     vec scale = v_set(m->config.embedding_scale);
     for (int k = 0; k < m->width; k += LANES) {
         float row[LANES];
         for (int i = 0; i < LANES; i++) row[i] = weight_of(table, id, k + i);
-        v_store(x + k, v_fma(v_load(row), scale, v_load(position + k)));
+        v_store(x + k, v_fma(v_load(row), scale, v_load(x + k)));
     }
 }
 
@@ -88,8 +101,12 @@ static void encode(const Member *member, const int32_t *ids, const int *lengths,
     const Model *m = member->model;
     int n = 0;
     for (int i = 0; i < n_sentences; i++)
-        for (int t = 0; t < lengths[i]; t++, n++)
-            embed(m, &m->source, ids[n], m->source_positions + (size_t)t * m->width, s->x + (size_t)n * m->width);
+        for (int t = 0, words = 0; t < lengths[i]; t++, n++) {
+            float *x = s->x + (size_t)n * m->width;
+            words += count_words(m->source_begins, ids + n, 1);
+            place(m, m->source_positions, t, words ? words - 1 : 0, x); /* the words before this one */
+            embed(m, &m->source, ids[n], x);
+        }
     for (int l = 0; l < m->config.n_encoder_layers; l++) {
         const Layer *layer = &m->encoder[l];
         encoder_attention(m, l, lengths, n_sentences, weights, s->x, n, s);
@@ -148,11 +165,12 @@ static void cross_attention(const Member *member, int l, const Row *rows, int n,
 static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
     const Model *m = member->model;
     for (int i = 0; i < n; i++) {
-        const float *position = m->target_positions + (size_t)rows[i].position * m->width;
+        const int32_t *tokens = rows[i].tokens;
+        int t = rows[i].position;
         float *x = s->x + (size_t)i * m->width;
-        int32_t id = rows[i].position ? rows[i].id : m->config.start; /* members may start differently */
-        if (id < 0) memcpy(x, position, m->width * sizeof *x);
-        else embed(m, &m->target, id, position, x);
+        int32_t id = t ? tokens[t - 1] : m->config.start; /* members may start differently */
+        place(m, m->target_positions, t, count_words(m->target_begins, tokens, t), x);
+        if (id >= 0) embed(m, &m->target, id, x);
     }
     for (int l = 0; l < m->config.n_decoder_layers; l++) {
         const Layer *layer = &m->decoder[l];

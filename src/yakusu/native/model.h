@@ -27,7 +27,7 @@ typedef struct {
 
 /* A hypothesis at one position. */
 typedef struct {
-    int32_t id;            /* of the last token; at position 0 it is the model's start instead */
+    const int32_t *tokens; /* (position); the model's start comes before them */
     int position;
     float *const *cache;   /* (position + 1): keys and values of all layers at each position */
     const Sources *memory; /* (layers) */

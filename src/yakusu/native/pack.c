@@ -222,6 +222,14 @@ static int copy_positions(Model *m, const float *const *from) {
     return m->source_positions && m->target_positions;
 }
 
+/* The table of numbers of words, and the tokens of both sides that begin one. */
+static int copy_words(Model *m, const float *const **from) {
+    m->word_positions = copy(*(*from)++, (size_t)m->config.n_positions * m->width);
+    m->source_begins = copy(*(*from)++, m->config.src_vocab_size);
+    m->target_begins = copy(*(*from)++, m->config.tgt_vocab_size);
+    return m->word_positions && m->source_begins && m->target_begins;
+}
+
 static int copy_norms(Norm *norms, int n, int width, const float *const **from) {
     for (int i = 0; i < n; i++) {
         norms[i].gain = copy(*(*from)++, width), norms[i].bias = copy(*(*from)++, width);
@@ -233,6 +241,7 @@ static int copy_norms(Norm *norms, int n, int width, const float *const **from) 
 static int copy_vectors(Model *m, const float *const *from) {
     int ok = copy_positions(m, from), pre = m->config.pre_norm;
     from += 2;
+    if (m->config.counts_words) ok = ok && copy_words(m, &from);
     for (int l = 0; l < m->config.n_encoder_layers; l++)
         ok = ok && copy_norms(m->encoder[l].norms, 2, m->width, &from);
     for (int l = 0; l < m->config.n_decoder_layers; l++)
@@ -280,7 +289,8 @@ API void yk_free_model(Model *m) {
     if (!m->config.tied_source) free_linear(&m->source);
     if (!m->config.tied_output) free_linear(&m->output);
     if (m->target_positions != m->source_positions) release(m->target_positions);
-    release(m->source_positions);
+    release(m->source_positions), release(m->word_positions);
+    release(m->source_begins), release(m->target_begins);
     free_layers(m->encoder, m->config.n_encoder_layers), free_layers(m->decoder, m->config.n_decoder_layers);
     free_norm(&m->encoder_norm), free_norm(&m->decoder_norm);
     release(m);

@@ -144,7 +144,7 @@ int write_rows(Session *session, Sentence *s, int row) {
         float *block = take_block(session);
         if (!block) return 0;
         h->cache[t] = s->blocks[s->n_blocks++] = block;
-        session->rows[row] = (Row){t ? h->tokens[t - 1] : -1, t, h->cache, s->memory, weights_at(session, s, t)};
+        session->rows[row] = (Row){h->tokens, t, h->cache, s->memory, weights_at(session, s, t)};
         Best *best = &session->best[row];
         *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
                        .probes = buffer->probes, .probed = buffer->probed, .tokens = s->shortlist,

@@ -26,7 +26,7 @@ from yakusu.pipeline.training.finished import (
     refuse_new_model,
     refuse_replacement,
 )
-from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces
+from yakusu.pipeline.training.inherit import freeze, inherit, kept_pieces, mark_words
 from yakusu.pipeline.training.parent import Parent
 from yakusu.pipeline.training.plan import TrainingPlan, plan_of
 from yakusu.pipeline.training.prepare import Prepared, augmentation_of, prepare_run
@@ -152,6 +152,7 @@ class _Run:
             if recipe.parent.vocabulary == "learn":
                 self.progress.say(kept_pieces(parent.tokenizer, tokenizer))
             freeze(model, recipe.parent)
+        mark_words(model, tokenizer)
         return model
 
     def train(self, command: Command) -> tuple[str, bool]:

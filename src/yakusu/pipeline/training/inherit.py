@@ -18,6 +18,16 @@ _PARTS = {  # of `parent.freeze` -> how the names of its weights begin
     "encoder": ("encoder.", "encoder_norm."),
     "decoder": ("decoder.", "decoder_norm."),
 }
+_OF_TOKENS = ("src_table", "tgt_table", "output_table", "output_bias", "src_words", "tgt_words")
+
+
+def mark_words(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    """Tell a model that counts words which tokens begin one."""
+    weights = model.weights()
+    for name, side in ("src_words", tokenizer.src), ("tgt_words", tokenizer.tgt):
+        if name in weights:
+            begin = [side.begins_word(i) for i in range(len(side))]
+            weights[name].data[: len(side)] = torch.tensor(begin)
 
 
 def inherit(model: Seq2Seq, parent: Parent, tokenizer: Tokenizer) -> None:
@@ -33,11 +43,11 @@ def inherit(model: Seq2Seq, parent: Parent, tokenizer: Tokenizer) -> None:
     same, weights = parent.tokenizer == tokenizer, dict[str, Tensor]()
     for name, own in model.weights().items():
         table, _, _ = name.partition(".")
-        if same or table not in ("src_table", "tgt_table", "output_table", "output_bias"):
+        if same or table not in _OF_TOKENS:
             weights[name] = torch.from_numpy(parent.weights[name])
             continue
         both = parent.tokenizer, tokenizer
-        old, new = (each.src if table == "src_table" else each.tgt for each in both)
+        old, new = (each.src if table.startswith("src") else each.tgt for each in both)
         weights[name] = _with_shared_rows(own.detach().clone(), parent.weights[name], old, new)
     model.load_weights(weights)
 
@@ -69,4 +79,5 @@ def freeze(model: Seq2Seq, config: ParentConfig) -> None:
     """Exclude the parts of `parent.freeze` from training."""
     frozen = tuple(prefix for part in config.freeze for prefix in _PARTS[part])
     for name, parameter in model.weights().items():
-        parameter.requires_grad_(not name.startswith(frozen))
+        if name.startswith(frozen):
+            parameter.requires_grad_(False)
