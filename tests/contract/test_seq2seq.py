@@ -33,6 +33,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {},
         {"norm": "pre"},
         {"positions": "learned", "max_positions": 64},
+        {"positions": "words", "tied": "decoder"},
         {"tied": "none", "d_k": 5, "d_v": 3},
         {"score": "dot"},
         {"score": "additive"},

@@ -10,7 +10,7 @@ from tests.phrases import phrases
 from yakusu.data.coverage import Coverage
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig, learn
+from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
 
 PAIRS = phrases("de").train[:200]
@@ -157,6 +157,17 @@ def test_a_corrupt_table_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "vocabulary.json").write_text(text)
     with pytest.raises(ModelError, match=r"vocabulary\.json is corrupt: copy the folder again"):
         Tokenizer.load(tmp_path)
+
+
+def test_words_begin_with_a_space_and_brackets_of_trees_begin_none() -> None:
+    trees = ["(S (NP DT NN )NP (VP VBD -LRB- . )VP )S"]
+    made = Pieces(collect(trees, TokenizerConfig(joint=False, target="tokens")))
+    begin = {made.piece(i) for i in range(len(made)) if made.begins_word(i)}
+    assert begin == {"</s>", "\u2581DT", "\u2581NN", "\u2581VBD", "\u2581-LRB-", "\u2581."}
+    sentence = Pieces(model_of(0))
+    ids = sentence.encode("Where is the (old) station?")
+    words = [sentence.piece(i) for i in ids if sentence.begins_word(i)]
+    assert len(words) == 6 and words[-1] == "</s>"
 
 
 def test_a_model_without_pieces_that_decode_keeps_their_text() -> None:

@@ -13,6 +13,7 @@ from yakusu.model.layers import (
     Embedding,
     LearnedPositions,
     SinusoidalPositions,
+    WordPositions,
     sigmoid,
     sinusoids,
 )
@@ -95,6 +96,15 @@ def test_the_table_of_sinusoids_grows_beyond_512_positions() -> None:
     torch.testing.assert_close(positions(500, 200), sinusoids(700, 8)[500:])
     torch.testing.assert_close(positions(0, 5), sinusoids(5, 8))
     torch.testing.assert_close(SinusoidalPositions(8, 6)(600, 2), sinusoids(602, 8, 6)[600:])
+
+
+def test_every_second_pair_of_columns_counts_words() -> None:
+    words = torch.tensor([[0, 0, 1, 1, 2], [0, 1, 2, 3, 4]])
+    found = WordPositions(8)(3, 5, words)
+    table = sinusoids(8, 8)
+    for i, columns in enumerate([(0, 1), (2, 3), (4, 5), (6, 7)]):
+        expected = table[words] if i % 2 else table[3:].expand(2, 5, 8)
+        torch.testing.assert_close(found[..., columns], expected[..., columns])
 
 
 def test_positions_added_in_inference_mode_can_be_used_in_training() -> None:

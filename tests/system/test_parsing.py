@@ -10,20 +10,23 @@ import pytest
 import torch
 
 import yakusu
-from tests.translators import save
+from tests.translators import ENGINES, save
 from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.corpus import Corpus, read_pairs, read_sources
 from yakusu.data.files.tree_files import tree_files
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.trees import read_trees, tree_line, tree_of, words_of
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
+from yakusu.export.formats import FORMATS, refuse
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
+from yakusu.weights import load_tensors
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
 NOUNS = "boat baker river window cloud harbour cat bridge".split()  # noqa: SIM905
@@ -96,6 +99,26 @@ def test_prepare_keeps_the_reference_trees_of_the_dev_set_with_tags(tmp_path: Pa
     assert said.startswith("(S (NP") and said.endswith(". )S") and "XX" not in said
     n_tags = sum(not token.startswith(("(", ")")) for token in said.split())
     assert n_tags == len((made.folder / "dev.src.txt").read_text().split("\n")[0].split())
+
+
+def test_positions_count_the_words_of_a_sentence_and_the_tags_of_its_tree(tmp_path: Path) -> None:
+    recipe = recipe_for(tmp_path, "model.positions=words")
+    model = yakusu.train(recipe).model
+    weights, tokenizer = load_tensors(model / "model.safetensors"), Tokenizer.load(model)
+    sentence, tree = next(iter(read_pairs(Corpus(trees=str(tmp_path / "dev.mrg")))))
+    source = tokenizer.encode_source([sentence])[0]
+    target = tokenizer.encode_target([" ".join(linearise(tree))])[0]
+    n_words = len(sentence.split())
+    assert weights["src_words"][source].sum() == n_words + 1  # with eos
+    assert weights["tgt_words"][target].sum() == n_words + 1
+    assert weights["src_words"][-1] == weights["tgt_words"][-1] == 0
+    for engine in ENGINES:
+        config = EngineConfig(engine=engine, precision="float32")
+        ((best, *_),) = yakusu.translate(model, [sentence], engine=config)
+        assert best.text.startswith("(")
+    for format_ in FORMATS:
+        with pytest.raises(ModelError, match=f"{format_} has no .*positions that count words"):
+            refuse(recipe.model, format_)
 
 
 def test_extra_trees_are_sampled_with_their_weight(tmp_path: Path) -> None:

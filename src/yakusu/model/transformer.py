@@ -96,6 +96,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     """
 
     Config = TransformerConfig
+    src_words: Tensor
+    tgt_words: Tensor
 
     def __init__(
         self, config: TransformerConfig, *, src_vocab_size: int, tgt_vocab_size: int
@@ -111,8 +113,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
             self.output_bias = nn.Parameter(torch.zeros(tgt_vocab_size - 1))
         self.counts_words = config.counts_words
         if self.counts_words:  # 1 for tokens that begin a word
-            self.src_words = nn.Parameter(torch.zeros(src_vocab_size), requires_grad=False)
-            self.tgt_words = nn.Parameter(torch.zeros(tgt_vocab_size), requires_grad=False)
+            self.register_buffer("src_words", torch.zeros(src_vocab_size))
+            self.register_buffer("tgt_words", torch.zeros(tgt_vocab_size))
         three_way = config.tied == "three-way"
         self.tgt_embedding = _embedding(config)
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
@@ -123,6 +125,13 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         pre_norm, width = config.norm == "pre", config.d_model
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters by name, and the tokens that begin words."""
+        own = super().weights()
+        if self.counts_words:
+            own |= {"src_words": self.src_words, "tgt_words": self.tgt_words}
+        return own
 
     @property
     def compiles(self) -> bool:
