@@ -27,6 +27,7 @@ from yakusu.model.layers import (
     FeedForward,
     Layers,
     LearnedPositions,
+    Positions,
     Residual,
     SinusoidalPositions,
     WordPositions,
@@ -62,12 +63,13 @@ class TransformerState(DecoderState):
     cross: list[tuple[Tensor, Tensor]]  # per layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
     caches: list[Cache]  # per layer
     ancestry: Ancestry
-    words: Tensor  # (B, K): number of words so far
+    words: Tensor | None  # (B, K): number of words so far, if positions depend on it
 
     def reorder(self, beams: Tensor) -> None:
         """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
         self.ancestry.reorder(beams)
-        self.words = self.words.gather(1, beams)
+        if self.words is not None:
+            self.words = self.words.gather(1, beams)
         for cache in self.caches:
             cache.reorder(beams)
 
@@ -76,7 +78,8 @@ class TransformerState(DecoderState):
         self.memory_mask = self.memory_mask[sentences]
         self.cross = [(keys[sentences], values[sentences]) for keys, values in self.cross]
         self.ancestry.keep(sentences)
-        self.words = self.words[sentences]
+        if self.words is not None:
+            self.words = self.words[sentences]
         for cache in self.caches:
             cache.keep(sentences)
 
@@ -179,23 +182,24 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     def start(self, memory: TransformerMemory, n_beams: int) -> TransformerState:
         """Project the memory to keys and values, once per sentence for all its hypotheses."""
-        mask = memory.mask
+        mask, words = memory.mask, None
         ancestry = Ancestry(len(mask), n_beams, mask.device)
+        if self.counts_words:
+            words = torch.zeros(len(mask), n_beams, dtype=torch.long, device=mask.device)
         return TransformerState(
             memory_mask=mask,
             cross=[layer.cross_attention.prepare(memory.states) for layer in self.decoder],
             caches=[layer.self_attention.cache(ancestry) for layer in self.decoder],
             ancestry=ancestry,
-            words=torch.zeros(len(mask), n_beams, dtype=torch.long, device=mask.device),
+            words=words,
         )
 
     def step(self, prev_ids: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """One position of the decoder stack for K hypotheses per sentence."""
         vectors = self._vectors(prev_ids)  # (B, K, d_model)
-        words = None
-        if self.counts_words:
-            words = state.words = state.words + (self.tgt_words[prev_ids] > 0.5)
-        x = self.tgt_embedding(vectors, position=state.ancestry.n_steps, words=words)
+        if state.words is not None:
+            state.words = state.words + (self.tgt_words[prev_ids] > 0.5)
+        x = self.tgt_embedding(vectors, position=state.ancestry.n_steps, words=state.words)
         state.ancestry.grow()
         for layer, cache, cross in zip(self.decoder, state.caches, state.cross, strict=True):
             x = layer.step(x, cache, cross, state.memory_mask)
@@ -286,13 +290,14 @@ class DecoderLayer(nn.Module):
 def _embedding(config: TransformerConfig) -> Embedding:
     """`model.positions`, section 3.5, and `model.scale_embeddings`, section 3.4."""
     d_model = config.d_model
-    positions = (
-        LearnedPositions(d_model, config.max_positions)
-        if config.positions == "learned"
-        else WordPositions(d_model)
-        if config.counts_words
-        else SinusoidalPositions(d_model, config.position_divisor)
-    )
+    positions: Positions
+    match config.positions:
+        case "learned":
+            positions = LearnedPositions(d_model, config.max_positions)
+        case "words":
+            positions = WordPositions(d_model)
+        case _:
+            positions = SinusoidalPositions(d_model, config.position_divisor)
     return Embedding(d_model, positions, config.dropout, scaled=config.scale_embeddings)
 
 
