@@ -115,9 +115,9 @@ static char *row_of(const Linear *m, int j) {
 
 /* Copy the groups of a row of m, which are `to_step` and `from_step` groups apart. */
 static void copy_groups(const Linear *m, char *to, int to_step, const char *from, int from_step) {
-    int size = group_size(m->format), n = m->n_in * weight_size(m->format) / size;
-    for (int k = 0; size == 4 && k < n; k++) memcpy(to + 4 * k * to_step, from + 4 * k * from_step, 4);
-    for (int k = 0; size == 2 && k < n; k++) memcpy(to + 2 * k * to_step, from + 2 * k * from_step, 2);
+    size_t size = group_size(m->format), n = m->n_in * (size_t)weight_size(m->format) / size;
+    for (size_t k = 0; size == 4 && k < n; k++) memcpy(to + 4 * k * to_step, from + 4 * k * from_step, 4);
+    for (size_t k = 0; size == 2 && k < n; k++) memcpy(to + 2 * k * to_step, from + 2 * k * from_step, 2);
 }
 
 API Linear *yk_matrix(int n_out, int n_in, const float *bias, Format format) {
