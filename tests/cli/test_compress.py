@@ -40,6 +40,19 @@ def test_a_translator_is_compressed_and_scored(
     assert CompressConfig(**facts["settings"]) == expected
 
 
+def test_a_large_loss_is_warned_of(
+    run_yakusu: RunYakusu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "yakusu.pipeline.compress.memory_of", lambda path: MemoryUse(4000, "float32")
+    )
+    for step, warned in (("0.05", False), ("2", True)):
+        options = ("--method", "integers", "--set", f"compress.step={step}")
+        said = run_yakusu("compress", FILES / "transformer", tmp_path / step, *options)
+        assert said.code == 0, said.err
+        assert ("warning: more than 2% of the variance is lost" in said.err) == warned
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -50,12 +50,20 @@ def test_import_says_what_the_model_is_and_what_to_do_next(
     assert following.endswith(f" translate {tmp_path / 'out'}")
 
 
+def test_unknown_languages_are_reported(run_yakusu: RunYakusu, tmp_path: Path) -> None:
+    folder = Marian(languages=(None, "bad\ncode")).write_original(tmp_path / "npz")
+    said = run_yakusu("import", folder / "model.npz", tmp_path / "out")
+    assert "languages: unknown: store them with " in said.out
+    assert f" card {tmp_path / 'out'} --source CODE --target CODE\n" in said.out
+
+
 def test_languages_can_be_given(run_yakusu: RunYakusu, tmp_path: Path) -> None:
     folder = Marian(languages=(None, "bad\ncode")).write_original(tmp_path / "npz")
     options = ("--source-language", "en", "--target-language", "deu_Latn")
     said = run_yakusu("import", folder / "model.npz", tmp_path / "out", *options)
     assert "\nmodel: en to de, " in said.out
     assert "\nlicence: unknown: ask its authors\n" in said.out
+    assert "languages: " not in said.out
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert (config["source_language"], config["target_language"]) == ("en", "de")
 

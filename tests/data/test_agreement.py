@@ -336,3 +336,9 @@ def test_crafted_texts_take_linear_time(part: str) -> None:
 )
 def test_a_full_hour_may_have_no_minutes_or_0(source: str, target: str, agrees: bool) -> None:
     assert (compared("en-ja", source, target) == ([], [])) == agrees
+
+
+def test_words_of_an_unknown_source_language_may_be_numbers() -> None:
+    assert compared("-ja", "on 5 February", "2月5日に") == ([], [])
+    assert compared("-ja", "on 5 February", "2月に") == (["5"], [])
+    assert compared("en-ja", "on day 5", "2月5日に") == ([], ["2"])

@@ -86,7 +86,9 @@ def test_models_of_opennmt_give_the_same_scores_and_translations(
     tmp_path: Path, pre_norm: bool, source_eos: bool, engine: Engine
 ) -> None:
     source = write_model(tmp_path / "source", pre_norm=pre_norm, source_eos=source_eos)
-    import_model(source, tmp_path / "own")
+    (source / "receipt.json").write_text('{"languages": ["en", "ja"]}')
+    config = import_model(source, tmp_path / "own").config
+    assert (config.source_language, config.target_language) == ("en", "ja")
     compare(source, tmp_path / "own", engine, "float32")
 
 

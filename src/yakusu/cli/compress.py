@@ -8,7 +8,7 @@ import typer
 from rich.filesize import decimal
 
 import yakusu
-from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.options import Model
 from yakusu.errors import DataError
 
@@ -29,6 +29,7 @@ Method = Annotated[
 ]
 Ratio = Annotated[float | None, typer.Option(help="Minimum compression ratio.")]
 Bits = Annotated[float | None, typer.Option(help="Maximum number of code bits per vector.")]
+_LARGE = 0.02  # share of the variance: codes of all tables that lost 4% cost 3 BLEU on Multi30k
 MaxLoss = Annotated[
     float | None, typer.Option(help="Maximum loss, as a share of the variance (0 to 1).")
 ]
@@ -100,11 +101,17 @@ def _print_result(model: str, made: "CompressedTranslator") -> None:
 
     for table in made.tables:
         print(table)
+    if max(table.loss for table in made.tables) > _LARGE and not made.scores:
+        say(
+            f"more than {_LARGE:.0%} of the variance is lost, which can spoil translations: "
+            "measure BLEU with --src and --ref, or use --method integers or a smaller --ratio",
+            "warning:",
+        )
     print(f"weights on disk: {_change(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
         print(
-            "the result is larger than the original: compress both stacks of tied tables, or set a "
-            "larger --ratio"
+            "the result is larger than the original, whose weights have 8 bits unless it was "
+            "imported: set a larger --ratio, and compress both stacks of tied tables"
         )
     before, after = memory_of(model), memory_of(made.folder)
     precisions = f" in {before.precision}", f" in {after.precision}"

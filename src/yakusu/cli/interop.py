@@ -83,7 +83,12 @@ def import_verb(
     print(f"model: {_described(made.config)}")
     print(f"weights: {made.parameters:,} parameters, {decimal(4 * made.parameters)} as float32")
     print(f"licence: {made.origin.licence or 'unknown: ask its authors'}")
-    print(f"next: echo 'A sentence.' | {command()} translate {shlex.quote(str(made.folder))}")
+    codes = made.config.source_language, made.config.target_language
+    stored = shlex.quote(str(made.folder))
+    if not all(codes):
+        storing = f"{command()} card {stored} --source CODE --target CODE"
+        print(f"languages: unknown: store them with {storing}")
+    print(f"next: echo 'A sentence.' | {command()} translate {stored}")
 
 
 def export_verb(

@@ -2,6 +2,7 @@
 
 model.bin                   weights and sizes (ctranslate2_file.py)
 config.json                 special tokens; in older folders, model.bin has them
+receipt.json                languages, if yakusu exported the model
 *_vocabulary.json           the piece of each row, shared or of each side; .txt in older folders
 source.spm, target.spm      SentencePiece models, or one *.model for both sides
 
@@ -38,6 +39,12 @@ class _Config(BaseModel):
     add_source_bos: bool = False
     add_source_eos: bool = False
     layer_norm_epsilon: float | None = None
+
+
+class _Receipt(BaseModel):
+    """What is needed of receipt.json, which yakusu writes and CTranslate2 does not."""
+
+    languages: tuple[str, str] = ("", "")
 
 
 def read_ctranslate2(
@@ -77,9 +84,14 @@ def read_ctranslate2(
         shared=stacks.shared and source == target,
         start=_start(variables, config, target),
         halved=stacks.halved,
-        languages=("", ""),
+        languages=_languages(folder / "receipt.json"),
         origin=Origin.of(folder, format="CTranslate2", name=folder.resolve().name),
     )
+
+
+def _languages(receipt: Path) -> tuple[str, str]:
+    """The languages in the receipt of a model that yakusu exported; "": unknown."""
+    return read_json_as(_Receipt, receipt).languages if receipt.exists() else ("", "")
 
 
 # ---- special tokens ------------------------------------------------------------------------------
