@@ -26,6 +26,7 @@ from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
+from yakusu.typed import ValidationError
 from yakusu.weights import load_tensors
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
@@ -119,6 +120,18 @@ def test_positions_count_the_words_of_a_sentence_and_the_tags_of_its_tree(tmp_pa
     for format_ in FORMATS:
         with pytest.raises(ModelError, match=f"{format_} has no .*positions that count words"):
             refuse(recipe.model, format_)
+
+
+def test_the_constituents_of_trees_are_pairs_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (PRP it)) (ADVP (RB so) (RB far))))\n")
+    assert list(read_pairs(Corpus(trees=str(path), subtrees=True))) == [
+        ("the cat", "(NP (DT the) (NN cat))"),
+        ("saw it so far", "(VP (VBD saw) (NP (PRP it)) (ADVP (RB so) (RB far)))"),
+        ("so far", "(ADVP (RB so) (RB far))"),
+    ]
+    with pytest.raises(ValidationError, match="subtrees = true has no effect without trees"):
+        Corpus(src="a", tgt="b", subtrees=True)
 
 
 def test_extra_trees_are_sampled_with_their_weight(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ class Corpus(Config):
     src_column: Column = 1
     tgt_column: Column = 2
     trees: str = ""  # a file, a folder of *.mrg files or a pattern; the source is the words
+    subtrees: bool = False  # the constituents of the trees in place of the trees
     errors: ErrorPolicy = "strict"  # for lines that are not UTF-8
     # Of the text files: one name, or two separated by a comma; empty: UTF-8, or else detected.
     encoding: str = ""
@@ -80,6 +81,8 @@ class Corpus(Config):
             raise ValueError(
                 f"a corpus of trees has no other files: remove src, tgt and pairs, or {self.trees}"
             )
+        if self.subtrees and not self.trees:
+            raise ValueError("subtrees = true has no effect without trees: remove it")
 
     @requirement
     def _check_parts(self) -> None:
@@ -471,7 +474,15 @@ def _complete(wanted: tuple[str, str], codes: list[str], srclang: str) -> tuple[
 
 
 def _read_trees(corpus: Corpus) -> Iterator[Pair]:
-    from yakusu.data.trees import read_trees, tree_line, words_of  # needs the extra 'parse'
+    from yakusu.data.trees import (  # needs the extra 'parse'
+        constituents,
+        read_trees,
+        tree_line,
+        words_of,
+    )
 
-    for tree in read_trees(corpus.files):
+    trees = read_trees(corpus.files)
+    if corpus.subtrees:
+        trees = chain.from_iterable(map(constituents, trees))
+    for tree in trees:
         yield " ".join(words_of(tree)), tree_line(tree)

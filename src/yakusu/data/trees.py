@@ -70,6 +70,13 @@ def _is_inner(node: Tree | str) -> bool:
     return isinstance(node, Tree) and isinstance(node[0], Tree)
 
 
+def constituents(tree: Tree) -> Iterator[Tree]:
+    """Yield the constituents of a tree that have at least two words, without the tree itself."""
+    for node in tree.subtrees(_is_inner):
+        if node is not tree and len(node.leaves()) > 1:
+            yield node
+
+
 def bare_label(label: str) -> str:
     """Remove function and index: NP-SBJ-1 and NP=2 -> NP; -LRB-, =2 and ADVP|PRT are unchanged."""
     return re.split("[-=]", label, maxsplit=1)[0] or label
