@@ -7,6 +7,7 @@ decoder that starts from the padding symbol. Its dropout acts on the embeddings 
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -72,8 +73,9 @@ def train_tokens_per_second(
     seconds: float,
     seed: int,
     batches: list[list[int]] | None = None,
+    rates: Sequence[float] = (),
 ) -> Throughput:
-    """Train for about ``seconds`` and report real target tokens; see ``common`` for batches."""
+    """Train for about ``seconds``, or for given ``rates``; see ``common`` for batches."""
     torch.manual_seed(seed)
     pad = sizes.pad
     model = build_model(sizes).train()
@@ -88,8 +90,9 @@ def train_tokens_per_second(
         seed=seed,
         batches=batches,
     )
-    watch = Stopwatch(seconds)
+    watch = Stopwatch(seconds, rates)
     for source, labels in stream:
+        watch.set_rate(optimizer)
         # With label smoothing Trainer keeps the labels from the model, which needs them shifted.
         decoder_input = model.prepare_decoder_input_ids_from_labels(labels)
         output = model(
@@ -100,6 +103,7 @@ def train_tokens_per_second(
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
+        watch.add_loss(output.logits, labels, IGNORED)
         if watch.step_done(source, labels.masked_fill(labels == IGNORED, pad), pad):
             break
     return watch.result()

@@ -1,14 +1,16 @@
 """Peer: ``torch.nn.Transformer`` in the training loop of PyTorch's own translation tutorial.
 
-As in the tutorial: embeddings times sqrt(d_model), sinusoidal positions, post-norm layers with
-ReLU, Xavier initialisation, Adam(0.9, 0.98, 1e-9), logits for every position, padded or not, and
-dropout also on the attention weights and inside the feed-forward block, because the ``dropout``
-argument of ``nn.Transformer`` sets all of them. Added: label smoothing, ``batch_first=True``,
-and, unless ``tied=False``, one matrix for both embeddings and the generator, so that the model
-has as many weights as the other peers. The tutorial itself has three matrices (``tied=False``).
+As in the tutorial: embeddings times sqrt(d_model), sinusoidal positions, layers with ReLU, Xavier
+initialisation, Adam(0.9, 0.98, 1e-9), logits for every position, padded or not, and dropout also on
+the attention weights and inside the feed-forward block, because the ``dropout`` argument of
+``nn.Transformer`` sets all of them; post-norm, unless ``Sizes.pre_norm``. Added: label smoothing,
+``batch_first=True``, and, unless ``tied=False``, one matrix for both embeddings and the generator,
+so that the model has as many weights as the other peers. The tutorial itself has three matrices
+(``tied=False``).
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -52,6 +54,7 @@ class Seq2SeqTransformer(nn.Module):
             dim_feedforward=sizes.d_ff,
             dropout=sizes.dropout,
             batch_first=True,
+            norm_first=sizes.pre_norm,
         )
         self.generator = nn.Linear(sizes.d_model, sizes.vocab_size)
         if tied:
@@ -94,8 +97,9 @@ def train_tokens_per_second(
     seed: int,
     batches: list[list[int]] | None = None,
     tied: bool = True,
+    rates: Sequence[float] = (),
 ) -> Throughput:
-    """Train for about ``seconds`` and report real target tokens; see ``common`` for batches."""
+    """Train for about ``seconds``, or for given ``rates``; see ``common`` for batches."""
     torch.manual_seed(seed)
     pad = sizes.pad
     model = Seq2SeqTransformer(sizes, tied=tied).train()
@@ -108,15 +112,17 @@ def train_tokens_per_second(
         seed=seed,
         batches=batches,
     )
-    watch = Stopwatch(seconds)
+    watch = Stopwatch(seconds, rates)
     total_loss = 0.0
     for source, target_in, labels in stream:
+        watch.set_rate(optimizer)
         logits = model(source, target_in, labels == pad)
         optimizer.zero_grad()
         loss = criterion(logits.flatten(0, 1), labels.flatten())
         loss.backward()
         optimizer.step()
         total_loss += loss.item()
+        watch.add_loss(logits, labels, pad)
         if watch.step_done(source, labels, pad):
             break
     return watch.result()

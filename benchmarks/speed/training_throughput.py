@@ -85,8 +85,8 @@ def _as_lists(run: Path) -> list[Pair]:
     return [(pairs.src[i].tolist(), pairs.tgt[i].tolist()) for i in range(len(pairs))]
 
 
-def train_peer(job: Job, *, module: str, grouped: bool) -> Throughput:
-    """Train with one of the loops in peers/."""
+def train_peer(job: Job, *, module: str, grouped: bool, pre_norm: bool = False) -> Throughput:
+    """Train with one of the loops in peers/, by default post-norm as in the peers' own models."""
     loop = importlib.import_module(f"benchmarks.peers.{module}")
     model, step_tokens = job.recipe.model, job.recipe.batches.step_tokens
     sizes = Sizes(
@@ -96,12 +96,15 @@ def train_peer(job: Job, *, module: str, grouped: bool) -> Throughput:
         d_ff=model.d_ff,
         n_heads=model.n_heads,
         dropout=model.dropout,
+        pre_norm=pre_norm,
     )
     more: dict[str, Any] = {}
     if grouped:
         pairs = job.pairs
         batches = cut_by_length(np.arange(len(pairs)), pairs, step_tokens)
         more["batches"] = [batch.tolist() for batch in batches]
+    if job.updates:
+        more["rates"] = job.rates
     result: Throughput = loop.train_tokens_per_second(
         _as_lists(job.run),
         sizes,
@@ -149,13 +152,19 @@ def compare(
             rows[name] |= {"ratio": asdict(gain), "target": target}
             shown = f"{gain}" + (f", target {target}" if target else "")
         print(f"{name:32}{median:9,.0f}{padding:9.1%}   {shown}")
-    text = (run / "recipe.toml").read_text().replace(recipe.run, "RUN")
-    facts = {
+    return {
         "size": size,
         "step_tokens": recipe.batches.step_tokens,
         "pairs": len(Job(run, 0, 0).pairs),
+        "recipe_sha256": recipe_sha256(recipe),
+        "sides": rows,
     }
-    return {**facts, "recipe_sha256": hashlib.sha256(text.encode()).hexdigest(), "sides": rows}
+
+
+def recipe_sha256(recipe: Recipe) -> str:
+    """The hash of the prepared recipe, wherever its run is."""
+    text = (Path(recipe.run) / "recipe.toml").read_text().replace(recipe.run, "RUN")
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def prepare(size: str, args: argparse.Namespace, folder: str) -> Recipe:
