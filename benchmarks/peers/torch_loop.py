@@ -10,7 +10,7 @@ so that the model has as many weights as the other peers. The tutorial itself ha
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -98,11 +98,16 @@ def train_tokens_per_second(
     batches: list[list[int]] | None = None,
     tied: bool = True,
     rates: Sequence[float] = (),
+    weights: Mapping[str, Tensor] | None = None,
 ) -> Throughput:
-    """Train for about ``seconds``, or for given ``rates``; see ``common`` for batches."""
+    """Train for about ``seconds``, or for given ``rates``; see ``common`` for batches.
+
+    ``weights`` replace some of the random initial weights.
+    """
     torch.manual_seed(seed)
     pad = sizes.pad
     model = Seq2SeqTransformer(sizes, tied=tied).train()
+    model.load_state_dict({**model.state_dict(), **(weights or {})})
     criterion = nn.CrossEntropyLoss(ignore_index=pad, label_smoothing=LABEL_SMOOTHING)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
     stream = endless_batches(

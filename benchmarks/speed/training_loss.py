@@ -2,46 +2,71 @@
 
 All sides train a model of the same size on the same pairs, with about as many target tokens per
 update, the learning rates of the recipe (Eq. 3), and its settings of Adam, label smoothing and
-dropout. They differ in random numbers, in initial weights, and in the order of the pairs. The loss
-is the mean negative log-likelihood per target token over the last 20 updates, in nats, without
-label smoothing; it is computed with dropout, before the weights are updated. The peers get batches
-of similar length ("+ grouped").
+dropout. The peers have their own initial weights, and batches of similar length ("+ grouped"). The
+loss is the mean negative log-likelihood per target token over the last 20 updates, in nats, without
+label smoothing; it is computed with dropout, before the weights are updated.
 
-The recipe is pre-norm, which only torch.nn.Transformer supports; so all sides also train post-norm,
-with a lower learning rate. torch.nn.Transformer drops attention weights and inner values of the
-feed-forward network too, and is compared with yakusu with the same dropout. JoeyNMT is left out,
-because it computes only the smoothed loss.
+The recipe is pre-norm, as torch.nn.Transformer can be; Marian is post-norm, and is compared with
+yakusu post-norm at a lower learning rate. torch.nn.Transformer drops attention weights and inner
+values of the feed-forward network too, and is compared with yakusu with the same dropout. Once more
+it starts from the initial weights of yakusu and gets the pairs of its updates, in another order:
+then only random numbers and biases of attention differ. JoeyNMT is left out, because it computes
+only the smoothed loss.
 """
 
 import argparse
 import math
+import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from benchmarks.common import Benchmark
+from benchmarks.peers import torch_loop
 from benchmarks.peers.common import LAST_STEPS, Throughput
 from benchmarks.speed.training_throughput import (
     GROUPED,
     MODULES,
     OURS,
+    as_lists,
     prepare,
     recipe_sha256,
+    sizes,
     train_peer,
 )
 from benchmarks.speed.yakusu_loop import Job, train
 from benchmarks.tables import Table, entries, spread_of
 from benchmarks.workers import Worker
+from yakusu.data.batches import epoch_steps
+from yakusu.model.architectures import build
 from yakusu.recipe import Recipe
 
 SIZE = "tiny"
 TORCH, MARIAN = "torch.nn.Transformer", "Marian (Hugging Face)"
 NOT_JOINED, ALL_DROPOUT = f"{OURS}, batches not joined", f"{OURS}, dropout as in {TORCH}"
+ALIKE = f"{TORCH}, weights and updates of {OURS}"
 NORMS = {"pre": (), "post": ("model.norm=post", "training.lr_scale=0.4")}
+
+NAMES = {
+    r"^(encoder|decoder)\.": r"transformer.\1.layers.",
+    "self_attention": "self_attn",
+    "cross_attention": "multihead_attn",
+    "w_qkv": "in_proj_weight",
+    "w_o": "out_proj.weight",
+    "feed_forward.inner": "linear1",
+    "feed_forward.outer": "linear2",
+    "src_table": "source_embedding",
+    "tgt_table": "target_embedding",
+    "output_table": "generator",
+}  # of weights, ours and those of torch.nn.Transformer
 
 benchmark = Benchmark(
     "training_loss",
@@ -78,16 +103,52 @@ class Side:
     against: str | None = None
 
 
+def train_alike(job: Job) -> Throughput:
+    """Train torch.nn.Transformer from our initial weights, with the pairs of our updates."""
+    recipe, size = job.recipe, job.vocab_size
+    torch.manual_seed(job.seed)
+    weights = renamed(build(recipe.model, src_vocab_size=size, tgt_vocab_size=size).state_dict())
+    steps = epoch_steps(
+        job.pairs,
+        step_tokens=recipe.batches.step_tokens,
+        batch_tokens=recipe.batches.batch_tokens_on("cpu"),
+        seed=job.seed,
+        epoch=0,
+    )
+    return torch_loop.train_tokens_per_second(
+        as_lists(job.run),
+        sizes(job, pre_norm=True),
+        tokens_per_batch=recipe.batches.step_tokens,
+        seconds=job.seconds,
+        seed=job.seed,
+        batches=[np.concatenate(batches).tolist() for batches in steps],
+        rates=job.rates,
+        weights=weights,
+    )
+
+
+def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights of our pre-norm model with the names of the peer's; norms are left out."""
+    found = {
+        reduce(lambda name, pattern: re.sub(*pattern, name), NAMES.items(), own): weight
+        for own, weight in weights.items()
+        if "norm" not in own
+    }
+    return {**found, "generator.bias": torch.zeros(len(found["generator.weight"]))}
+
+
 def sides(norm: str, dropout: float, peers: Sequence[str]) -> dict[str, Side]:
     """Return the sides that can train pre-norm or post-norm."""
     everywhere = f"model.attention_dropout={dropout}", f"model.activation_dropout={dropout}"
-    found = {OURS: Side(), ALL_DROPOUT: Side(overrides=everywhere)}
+    found = {OURS: Side()}
     if norm == "pre":
+        found[ALL_DROPOUT] = Side(overrides=everywhere)
         found[NOT_JOINED] = Side(overrides=("batches.pass_tokens=1",), against=OURS)
-    if TORCH in peers:
-        loop = partial(train_peer, module="torch_loop", grouped=True, pre_norm=norm == "pre")
+    if norm == "pre" and TORCH in peers:
+        loop = partial(train_peer, module="torch_loop", grouped=True, pre_norm=True)
         found[TORCH + GROUPED] = Side(loop, against=ALL_DROPOUT)
-    if MARIAN in peers and norm == "post":
+        found[ALIKE] = Side(train_alike, against=ALL_DROPOUT)
+    if norm == "post" and MARIAN in peers:
         loop = partial(train_peer, module="marian_loop", grouped=True)
         found[MARIAN + GROUPED] = Side(loop, against=OURS)
     return found

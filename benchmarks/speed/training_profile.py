@@ -25,8 +25,7 @@ import math
 import re
 import statistics
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -159,26 +158,30 @@ def _labelled_dropout() -> Iterator[None]:
 
 def seconds_of_parts(events: Sequence[FunctionEvent]) -> dict[str, float]:
     """Return the seconds of the operators of each part."""
+    seconds, part_of = dict.fromkeys(PARTS, 0.0), parts(events)
+    for event in events:
+        if event.name.startswith("aten::"):
+            seconds[part_of(event)] += event.self_cpu_time_total / 1e6
+    return seconds
+
+
+def parts(events: Sequence[FunctionEvent]) -> Callable[[FunctionEvent], str]:
+    """Return a function that finds the part of an operator."""
     # The gradient of a product has the sequence number of the product.
     dropped = {
         event.sequence_nr
         for event in events
         if event.name == "aten::mul" and event.cpu_parent and event.cpu_parent.name == _LABEL
     }
-    seconds = Counter(dict.fromkeys(PARTS, 0.0))
-    for event in events:
-        if event.name.startswith("aten::"):
-            rank = min(map(_rank, _names(event, dropped)))
-            seconds[list(PARTS)[rank]] += event.self_cpu_time_total / 1e6
-    return dict(seconds)
 
+    def names(event: FunctionEvent | None) -> Iterator[str]:
+        """The names of an operator and its callers; the gradient of dropout is named after it."""
+        while event:
+            is_gradient = event.name == "MulBackward0" and event.sequence_nr in dropped
+            yield _LABEL if is_gradient else event.name
+            event = event.cpu_parent
 
-def _names(event: FunctionEvent | None, dropped: set[int]) -> Iterator[str]:
-    """The names of an operator and its callers; the gradient of dropout is named after it."""
-    while event:
-        is_gradient = event.name == "MulBackward0" and event.sequence_nr in dropped
-        yield _LABEL if is_gradient else event.name
-        event = event.cpu_parent
+    return lambda event: list(PARTS)[min(map(_rank, names(event)))]
 
 
 @cache

@@ -80,16 +80,16 @@ tables = Table(
 
 
 @cache
-def _as_lists(run: Path) -> list[Pair]:
+def as_lists(run: Path) -> list[Pair]:
+    """The training pairs as the peers read them."""
     pairs = Job(run, 0, 0).pairs
     return [(pairs.src[i].tolist(), pairs.tgt[i].tolist()) for i in range(len(pairs))]
 
 
-def train_peer(job: Job, *, module: str, grouped: bool, pre_norm: bool = False) -> Throughput:
-    """Train with one of the loops in peers/, by default post-norm as in the peers' own models."""
-    loop = importlib.import_module(f"benchmarks.peers.{module}")
-    model, step_tokens = job.recipe.model, job.recipe.batches.step_tokens
-    sizes = Sizes(
+def sizes(job: Job, *, pre_norm: bool) -> Sizes:
+    """The sizes of the recipe's model."""
+    model = job.recipe.model
+    return Sizes(
         vocab_size=job.vocab_size,
         n_layers=model.n_layers,
         d_model=model.d_model,
@@ -98,6 +98,12 @@ def train_peer(job: Job, *, module: str, grouped: bool, pre_norm: bool = False) 
         dropout=model.dropout,
         pre_norm=pre_norm,
     )
+
+
+def train_peer(job: Job, *, module: str, grouped: bool, pre_norm: bool = False) -> Throughput:
+    """Train with one of the loops in peers/, by default post-norm as in the peers' own models."""
+    loop = importlib.import_module(f"benchmarks.peers.{module}")
+    step_tokens = job.recipe.batches.step_tokens
     more: dict[str, Any] = {}
     if grouped:
         pairs = job.pairs
@@ -106,8 +112,8 @@ def train_peer(job: Job, *, module: str, grouped: bool, pre_norm: bool = False) 
     if job.updates:
         more["rates"] = job.rates
     result: Throughput = loop.train_tokens_per_second(
-        _as_lists(job.run),
-        sizes,
+        as_lists(job.run),
+        sizes(job, pre_norm=pre_norm),
         tokens_per_batch=step_tokens,
         seconds=job.seconds,
         seed=job.seed,
