@@ -15,9 +15,10 @@ these parts that it or one of its callers is in:
     other operators     such as ReLU and sums of branches or gradients
     Python and torch    the rest of the wall time: Python, autograd, and the profiler
 
-The speed of the products is the number of their multiplications and additions, divided by their
-time; the limit is the best speed of a product of two large square matrices in the same process. A
-bound is the speed-up if some parts stay as they are and all others take no time.
+The shares are those of the fastest round. The speed of the products is the number of their
+multiplications and additions, divided by their time; the limit is the best speed of a product of
+two large square matrices in the same process. A bound is the speed-up if some parts stay as they
+are and all others take no time.
 """
 
 import argparse
@@ -225,10 +226,9 @@ def measure(recipe: Recipe, size: str, args: argparse.Namespace) -> dict[str, An
     with Worker(compare_types, threads=args.threads) as compare:
         compared = compare(recipe.model.d_model)
     profiles: list[Profile] = found["profiled"]
-    seconds = {part: sum(each.seconds[part] for each in profiles) for part in (*PARTS, REST)}
-    whole = sum(seconds.values())
-    shares = {part: own / whole for part, own in seconds.items()}
-    speed = sum(each.operations for each in profiles) / seconds[PRODUCTS]
+    fastest = max(profiles, key=lambda each: each.whole.tokens_per_second)
+    shares = {part: own / fastest.whole.seconds for part, own in fastest.seconds.items()}
+    speed = fastest.operations / fastest.seconds[PRODUCTS]
     peak = max(each.peak for each in profiles)
     return {
         "size": size,
