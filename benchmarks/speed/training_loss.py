@@ -9,7 +9,7 @@ label smoothing; it is computed with dropout, before the weights are updated.
 The recipe is pre-norm, as torch.nn.Transformer can be; Marian is post-norm, and is compared with
 yakusu post-norm at a lower learning rate. torch.nn.Transformer drops attention weights and inner
 values of the feed-forward network too, and is compared with yakusu with the same dropout. Once more
-it starts from the initial weights of yakusu and gets the pairs of its updates, in another order:
+it starts from the initial weights of yakusu and gets the updates of its epoch, in another order:
 then only random numbers and biases of attention differ. JoeyNMT is left out, because it computes
 only the smoothed loss.
 """
@@ -104,7 +104,7 @@ class Side:
 
 
 def train_alike(job: Job) -> Throughput:
-    """Train torch.nn.Transformer from our initial weights, with the pairs of our updates."""
+    """Train torch.nn.Transformer from our initial weights, with the updates of our epoch."""
     recipe, size = job.recipe, job.vocab_size
     torch.manual_seed(job.seed)
     weights = renamed(build(recipe.model, src_vocab_size=size, tgt_vocab_size=size).state_dict())
