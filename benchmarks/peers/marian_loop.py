@@ -9,6 +9,7 @@ decoder that starts from the padding symbol. Its dropout acts on the embeddings 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -83,12 +84,9 @@ def train_tokens_per_second(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, fused=True
     )
+    padded = partial(collate, pad=pad)
     stream = endless_batches(
-        pairs,
-        lambda rows: collate(rows, pad),
-        tokens_per_batch=tokens_per_batch,
-        seed=seed,
-        batches=batches,
+        pairs, padded, tokens_per_batch=tokens_per_batch, seed=seed, batches=batches
     )
     watch = Stopwatch(seconds, rates)
     for source, labels in stream:

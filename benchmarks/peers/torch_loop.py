@@ -11,6 +11,7 @@ so that the model has as many weights as the other peers. The tutorial itself ha
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -110,12 +111,9 @@ def train_tokens_per_second(
     model.load_state_dict({**model.state_dict(), **(weights or {})})
     criterion = nn.CrossEntropyLoss(ignore_index=pad, label_smoothing=LABEL_SMOOTHING)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+    padded = partial(collate, pad=pad)
     stream = endless_batches(
-        pairs,
-        lambda rows: collate(rows, pad),
-        tokens_per_batch=tokens_per_batch,
-        seed=seed,
-        batches=batches,
+        pairs, padded, tokens_per_batch=tokens_per_batch, seed=seed, batches=batches
     )
     watch = Stopwatch(seconds, rates)
     total_loss = 0.0
