@@ -101,10 +101,7 @@ def train_tokens_per_second(
     rates: Sequence[float] = (),
     weights: Mapping[str, Tensor] | None = None,
 ) -> Throughput:
-    """Train for about ``seconds``, or for given ``rates``; see ``common`` for batches.
-
-    ``weights`` replace some of the random initial weights.
-    """
+    """Train for ``seconds`` or ``rates``, from random or given ``weights``; batches: ``common``."""
     torch.manual_seed(seed)
     pad = sizes.pad
     model = Seq2SeqTransformer(sizes, tied=tied).train()
