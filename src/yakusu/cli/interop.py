@@ -122,7 +122,8 @@ def export_verb(
         others = "different" if precision == "int8" else "of equal score"
         ties = f", {searched.ties:,} {others}" if searched.ties else ""
         print(f"identical translations, {what}: {searched.identical:,} of {n:,}{ties}")
-    print(f"identical translations, the model's own settings: {found.shipped:,} of {n:,}")
+    reason = " (the searches differ)" if found.shipped < n and precision == "float32" else ""
+    print(f"identical translations, the model's own settings: {found.shipped:,} of {n:,}{reason}")
     print(f"model: {out}")
 
 
