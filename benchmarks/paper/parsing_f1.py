@@ -3,14 +3,15 @@
 The gold dev set has two parts. The first is used for all choices: the number of steps, the
 checkpoints and, with --choose, settings. The other is parsed once, by the final models.
 
-Models are trained on up to four sets of trees, which separate more annotation from
+Models are trained on up to five sets of trees, which separate more annotation from
 semi-supervision:
 
-    half    the first half of the gold trees
-    gold    all gold trees
-    own     gold trees, and trees of GUM's sentences made by the system trained on `gold`
-    gum     gold trees, and GUM's trees of the same sentences: another parser made them, from gold
-            tags, so they contain annotation that the gold trees here do not
+    half      the first half of the gold trees
+    gold      all gold trees
+    subtrees  gold trees, and their constituents of at least two words as trees of their own
+    own       gold trees, and trees of GUM's sentences made by the system trained on `gold`
+    gum       gold trees, and GUM's trees of the same sentences: another parser made them, from
+              gold tags, so they contain annotation that the gold trees here do not
 
 Each system is a run below --runs; rerun the same command to resume. A finished run is only scored.
 """
@@ -47,7 +48,13 @@ QUICK = (
     *("model.d_model=32", "model.n_layers=1", "search.beam=2", "search.max_extra=20"),
 )
 
-LINES = {"half": ":", "gold": "--", "own": "-.", "gum": "-"}  # styles of the sets of trees
+LINES: dict[str, Any] = {  # styles of the sets of trees
+    "half": ":",
+    "gold": "--",
+    "subtrees": (0, (8, 2)),
+    "own": "-.",
+    "gum": "-",
+}
 
 benchmark = Benchmark(
     "parsing_f1",
@@ -71,6 +78,10 @@ benchmark.option(
 benchmark.option(
     "--weight", type=float, default=0.5, help="weight of an automatically parsed tree (%(default)s)"
 )
+benchmark.option(
+    "--subtrees-weight", type=float, default=0.2, help="weight of a constituent (%(default)s)"
+)
+benchmark.option("--seed", type=int, default=1, help="seed of all runs (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
@@ -85,6 +96,7 @@ _RESULTS = (
     ("Exact match", score_of("score", "exact match")),
     ("F1, GUM", score_of("gum", "F1")),
     ("Training pairs", "{pairs:,.0f}"),
+    ("Seed", "{seed}"),
     ("Steps", "{steps:,.0f}"),
     ("Minutes", "{training_minutes:,.0f}"),
     ("Device", lambda record: record.machine.device if record.get("steps") else NONE),
@@ -123,6 +135,12 @@ def tables(records: list[Record]) -> Iterator[FilledTable]:
         yield from _TRIALS(trials)
 
 
+def run_of(name: str, args: argparse.Namespace) -> Path:
+    """Return the run folder of a system."""
+    path: Path = args.runs / (name if args.seed == 1 else f"{name}-{args.seed}")
+    return path
+
+
 def own_trees(runs: Path, model: str) -> Path:
     """Return the file of GUM's sentences as parsed by a model trained on the gold trees."""
     return runs / f"{model}-gold" / "gum.mrg"
@@ -131,19 +149,28 @@ def own_trees(runs: Path, model: str) -> Path:
 def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
     """Return the recipe of a system; the parses that it is trained on need not exist yet."""
     model, kind = SYSTEMS[name]
-    extra = {"gum": trees.gum, "own": own_trees(args.runs, model)}.get(kind)
+    extra = extra_trees(kind, model, args, trees)
     recipe = yakusu.load_recipe(
         MODELS[model].recipe,
         [
-            f'run="{args.runs / name}"',
+            f'run="{run_of(name, args)}"',
+            f"seed={args.seed}",
             f'data.train.trees="{trees.half if kind == "half" else trees.gold}"',
             f'data.dev.trees="{trees.choosing}"',
-            *([f'data.extra={{trees="{extra}", weight={args.weight}}}'] if extra else []),
+            *([f"data.extra={{{extra}}}"] if extra else []),
             *MODELS[model].changes,
             *args.set,
         ],
     )
     return with_supported_engine(recipe)
+
+
+def extra_trees(kind: str, model: str, args: argparse.Namespace, trees: Trees) -> str:
+    """Return the trees besides the gold ones, as in data.extra of a recipe; "": none."""
+    if kind == "subtrees":
+        return f'trees="{trees.gold}", subtrees=true, weight={args.subtrees_weight}'
+    path = {"gum": trees.gum, "own": own_trees(args.runs, model)}.get(kind)
+    return f'trees="{path}", weight={args.weight}' if path else ""
 
 
 def trained(name: str, args: argparse.Namespace, trees: Trees) -> Trained:
@@ -166,12 +193,16 @@ def facts_of(name: str, made: Trained, args: argparse.Namespace, trees: Trees) -
         "choosing": made.dev_score,
         "pairs": receipt.pairs.train,
         "parameters": receipt.parameters,
-        "extra_weight": args.weight if kind in ("gum", "own") else 0.0,
+        "extra_weight": {
+            "gum": args.weight,
+            "own": args.weight,
+            "subtrees": args.subtrees_weight,
+        }.get(kind, 0.0),
         "steps": made.steps,
         "averaged_steps": list(receipt.averaged_steps),
         "training_minutes": round(made.seconds / 60, 1),
         "reason": made.reason,
-        "curve": curve(args.runs / name, "dev_f1"),
+        "curve": curve(run_of(name, args), "dev_f1"),
         "recipe": recipe_of(name, args, trees).model_dump(mode="json", exclude={"run", "data"}),
     }
 
@@ -265,10 +296,10 @@ def draw(path: Path, records: Iterable[Record]) -> None:
         model, kind = SYSTEMS[record["name"]]
         color, line = f"C{[*MODELS].index(model)}", LINES[kind]
         steps, f1 = zip(*((at["step"], at["dev_f1"]) for at in record["curve"]), strict=True)
-        curves.plot(steps, f1, line, color=color)
+        curves.plot(steps, f1, linestyle=line, color=color)
         ends.vlines(place, *record["interval"], color=color)
         label = f"{title(record['name'])} ({record.machine.device})"
-        ends.plot(place, record["f1"], f"o{line}", color=color, label=label)
+        ends.plot(place, record["f1"], marker="o", linestyle=line, color=color, label=label)
     curves.set(xlabel="step", ylabel="F1", title="during training, part for choosing")
     ends.set(xticks=[], title="final models, part for reporting, 95% intervals")
     ends.legend(

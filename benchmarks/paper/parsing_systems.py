@@ -18,6 +18,7 @@ PAPER = {
 TREES = {
     "half": "half of the gold trees",
     "gold": "gold trees",
+    "subtrees": "gold trees, and their constituents",
     "own": "gold trees, and its own trees of GUM's sentences",
     "gum": "gold trees, and GUM's trees",
 }
@@ -43,12 +44,21 @@ class Model:
 
 MODELS = {
     "transformer": Model(
-        "Transformer", "parse-small", tuple(TREES), paper={"gold": 91.3, "gum": 92.7}
+        "Transformer",
+        "parse-small",
+        ("half", "gold", "subtrees", "own", "gum"),
+        paper={"gold": 91.3, "gum": 92.7},
+    ),
+    "transformer-words": Model(
+        "Transformer that counts words",
+        "parse-small",
+        ("gold", "subtrees", "gum"),
+        changes=("model.positions=words",),
     ),
     "lstm-attention": Model(
         "LSTM with attention",
         RECIPES / "parse-lstm.toml",
-        ("gold", "own", "gum"),
+        ("gold", "subtrees", "own", "gum"),
         changes=("model.attention=additive",),
         paper={"gold": 88.3, "gum": 92.1},
     ),
@@ -60,6 +70,7 @@ SYSTEMS = {
 }
 _TREES_EFFECTS = (
     ("half", "gold", "twice as many gold trees"),
+    ("gold", "subtrees", "constituents of the gold trees"),
     ("gold", "gum", "GUM's sentences with GUM's trees"),
     ("gold", "own", "of which: its own trees of the sentences (semi-supervision)"),
     ("own", "gum", "of which: GUM's trees instead of its own (more annotation)"),
@@ -67,6 +78,8 @@ _TREES_EFFECTS = (
 _MODEL_EFFECTS = (
     ("lstm-fixed", "lstm-attention", "attention in the LSTM"),
     ("lstm-attention", "transformer", "Transformer instead of the LSTM with attention"),
+    ("transformer", "transformer-words", "counted words in the Transformer"),
+    ("lstm-attention", "transformer-words", "that Transformer instead of the LSTM with attention"),
 )
 # Runs that are compared, and the effect that their difference measures.
 COMPARISONS = tuple(
@@ -75,7 +88,7 @@ COMPARISONS = tuple(
         *((f"{m}-{a}", f"{m}-{b}", effect) for m in MODELS for a, b, effect in _TREES_EFFECTS),
         *(
             (f"{a}-{trees}", f"{b}-{trees}", effect)
-            for trees in ("gold", "gum")
+            for trees in ("gold", "subtrees", "gum")
             for a, b, effect in _MODEL_EFFECTS
         ),
     )

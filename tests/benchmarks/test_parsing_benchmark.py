@@ -1,6 +1,5 @@
 """The parsing benchmark: its parts of the trees, its parses, its intervals and its tables."""
 
-import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +152,7 @@ def test_comparisons_are_between_trained_systems() -> None:
     ("name", "engine", "attention"),
     [
         ("transformer-half", "native", None),
+        ("transformer-words-subtrees", "native", None),
         ("lstm-attention-own", "torch", "additive"),
         ("lstm-fixed-gum", "torch", "none"),
     ],
@@ -161,15 +161,22 @@ def test_the_native_engine_validates_the_models_that_it_supports(
     name: str, engine: str, attention: str | None, trees: Any, tmp_path: Path
 ) -> None:
     settings = ["training.engine=native", "training.precision=bf16"]
-    args = argparse.Namespace(runs=tmp_path / "runs", weight=0.5, set=settings)
+    args = parsing_f1.benchmark.parser.parse_args(
+        ["--runs", str(tmp_path / "runs"), "--set", *settings]
+    )
     recipe = parsing_f1.recipe_of(name, args, trees)
     assert (recipe.training.engine, recipe.training.precision) == (engine, "bf16")
     assert getattr(recipe.model, "attention", None) == attention
     assert recipe.data.dev.trees == str(trees.choosing)
-    kinds = {"half": (trees.half, ""), "gum": (trees.gold, str(trees.gum))}
+    kinds = {
+        "half": (trees.half, ""),
+        "subtrees": (trees.gold, str(trees.gold)),
+        "gum": (trees.gold, str(trees.gum)),
+    }
     own = str(tmp_path / "runs" / "lstm-attention-gold" / "gum.mrg")
     gold, extra = kinds.get(name.split("-")[-1], (trees.gold, own))
     assert (recipe.data.train.trees, recipe.data.extra.trees) == (str(gold), extra)
+    assert recipe.data.extra.subtrees == ("subtrees" in name)
 
 
 # ---- the section ---------------------------------------------------------------------------------
