@@ -96,7 +96,7 @@ _RESULTS = (
     ("Exact match", score_of("score", "exact match")),
     ("F1, GUM", score_of("gum", "F1")),
     ("Training pairs", "{pairs:,.0f}"),
-    ("Seed", "{seed}"),
+    ("Seed", "{recipe.seed}"),
     ("Steps", "{steps:,.0f}"),
     ("Minutes", "{training_minutes:,.0f}"),
     ("Device", lambda record: record.machine.device if record.get("steps") else NONE),
