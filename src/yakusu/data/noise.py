@@ -102,7 +102,7 @@ def numbers_differ(pair: Pair, languages: tuple[str, str] = ("", "")) -> bool:
     """Whether a number in digits occurs on one side only, in any form of the languages.
 
     "1,000.5" equals "1 000,5", and "10:30" equals "10h30". If the languages are known, "ten" is the
-    number 10; if that of the source is not, any word of it may be a number of the target.
+    number 10.
     """
     from yakusu.data.numbers.match import NumberMatch  # 0.02 s
 

@@ -45,7 +45,6 @@ _COUNTING = frozenset(["ja", "ko", "th", "vi", "yue", "zh"])
 _OF_SHARES = (25, 50)  # a quarter and a half, as percent
 _BEFORE_WEEKDAY = regex.compile(r"\bthứ\s$")
 _AFTER_WEEKDAY = regex.compile("ª")
-_LETTER = regex.compile(r"\p{L}")
 _Keyed = Sequence[tuple[int, Sequence[Hashable]]]  # indices of items, and their keys
 
 
@@ -78,8 +77,7 @@ class NumberMatch:
         """The numbers in digits of the source that the target lacks, and those that it adds.
 
         1 is not an addition in a language that counts where others do not, if no number word of the
-        source is left: all day is １日中. Nothing is an addition if the source has letters and its
-        language is unknown: any of its words may be a number or a month.
+        source is left: all day is １日中.
         """
         texts = source, target
         if max(map(len, texts)) > _LONG:
@@ -104,8 +102,6 @@ class NumberMatch:
         _pair_joined(a, b)
         if a.numbers or b.numbers:
             _pair_parts(a, b)
-        if not a.language and _LETTER.search(source):
-            return a.numbers, []
         has_word = any(a.certain[each] and a.words[each] > 0 for each in a.words)
         if _base(b.language) in _COUNTING and not has_word and 0 not in a.others:
             b.numbers = [number for number in b.numbers if number.values[:1] != (1,)]
