@@ -5,9 +5,9 @@
     on 6 March                   3月6日に          they agree
 
 What a side has in digits must be on the other in any form, and so must Roman numerals and months of
-dates; a number that is a word in the source may be absent from the translation. Any word of a source
-whose language is unknown may be a number of the translation. A letter before a number of the source,
-as in A4, U2 and F-16, and a minus sign, also as a word, may not be missing.
+dates; a number that is a word in the source may be absent from the translation, and any word of a
+source in an unknown language may be a number. A letter before a number of the source, as in A4, U2
+and F-16, and a minus sign, also as a word, may not be missing.
 """
 
 import re
