@@ -46,6 +46,7 @@ from benchmarks.speed.yakusu_loop import Job, train
 from benchmarks.tables import Table, entries
 from benchmarks.workers import Worker
 from yakusu.data.batches import epoch_steps
+from yakusu.errors import RunError
 from yakusu.model.architectures import build
 from yakusu.recipe import Recipe
 
@@ -79,7 +80,7 @@ benchmark = Benchmark(
 benchmark.option("--norms", nargs="+", default=[*NORMS], choices=NORMS, help="(%(default)s)")
 benchmark.option("--vocab", type=int, default=10_000, help="tokens of the joint BPE (%(default)s)")
 benchmark.option("--step-tokens", type=int, default=1024, help="tokens per update (%(default)s)")
-benchmark.option("--updates", type=int, default=200, help="%(default)s")
+benchmark.option("--updates", type=int, default=200, help=f"multiple of {LAST_STEPS} (%(default)s)")
 benchmark.option("--seeds", nargs="+", type=int, default=[1, 2, 3], help="(%(default)s)")
 
 tables = Table(
@@ -182,6 +183,8 @@ def compare(recipe: Recipe, norm: str, peers: Sequence[str], args: argparse.Name
 
 def main(args: argparse.Namespace) -> None:
     """Compare the sides pre-norm and post-norm."""
+    if args.updates < 1 or args.updates % LAST_STEPS:  # yakusu reports the loss of as many steps
+        raise RunError(f"--updates {args.updates}: choose a multiple of {LAST_STEPS}")
     peers = benchmark.installed({name: MODULES[name] for name in (TORCH, MARIAN)})
     with TemporaryDirectory() as folder:
         recipe = prepare(SIZE, args, folder)

@@ -341,4 +341,6 @@ def test_a_full_hour_may_have_no_minutes_or_0(source: str, target: str, agrees: 
 def test_words_of_an_unknown_source_language_may_be_numbers() -> None:
     assert compared("-ja", "on 5 February", "2月5日に") == ([], [])
     assert compared("-ja", "on 5 February", "2月に") == (["5"], [])
+    for source in ("!", "12", "{name}"):  # without words
+        assert compared("-ja", source, f"{source} 5") == ([], ["5"])
     assert compared("en-ja", "on day 5", "2月5日に") == ([], ["2"])

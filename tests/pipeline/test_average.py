@@ -107,7 +107,7 @@ def test_a_number_of_checkpoints_given_by_the_user_is_averaged(
     dev_scores += [9.0]
     assert read_receipt(yakusu.average(run, last=2)).averaged_steps == (60, 90)
     for n in (0, 3):
-        with pytest.raises(RunError, match=f"keeps 2 checkpoints to average, not {n}: set"):
+        with pytest.raises(RunError, match=f"keeps 2 checkpoints to average, not {n}: choose"):
             yakusu.average(run, last=n)
     with pytest.raises(RunError, match="best and last are mutually exclusive"):
         yakusu.average(run, last=1, best=True)

@@ -12,7 +12,8 @@ import torch
 import yakusu
 from tests.translators import ENGINES, save
 from yakusu.data.brackets import delinearise, linearise
-from yakusu.data.corpus import Corpus, read_pairs, read_sources
+from yakusu.data.config import DataConfig
+from yakusu.data.corpus import Corpus, ExtraCorpus, read_pairs, read_sources
 from yakusu.data.files.tree_files import tree_files
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
@@ -124,7 +125,8 @@ def test_positions_count_the_words_of_a_sentence_and_the_tags_of_its_tree(tmp_pa
 
 def test_the_constituents_of_trees_are_pairs_of_their_own(tmp_path: Path) -> None:
     path, verb = tmp_path / "a.mrg", "(VP (VBD saw) (NP (PRP it)) (ADVP (RB so) (RB far)))"
-    path.write_text(f"(S (NP (DT the) (NN cat)) {verb})\n")
+    unary = "(S (NP (-NONE- *)) (VP (TO to) (VP (VB go))))"  # of equal words
+    path.write_text(f"(S (NP (DT the) (NN cat)) {verb})\n{unary}\n")
     assert list(read_pairs(Corpus(trees=str(path), subtrees=True))) == [
         ("the cat", "(NP (DT the) (NN cat))"),
         ("saw it so far", verb),
@@ -132,6 +134,8 @@ def test_the_constituents_of_trees_are_pairs_of_their_own(tmp_path: Path) -> Non
     ]
     with pytest.raises(ValidationError, match="subtrees = true has no effect without trees"):
         Corpus(src="a", tgt="b", subtrees=True)
+    with pytest.raises(ValidationError, match="subtrees = true needs dev trees"):
+        DataConfig(train=Corpus(trees="a"), extra=ExtraCorpus(trees="a", subtrees=True))
 
 
 def test_extra_trees_are_sampled_with_their_weight(tmp_path: Path) -> None:

@@ -61,6 +61,14 @@ class DataConfig(Direction):
         return {key: corpus for key, corpus in (first | others).items() if corpus}
 
     @requirement
+    def _check_subtrees(self) -> None:
+        if (self.train.subtrees or self.extra.subtrees) and not self.dev:
+            raise ValueError(
+                "subtrees = true needs dev trees, because the constituents of held-out trees would "
+                "be trained on: set data.dev.trees"
+            )
+
+    @requirement
     def _check_others(self) -> None:
         if self.temperature != 1 and not self.others:
             raise ValueError("data.temperature has no effect without data.others: remove it")

@@ -71,10 +71,13 @@ def _is_inner(node: Tree | str) -> bool:
 
 
 def constituents(tree: Tree) -> Iterator[Tree]:
-    """Yield the constituents of a tree that have at least two words, without the tree itself."""
+    """Yield the constituents of a tree that have at least two words, but not all of them.
+
+    Of several constituents with the same words, only the highest is yielded.
+    """
     for node in tree.subtrees(_is_inner):
-        if node is not tree and len(node.leaves()) > 1:
-            yield node
+        if len(node) > 1:
+            yield from (each for each in node if _is_inner(each) and len(each.leaves()) > 1)
 
 
 def bare_label(label: str) -> str:

@@ -5,8 +5,9 @@
     on 6 March                   3月6日に          they agree
 
 What a side has in digits must be on the other in any form, and so must Roman numerals and months of
-dates; a number that is a word in the source may be absent from the translation. A letter before a
-number of the source, as in A4, U2 and F-16, and a minus sign, also as a word, may not be missing.
+dates; a number that is a word in the source may be absent from the translation, and any word of a
+source in an unknown language may be a number. A letter before a number of the source, as in A4, U2
+and F-16, and a minus sign, also as a word, may not be missing.
 """
 
 import re
@@ -66,6 +67,7 @@ _MINUS = lazy.compile(
 _GLUED = lazy.compile(r"(?<!\p{Han})[一二三四五六七八九]\d+")  # 九1 is not 1
 _PLURAL = re.compile(r"\{[^{},]+,\s*(?:plural|select|selectordinal|choice)\s*,")
 _SEPARATOR = re.compile(r"[\s().,/‑-]")
+_WORD = lazy.compile(r"\p{L}")
 _PHONE = re.compile(r"[+(][\d\s()./‑-]+")
 _NONE = Disagreement()
 
@@ -94,6 +96,8 @@ class Agreement:
         if has_digit:
             rest = [_blank(side, each) for side, each in zip(sides, spans, strict=True)]
             unmatched = self._numbers.unmatched(*rest)
+            if not self._languages[0] and _WORD.search(rest[0]):  # it may be a number, or a month
+                unmatched = unmatched[0], []
             for found, side, numbers in zip((missing, added), sides, unmatched, strict=True):
                 found += [Span(n.start, n.end, side[n.start : n.end]) for n in numbers]
             glued = islice(_GLUED.finditer(rest[1]), _SEARCHED)

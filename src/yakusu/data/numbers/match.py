@@ -103,8 +103,6 @@ class NumberMatch:
         if a.numbers or b.numbers:
             _pair_parts(a, b)
         has_word = any(a.certain[each] and a.words[each] > 0 for each in a.words)
-        if not a.language:  # any of its words may be a number, or a month
-            return a.numbers, []
         if _base(b.language) in _COUNTING and not has_word and 0 not in a.others:
             b.numbers = [number for number in b.numbers if number.values[:1] != (1,)]
         return a.numbers, b.numbers

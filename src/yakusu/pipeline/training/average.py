@@ -91,8 +91,8 @@ def last_checkpoints(run: Path, n: int | None = None) -> list[Path]:
         n = load_recipe(run / "recipe.toml").training.keep_last
     elif not 1 <= n <= len(kept):
         raise RunError(
-            f"{run} keeps {len(kept)} checkpoint{'s' * (len(kept) != 1)} to average, not {n}: set "
-            "training.keep_last to keep more in a new run"
+            f"{run} keeps {len(kept)} checkpoint{'s' * (len(kept) != 1)} to average, not {n}: "
+            f"choose from 1 to {len(kept)}, or train again with a larger training.keep_last"
         )
     return kept[-n:]
 
