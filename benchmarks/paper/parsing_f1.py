@@ -141,15 +141,23 @@ def run_of(name: str, args: argparse.Namespace) -> Path:
     return path
 
 
-def own_trees(runs: Path, model: str) -> Path:
+def own_trees(model: str, args: argparse.Namespace) -> Path:
     """Return the file of GUM's sentences as parsed by a model trained on the gold trees."""
-    return runs / f"{model}-gold" / "gum.mrg"
+    return run_of(f"{model}-gold", args) / "gum.mrg"
+
+
+def weight_of(kind: str, args: argparse.Namespace) -> float:
+    """Return the weight of the trees besides the gold ones; 0: there are none."""
+    weights = {"subtrees": args.subtrees_weight, "own": args.weight, "gum": args.weight}
+    return float(weights.get(kind, 0.0))
 
 
 def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
     """Return the recipe of a system; the parses that it is trained on need not exist yet."""
     model, kind = SYSTEMS[name]
-    extra = extra_trees(kind, model, args, trees)
+    extra = {"subtrees": trees.gold, "own": own_trees(model, args), "gum": trees.gum}.get(kind)
+    subtrees = "true" if kind == "subtrees" else "false"
+    weighted = f'trees="{extra}", subtrees={subtrees}, weight={weight_of(kind, args)}'
     recipe = yakusu.load_recipe(
         MODELS[model].recipe,
         [
@@ -157,7 +165,7 @@ def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
             f"seed={args.seed}",
             f'data.train.trees="{trees.half if kind == "half" else trees.gold}"',
             f'data.dev.trees="{trees.choosing}"',
-            *([f"data.extra={{{extra}}}"] if extra else []),
+            *([f"data.extra={{{weighted}}}"] if extra else []),
             *MODELS[model].changes,
             *args.set,
         ],
@@ -165,20 +173,12 @@ def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
     return with_supported_engine(recipe)
 
 
-def extra_trees(kind: str, model: str, args: argparse.Namespace, trees: Trees) -> str:
-    """Return the trees besides the gold ones, as in data.extra of a recipe; "": none."""
-    if kind == "subtrees":
-        return f'trees="{trees.gold}", subtrees=true, weight={args.subtrees_weight}'
-    path = {"gum": trees.gum, "own": own_trees(args.runs, model)}.get(kind)
-    return f'trees="{path}", weight={args.weight}' if path else ""
-
-
 def trained(name: str, args: argparse.Namespace, trees: Trees) -> Trained:
     """Train a system or resume its training; if it needs parses, train their parser first."""
     model, kind = SYSTEMS[name]
     if kind == "own":
         teacher = trained(f"{model}-gold", args, trees)
-        write_parses(teacher.model, trees.gum, own_trees(args.runs, model))
+        write_parses(teacher.model, trees.gum, own_trees(model, args))
     return yakusu.train(recipe_of(name, args, trees), progress=Remarks(name))
 
 
@@ -193,11 +193,7 @@ def facts_of(name: str, made: Trained, args: argparse.Namespace, trees: Trees) -
         "choosing": made.dev_score,
         "pairs": receipt.pairs.train,
         "parameters": receipt.parameters,
-        "extra_weight": {
-            "gum": args.weight,
-            "own": args.weight,
-            "subtrees": args.subtrees_weight,
-        }.get(kind, 0.0),
+        "extra_weight": weight_of(kind, args),
         "steps": made.steps,
         "averaged_steps": list(receipt.averaged_steps),
         "training_minutes": round(made.seconds / 60, 1),
@@ -241,12 +237,14 @@ def differences(found: dict[str, Scored]) -> list[dict[str, Any]]:
 
 def choose(args: argparse.Namespace, trees: Trees) -> None:
     """Train systems with other settings, in a folder of their own, without a report."""
-    settings = [*args.set, f"weight={args.weight}"]
-    args.runs = args.runs / "choose" / slug(" ".join(settings))
+    weights = f"weight={args.weight} subtrees_weight={args.subtrees_weight}"
+    args.runs = args.runs / "choose" / slug(" ".join(args.set)) / slug(weights)
     for name in args.systems:
         facts = facts_of(name, trained(name, args, trees), args, trees)
+        weight = facts["extra_weight"]
+        settings = [*args.set, *([f"weight={weight}"] if weight else [])]
         print(f"{name}, {', '.join(settings)}: {facts['choosing']}", flush=True)
-        trial = {"overrides": settings if facts["extra_weight"] else args.set, "trial": True}
+        trial = {"overrides": settings, "trial": True}
         benchmark.record(facts | trial, seed=facts["recipe"]["seed"])
 
 

@@ -177,6 +177,14 @@ def test_the_native_engine_validates_the_models_that_it_supports(
     gold, extra = kinds.get(name.split("-")[-1], (trees.gold, own))
     assert (recipe.data.train.trees, recipe.data.extra.trees) == (str(gold), extra)
     assert recipe.data.extra.subtrees == ("subtrees" in name)
+    assert recipe.data.extra.weight == {"half": 1.0, "subtrees": 0.2}.get(name.split("-")[-1], 0.5)
+
+
+def test_runs_of_another_seed_share_no_parses(trees: Any, tmp_path: Path) -> None:
+    args = parsing_f1.benchmark.parser.parse_args(["--runs", str(tmp_path / "runs"), "--seed", "2"])
+    recipe = parsing_f1.recipe_of("lstm-attention-own", args, trees)
+    assert (recipe.seed, Path(recipe.run).name) == (2, "lstm-attention-own-2")
+    assert Path(recipe.data.extra.trees).parent.name == "lstm-attention-gold-2"
 
 
 # ---- the section ---------------------------------------------------------------------------------
