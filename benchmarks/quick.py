@@ -40,6 +40,10 @@ def write_data(folder: Path) -> None:
     sizes = {"treebank/train": 60, "treebank/dev": 5, "gum_const/train": 60, "gum_const/dev": 5}
     for name, n in sizes.items():
         _write(folder / f"{name}.mrg", [_tree(rng) for _ in range(n)])
+    for part, n in {"train": 400, "dev": 20, "test": 24}.items():
+        _write_parallel(folder / "tatoeba" / "en-fr" / part, ("fr",), n, rng)
+    for part, n in {"newstest2009-2012": 400, "newstest2013": 20}.items():
+        _write_parallel(folder / "wmt" / part, ("de",), n, rng)
     _write_word_tasks(folder)
 
 

@@ -73,14 +73,34 @@ def read(name: str) -> list[Record]:
     return list({str([record.get(key) for key in keys]): record for record in found}.values())
 
 
-def append(name: str, measured: Mapping[str, Any], *, seed: int, threads: int) -> Path:
-    """Append a measurement to results/NAME.json, with the conditions that it depends on."""
-    path = RESULTS / f"{name}.json"
+def append(
+    name: str, measured: Mapping[str, Any], *, seed: int, threads: int, folder: Path | None = None
+) -> Path:
+    """Append a measurement to NAME.json, with the conditions that it depends on.
+
+    Args:
+        name: Name of the benchmark.
+        measured: What was measured.
+        seed: The seed.
+        threads: Number of torch threads.
+        folder: Folder of the file; None: results.
+    """
+    path = (folder or RESULTS) / f"{name}.json"
     with FileLock(path.with_name(f".{path.name}.lock")):
         records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
         records.append({**_circumstances(seed, threads), **measured})
         write_text(path, json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     return path
+
+
+def merge(path: Path) -> None:
+    """Append the records of a file, such as FOLDER/table3.json, that results lacks."""
+    ours = RESULTS / path.name
+    with FileLock(ours.with_name(f".{ours.name}.lock")):
+        known = json.loads(ours.read_text(encoding="utf-8")) if ours.exists() else []
+        found = json.loads(path.read_text(encoding="utf-8"))
+        known += [record for record in found if record not in known]
+        write_text(ours, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
 
 
 def _circumstances(seed: int, threads: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from benchmarks.tables import Table, fixed
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.support import unsupported
 from yakusu.folder import read_json
-from yakusu.progress import Silent
+from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, save_recipe
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -42,8 +42,16 @@ def prepare(recipe: Recipe, folder: Path) -> Path:
     return yakusu.prepare(recipe, progress=Remarks(folder.name)).folder
 
 
-def train(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
+def train(
+    recipe: Recipe, folder: Path, *, data: Path, progress: Progress | None = None
+) -> dict[str, Any]:
     """Train in a run folder from prepared data; a finished run is not trained again.
+
+    Args:
+        recipe: The recipe; its run is `folder`.
+        folder: The run folder.
+        data: Folder of prepared data.
+        progress: Progress reporter; None: `Remarks`.
 
     Returns:
         The receipt of the model, with the run's validation events as "validations" and the limit
@@ -56,7 +64,7 @@ def train(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
         # Copied under another name first, in case this process is killed meanwhile.
         shutil.copytree(data, folder / ".data", dirs_exist_ok=True)
         (folder / ".data").rename(folder / "data")
-    trained = yakusu.train(recipe, progress=Remarks(folder.name))
+    trained = yakusu.train(recipe, progress=progress or Remarks(folder.name))
     receipt = read_json(trained.model / "receipt.json")
     return {**receipt, "validations": validations(folder), "limit": trained.reason}
 

@@ -272,25 +272,35 @@ def run_yakusu(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+SYSTEMS = {OURS: run_yakusu, THEIRS: run_joeynmt}
+
+
+def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Train a system, translate `args.parts`, and return scores, facts and the seed."""
+    corpus = (args.data / CORPUS).absolute()
+    facts = SYSTEMS[name](corpus, args)
+    texts = facts.pop("texts")
+    found = {
+        part: str(yakusu.evaluate(texts[part], corpus / f"{part}.de")[0]) for part in args.parts
+    }
+    return {"name": name, **found, "epochs": args.epochs, **facts}
+
+
 def main(args: argparse.Namespace) -> None:
     """Train both, and score their translations."""
-    corpus = (args.data / CORPUS).absolute()
     args.parts = ["dev", "test"] if args.test else ["dev"]
-    systems = {OURS: run_yakusu, THEIRS: run_joeynmt}
+    systems = list(SYSTEMS)
     if not args.peer_python:
         if args.record:
             raise DataError("--record needs both systems: give --peer-python, or omit --record")
         print("JoeyNMT is skipped: --peer-python is not given", file=sys.stderr)
-        del systems[THEIRS]
-    for name, run in systems.items():
-        facts = run(corpus, args)
-        texts, seed = facts.pop("texts"), facts.pop("seed")
-        found = {
-            part: str(yakusu.evaluate(texts[part], corpus / f"{part}.de")[0]) for part in args.parts
-        }
-        benchmark.record({"name": name, **found, "epochs": args.epochs, **facts}, seed=seed)
-        for part, score in found.items():
-            print(f"{name}, {part}: {score}", flush=True)
+        systems.remove(THEIRS)
+    for name in systems:
+        found = measure(name, args)
+        seed = found.pop("seed")
+        benchmark.record(found, seed=seed)
+        for part in args.parts:
+            print(f"{name}, {part}: {found[part]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ from benchmarks.services import serve
 _loaded: dict[str, Any] = {}
 
 
-def load(folder: str, plain: str, precision: str, inter: int, intra: int) -> None:
+def load(
+    folder: str, plain: str, precision: str, inter: int, intra: int, device: str = "cpu"
+) -> None:
     """Open a converted model.
 
     Args:
@@ -28,10 +30,11 @@ def load(folder: str, plain: str, precision: str, inter: int, intra: int) -> Non
         precision: CTranslate2's `compute_type`.
         inter: Batches translated in parallel.
         intra: Threads per batch.
+        device: "cpu" or "cuda".
     """
     _loaded["translator"] = ctranslate2.Translator(
         folder,
-        device="cpu",
+        device=device,
         compute_type=precision,
         inter_threads=inter,
         intra_threads=intra,

@@ -39,8 +39,10 @@ class _Loaded:
 _loaded = _Loaded()
 
 
-def load_plain(folder: str, engine: str, precision: Precision, threads: int) -> None:
-    """Open a model that `benchmarks.speed.plain` wrote, for `search`."""
+def load_plain(
+    folder: str, engine: str, precision: Precision, threads: int, device: str = "cpu"
+) -> None:
+    """Open a model that `benchmarks.speed.plain` wrote, for `search`; torch may use a GPU."""
     path = Path(folder)
     info = json.loads((path / "plain.json").read_text(encoding="utf-8"))
     config = config_of(info["model"])
@@ -49,7 +51,7 @@ def load_plain(folder: str, engine: str, precision: Precision, threads: int) -> 
     sizes = {"src_vocab_size": source, "tgt_vocab_size": target}
     _loaded.rules = TokenRules(target - 1, slot_kinds=info["never"])
     if engine == "torch":
-        _loaded.decoder = _torch(config, path, sizes, threads)
+        _loaded.decoder = _torch(config, path, sizes, threads, device)
         return
     weights = ArraysOnDisk(path / "model.safetensors")
     matrices = EngineConfig(precision=precision).matrices(config.d_model)
@@ -57,7 +59,9 @@ def load_plain(folder: str, engine: str, precision: Precision, threads: int) -> 
     _loaded.decoder, _loaded.timed = (NativeDecoder(models, Threads(threads)) for _ in range(2))
 
 
-def _torch(config: TransformerConfig, path: Path, sizes: dict[str, int], threads: int) -> Decoder:
+def _torch(
+    config: TransformerConfig, path: Path, sizes: dict[str, int], threads: int, device: str
+) -> Decoder:
     import torch
 
     from yakusu.model.architectures import build
@@ -67,7 +71,7 @@ def _torch(config: TransformerConfig, path: Path, sizes: dict[str, int], threads
     torch.set_num_threads(threads)
     model = build(config, **sizes)
     model.load_weights(load_tensors(path / "model.safetensors"))
-    return TorchDecoder(model)
+    return TorchDecoder(model, device=device)
 
 
 def load(folder: str, engine: str, precision: Precision, threads: int) -> None:

@@ -206,13 +206,17 @@ def operations(event: FunctionEvent) -> int:
     return 2 * math.prod(left) * int(right[-1])
 
 
-def product_rate(n: int, k: int, m: int, dtype: torch.dtype = torch.float32) -> float:
+def product_rate(
+    n: int, k: int, m: int, dtype: torch.dtype = torch.float32, device: str = "cpu"
+) -> float:
     """Return the operations per second of a product (n, k) by (k, m), the best of several."""
-    left, right = torch.randn(n, k).to(dtype), torch.randn(k, m).to(dtype)
+    left, right = (torch.randn(size, device=device).to(dtype) for size in ((n, k), (k, m)))
     best, end = math.inf, time.perf_counter() + _PROBE_SECONDS
     while time.perf_counter() < end:
         start = time.perf_counter()
         left @ right
+        if device != "cpu":
+            torch.cuda.synchronize()
         best = min(best, time.perf_counter() - start)
     return 2 * n * k * m / best
 

@@ -16,7 +16,7 @@ from benchmarks.peers.common import LAST_STEPS, WARMUP_STEPS, Throughput
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.device import keep_freed_memory
+from yakusu.device import disable_cudnn_attention, keep_freed_memory, pick_device
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.progress import Silent, Tracker
@@ -35,6 +35,7 @@ class Job:
     seed: Seed of the weights and of dropout.
     updates: Number of updates, the last of which give the loss; 0: no limit.
     overrides: Keys of the recipe to override.
+    warmup: Updates before the first measured one.
     """
 
     run: Path
@@ -42,6 +43,7 @@ class Job:
     seed: int
     updates: int = 0
     overrides: tuple[str, ...] = ()
+    warmup: int = WARMUP_STEPS
 
     @property
     def recipe(self) -> Recipe:
@@ -95,8 +97,8 @@ class Watch(Silent):
         """Count a finished step."""
         assert self.trainer
         state = self.trainer.state
-        if state.step <= WARMUP_STEPS:
-            if state.step == WARMUP_STEPS:
+        if state.step <= self._job.warmup:
+            if state.step == self._job.warmup:
                 self._begin()
             self._start, self._tokens_before = time.perf_counter(), state.target_tokens
             return
@@ -120,18 +122,20 @@ def train(job: Job, measured: AbstractContextManager[object] | None = None) -> T
         measured: Is entered before the first measured step, and left after the last.
     """
     keep_freed_memory()
+    disable_cudnn_attention()
     recipe, pairs, size = job.recipe, job.pairs, job.vocab_size
+    device = pick_device(recipe.training.device)
     torch.manual_seed(job.seed)
     with ExitStack() as stack, suppress(TimeUpError):
         watch = Watch(job, partial(stack.enter_context, measured or nullcontext()))
         watch.trainer = Trainer(
-            build(recipe.model, src_vocab_size=size, tgt_vocab_size=size),
+            build(recipe.model, src_vocab_size=size, tgt_vocab_size=size).to(device),
             TrainingData(pairs, Pairs.open(job.run / "data", "dev"), recipe.batches, job.seed),
             config=recipe.training,
             score=lambda model: Score("BLEU", 0.0, "not measured"),
             output=TrainingOutput(job.run / "never", record=watch.record, progress=watch),
         )
         watch.trainer.run()
-    batch_tokens = recipe.batches.batch_tokens_on("cpu")
+    batch_tokens = recipe.batches.batch_tokens_on(device.type)
     padding = 1 - fullness(pairs, cut_by_length(np.arange(len(pairs)), pairs, batch_tokens))
     return Throughput(watch.tokens, watch.seconds, padding, watch.steps, watch.nll)
