@@ -307,7 +307,7 @@ def train(
         facts = runs.train(recipe_of(corpus, args, own), folder, data=data_of(corpus, args))
     except SignalError as error:
         stopped = error
-    if points := curve(folder):
+    if points := curve(folder) if (folder / "log.jsonl").exists() else []:
         yield {
             "settings": dict(settings),
             "recipe": Path(recipe).stem,
