@@ -255,7 +255,11 @@ JOBS = {
     for job in (
         *(_speed(name, compiled=False, minutes=1.5, value=9) for name in ("base", "big")),
         Job({"part": "resume", "name": "multi30k"}, gpu_jobs.resume, 2, 8),
-        Job({"part": "translation", "name": "base"}, gpu_jobs.translation, 2, 7, alone=True),
+        Job(
+            {"part": "translation", "name": "base, batches of 512, beam 4"},
+            *(gpu_jobs.translation, 2, 7),
+            alone=True,
+        ),
         *(_speed(name, compiled=True, minutes=5, value=7) for name in ("base", "big")),
         *_grid(),
         *(
@@ -415,13 +419,16 @@ _ENDS = {
 }
 
 
-def show_plan(jobs: Iterable[Job], args: argparse.Namespace) -> None:
-    """Print the jobs in their order."""
+def show_plan(jobs: Iterable[Job], args: argparse.Namespace) -> int:
+    """Print the jobs in their order; return the number of those that can run."""
     print("value  minutes  job")
+    n = 0
     for job in jobs:
         reason = obstacle(job, args, args.minutes * (1 - ENDING))
         kind = "alone" if job.alone else "may continue later" if job.resumes else "beside others"
         print(f"{job.value:5}{job.minutes:9g}  {job.name}: {reason or kind}")
+        n += not reason
+    return n
 
 
 def merge(out: Path) -> None:
@@ -438,21 +445,22 @@ def main(args: argparse.Namespace) -> None:
         packed = gpu_jobs.pack(args, args.prepare)
         print(f"{packed}: {packed.stat().st_size / 2**20:.1f} MiB")
         return
-    jobs = chosen(args)
-    show_plan(jobs, args)
-    if args.plan:
-        return
     if args.quick:
         args.out = args.out or args.data.parent / "out"
         args.runs = args.out / "runs"
+    jobs = chosen(args)
+    n = show_plan(jobs, args)
+    if args.plan:
+        return
     if args.out is None:
         raise DataError("--out is missing: give the folder that receives the records")
-    for folder in (args.out, args.runs):
-        folder.mkdir(parents=True, exist_ok=True)
-    gpu_jobs.open_data(args)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    end = start + 60 * args.minutes
-    Loop(args, stop=end - 60 * args.minutes * ENDING, end=end).run(jobs)
+    if n:
+        for folder in (args.out, args.runs):
+            folder.mkdir(parents=True, exist_ok=True)
+        gpu_jobs.open_data(args)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        end = start + 60 * args.minutes
+        Loop(args, stop=end - 60 * args.minutes * ENDING, end=end).run(jobs)
     if args.record:
         merge(args.out)
 

@@ -122,15 +122,16 @@ def pack(args: argparse.Namespace, folder: Path) -> Path:
 def open_data(args: argparse.Namespace) -> None:
     """Prepare the corpora in the folder of the runs, or unpack them, and set `args.prepared`."""
     packed, folder = args.data / PACKED, args.runs / "data"
+    if not folder.exists():
+        made = folder.with_name(".data")
+        if packed.exists():
+            shutil.unpack_archive(packed, made, filter="data")
+        else:
+            prepare(args, made)
+        made.rename(folder)
     if packed.exists():
-        if not folder.exists():
-            unpacked = folder.with_name(".data")
-            shutil.unpack_archive(packed, unpacked, filter="data")
-            unpacked.rename(folder)
         args.data = folder
         os.environ["YAKUSU_DATA"] = str(folder)  # the recipes refer to it
-    else:
-        prepare(args, folder)
     args.prepared = folder / "prepared"
 
 

@@ -34,6 +34,8 @@ def test_the_most_valuable_jobs_start_first_and_the_grid_has_twelve_runs(
     jobs = gpu.chosen(args)
     values = [each.value for each in jobs]
     assert values == sorted(values, reverse=True) and len(jobs) == len(gpu.JOBS)
+    names = [each.key["name"] for each in jobs if each.file == "gpu"]
+    assert len(set(names)) == len(names)  # a page shows the newest record of a name
     assert sum(each.key.get("part") == "grid" for each in jobs) == 12
     first_shared = next(i for i, each in enumerate(jobs) if each.resumes)
     assert not any(each.alone for each in jobs[first_shared:])
