@@ -301,9 +301,9 @@ def obstacle(job: Job, args: argparse.Namespace, minutes_left: float) -> str:
     if args.quick:
         return ""
     if job.resumes and job.minutes > LEASE * args.minutes:
-        return f"{job.minutes:g} minutes are more than {LEASE} calls of {args.minutes:g}"
+        return f"{job.minutes:g} min are more than {LEASE} calls of {args.minutes:g} min"
     needed = LEAST_MINUTES if job.resumes else job.minutes
-    return "" if needed <= minutes_left else f"{needed:g} minutes do not fit in the rest"
+    return "" if needed <= minutes_left else f"{needed:g} min do not fit into the rest"
 
 
 # ---- the loop ------------------------------------------------------------------------------------

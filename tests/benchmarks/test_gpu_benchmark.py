@@ -45,10 +45,10 @@ def test_the_most_valuable_jobs_start_first_and_the_grid_has_twelve_runs(
     ("more", "left", "reason"),
     [
         ({"minutes": 4}, 5, ""),
-        ({"minutes": 4}, 3, "4 minutes do not fit in the rest"),
+        ({"minutes": 4}, 3, "4 min do not fit into the rest"),
         ({"minutes": 20, "resumes": True}, 3, ""),
-        ({"minutes": 20, "resumes": True}, 0.5, "1 minutes do not fit in the rest"),
-        ({"minutes": 30, "resumes": True}, 8, "30 minutes are more than 3 calls of 9"),
+        ({"minutes": 20, "resumes": True}, 0.5, "1 min do not fit into the rest"),
+        ({"minutes": 30, "resumes": True}, 8, "30 min are more than 3 calls of 9 min"),
         ({"absent": lambda args: "no peer"}, 8, "no peer"),
     ],
 )
@@ -141,7 +141,7 @@ def test_the_end_stops_runs_kills_those_that_go_on_and_lists_the_rest(
     jobs = [job("long", resumes=True), job("deaf", resumes=True), job("late", 0.5)]
     assert loop(*jobs) == [
         *("long started", "deaf started", "long stopped, to be continued"),
-        *("deaf killed, because it took too long", "late 0.5 minutes do not fit in the rest"),
+        *("deaf killed, because it took too long", "late 0.5 min do not fit into the rest"),
     ]
     assert loop(job("long", 0.1)) == ["long started", "long killed, because it took too long"]
 
