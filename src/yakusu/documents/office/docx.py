@@ -8,22 +8,22 @@ and phonetic guides are removed from translated paragraphs.
 """
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
 from itertools import takewhile
 
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
-from yakusu.documents.office.parts import OfficeDocument, parse_part
+from yakusu.documents.office.ooxml.package import Package, PackageKind
+from yakusu.documents.office.ooxml.runs import LINE_SPACES, is_copy, run_of
+from yakusu.documents.office.parts import OfficeDocument
 from yakusu.errors import DataError
 
 _WORD = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 }
-_COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
-_TYPES, _RELATIONSHIPS = "[content_types].xml", "_rels/.rels"  # in lower case
+_TYPE = r"(wordprocessingml|ms-word)\."
 _PARTS = (  # ends of the content types of parts, in reading order
     r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
     r"header\+xml",
@@ -32,6 +32,7 @@ _PARTS = (  # ends of the content types of parts, in reading order
     r"endnotes\+xml",
     r"comments\+xml",
 )
+_KIND = PackageKind("a Word document", ".docx", f"{_TYPE}{_PARTS[0]}$")
 _CONTAINERS = frozenset(
     ("hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "dir", "bdo", "fldSimple")
 )
@@ -40,8 +41,6 @@ _PROSE_FIELDS = {"HYPERLINK", "TOC", "QUOTE", "IF", "FORMTEXT"}
 _UNSEEN = {"lang", "noProof"}  # properties of runs
 # Names of pieces: "field begin", "field separate", "field end"; what follows is the instruction.
 _FIELD, _INSTRUCTION = "field ", "instruction "
-_SPACES = re.compile("[\t\r\n]+")
-_LONGEST_TYPE = 1000  # characters of a content type; longer ones are not those of Word
 _MAX_FIELDS = 32  # in each other
 
 
@@ -57,58 +56,16 @@ def read(data: bytes, options: DocumentOptions) -> Document:
 
 def _part_names(archive: Archive) -> list[str]:
     """The names of the parts with text, in reading order."""
+    package = Package(archive, _KIND)
     found = []
-    for name, kind in _content_types(archive):
-        for rank, pattern in enumerate(_PARTS if len(kind) < _LONGEST_TYPE else ()):
-            if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind, re.IGNORECASE):
+    for name, kind in package.types.items():
+        for rank, pattern in enumerate(_PARTS):
+            if re.search(rf"{_TYPE}{pattern}$", kind, re.IGNORECASE):
                 number = int(re.sub(r"\D", "", name)[:9] or 0)
                 found.append((rank, number, name))
     if not any(rank == 0 for rank, _, _ in found):
-        raise DataError("the archive has no Word document: save the document as .docx")
+        raise package.no_document()
     return [name for _, _, name in sorted(found)]
-
-
-def _content_types(archive: Archive) -> Iterator[tuple[str, str]]:
-    """The names of the parts that have a content type, with it; case has no meaning in names."""
-    names = {name.lower(): name for name in archive.names}
-    if _TYPES not in names:
-        raise DataError("the file is a zip archive but not a Word document: save it as .docx")
-    defaults: dict[str, str] = {}
-    own: dict[str, str] = {}
-
-    def use(element: Element) -> None:
-        kind = element.get("ContentType")
-        if element.name == "Default":
-            defaults[element.get("Extension").lower()] = kind
-        else:
-            own[element.get("PartName").removeprefix("/").lower()] = kind
-
-    parse_part(archive, names[_TYPES], lambda _, name: name in ("Default", "Override"), use)
-    main = _main_parts(archive, names)
-    for lowered, name in names.items():
-        default = defaults.get(lowered.rpartition(".")[2], "")
-        if lowered in own:
-            yield name, own[lowered]
-        elif (
-            lowered in main
-            or len(default) >= _LONGEST_TYPE
-            or not re.search(_PARTS[0], default, re.IGNORECASE)
-        ):
-            yield name, default  # other parts with the type of the document are not in it
-
-
-def _main_parts(archive: Archive, names: Mapping[str, str]) -> set[str]:
-    """The names in lower case of the parts that the package declares as the document."""
-    if _RELATIONSHIPS not in names:
-        return set()
-    found: set[str] = set()
-
-    def use(element: Element) -> None:
-        if element.get("Type").endswith("/officeDocument"):
-            found.add(element.get("Target").removeprefix("/").lower())
-
-    parse_part(archive, names[_RELATIONSHIPS], lambda _, name: name == "Relationship", use)
-    return found
 
 
 class WordDialect:
@@ -124,9 +81,7 @@ class WordDialect:
 
     def is_copy(self, element: Element) -> bool | None:
         """Whether an element is a fallback for another one (True), or has one (False)."""
-        if element.namespace != _COMPATIBILITY or element.name not in ("Choice", "Fallback"):
-            return None
-        return element.name == "Fallback"
+        return is_copy(element)
 
     def is_skipped(self, namespace: str, name: str) -> bool:
         """No paragraph is skipped."""
@@ -140,7 +95,7 @@ class WordDialect:
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
-        text = escaped(_SPACES.sub(" ", text))
+        text = escaped(LINE_SPACES.sub(" ", text))
         return f'<{run.prefix}t xml:space="preserve">{text}</{run.prefix}t>'
 
 
@@ -190,18 +145,12 @@ def _add_container(pieces: list[Piece], element: Element, xml: XmlFile) -> bool:
 
 def _add_run(pieces: list[Piece], element: Element, xml: XmlFile) -> bool:
     """Add the pieces of a run."""
-    properties = next((child for child in element.elements if _word(child) == "rPr"), None)
-    run = Run(
-        _formatting(properties),
-        before=xml.content[element.start : properties.end if properties else element.inner],
-        after=xml.content[element.inner_end : element.end],
-        prefix=element.prefix,
-    )
+    run = run_of(element, xml, unseen=_UNSEEN, is_unseen=_is_unseen)
     has_text = False
     for child in element.elements:
         name = _word(child)
         if name in ("t", "noBreakHyphen"):
-            text = _SPACES.sub(" ", child.text) if name == "t" else "\u2011"
+            text = LINE_SPACES.sub(" ", child.text) if name == "t" else "\u2011"
             pieces.append(Piece(PieceKind.TEXT, text=text, run=run))
             has_text = True
         elif name == "ruby":  # the text, without its phonetic guide
@@ -230,21 +179,8 @@ def _piece(element: Element, run: Run | None) -> Piece:
     return piece
 
 
-def _formatting(element: Element | None) -> Hashable:
-    """The properties of a run that a reader sees, to compare them with those of others."""
-    if element is None:
-        return frozenset()
-    shown = set()
-    for child in element.elements:
-        attributes = frozenset(
-            (name, value)
-            for name, value in child.attributes.items()
-            if not name.rpartition(" ")[2].startswith(("rsid", "hint"))
-        )
-        is_empty = child.name == "rFonts" and not attributes  # it had only a hint
-        if child.name not in _UNSEEN and not is_empty:
-            shown.add((child.namespace, child.name, attributes, _formatting(child)))
-    return frozenset(shown)
+def _is_unseen(attribute: str) -> bool:
+    return attribute.startswith(("rsid", "hint"))
 
 
 def _cursor_last(pieces: list[Piece], paragraph: Element) -> list[Piece]:
