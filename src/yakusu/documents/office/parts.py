@@ -21,6 +21,13 @@ _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large par
 _FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
 
 
+class Members(Protocol):
+    """What an archive contains."""
+
+    def read(self, name: str) -> bytes:
+        """Return the contents of a member."""
+
+
 class Dialect(Protocol):
     """How a format writes paragraphs in XML."""
 
@@ -88,7 +95,7 @@ class OfficePart:
     """
 
     def __init__(
-        self, archive: Archive, name: str, dialect: Dialect, texts: list[str], n_free: int
+        self, archive: Members, name: str, dialect: Dialect, texts: list[str], n_free: int
     ) -> None:
         self._archive = archive
         self._name = name
@@ -257,7 +264,7 @@ class OfficeDocument:
         )
 
 
-def read_part(archive: Archive, name: str) -> XmlFile:
+def read_part(archive: Members, name: str) -> XmlFile:
     """Read an XML part.
 
     Raises:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.office.ooxml.document import CHARTS, Parts, Texts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, Parts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import Scope
+from yakusu.documents.office.ooxml.parts import Scope, Texts
 from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, listed, settled
 from yakusu.documents.office.parts import parse_part
 from yakusu.errors import DataError

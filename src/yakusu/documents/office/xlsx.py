@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from yakusu.data.files.office.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.office.ooxml.document import Texts
 from yakusu.documents.office.ooxml.package import Package
+from yakusu.documents.office.ooxml.parts import Texts
 from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, settled
 
 

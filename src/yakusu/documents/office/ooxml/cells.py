@@ -18,7 +18,7 @@ SHEET_NAMESPACES = {
     "http://purl.oclc.org/ooxml/spreadsheetml/main",
 }
 _BREAK = re.compile(r"(\n|\r|_x[0-9A-Fa-f]{4}_)")  # within a text
-_VALUE = "value"  # key of the run of the value of a cell, which has no markup
+VALUE = "value"  # key of the run of the value of a cell, which has no markup
 
 
 class CellDialect:
@@ -31,16 +31,16 @@ class CellDialect:
     """
 
     def __init__(self, stays: Callable[[str], bool], wanted: str) -> None:
-        self._stays = stays
-        self._wanted = wanted
+        self.stays = stays
+        self.wanted = wanted
 
     def is_wanted(self, namespace: str, name: str) -> bool:
         """Whether an element contains a text."""
-        return name == self._wanted and namespace in SHEET_NAMESPACES
+        return name == self.wanted and namespace in SHEET_NAMESPACES
 
     def is_paragraph(self, element: Element) -> bool:
         """Whether an element is a text."""
-        if self._wanted != "c":
+        if self.wanted != "c":
             return self.is_wanted(element.namespace, element.name)
         cell = element.parent
         if element.name not in ("is", "v") or cell is None or cell.name != "c" or cell.named("f"):
@@ -58,14 +58,14 @@ class CellDialect:
     def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a text, without phonetic guides; [] if it stays."""
         if paragraph.name == "v":
-            runs = [(paragraph, Run(_VALUE))]
+            runs = [(paragraph, Run(VALUE))]
         else:
             plain = [(each, Run((), prefix=each.prefix)) for each in paragraph.named("t")]
             rich = [(t, run_of(r, xml)) for r in paragraph.named("r") for t in r.named("t")]
             runs = rich or plain
             if rich and plain:
                 return []  # no program writes both
-        if self._stays("".join(text.text for text, _ in runs)):
+        if self.stays("".join(text.text for text, _ in runs)):
             return []
         pieces = [piece for text, run in runs for piece in split_text(text.text, run, _BREAK)]
         for child in paragraph.named("phoneticPr"):
@@ -74,7 +74,7 @@ class CellDialect:
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
-        if run.key == _VALUE:
+        if run.key == VALUE:
             return escaped(text)
         space = "" if text == text.strip() and "\n" not in text else ' xml:space="preserve"'
         return f"<{run.prefix}t{space}>{escaped(text)}</{run.prefix}t>"

@@ -58,6 +58,7 @@ class Comparisons:
         self._whole: dict[str, str] = {}  # text -> why it stays
         self._parts: dict[str, str] = {}
         self._columns: set[str] = set()
+        self._constants: set[str] = set()
         self._stayed: defaultdict[str, dict[str, None]] = defaultdict(dict)  # in order
 
     def read_formulas(self, content: bytes) -> None:
@@ -65,8 +66,9 @@ class Comparisons:
         content = _without_cdata(content)
         self.n_lists += sum(1 for _ in _LIST.finditer(content))
         for found in _FORMULA.finditer(content):
-            if any(sign in found[1] for sign in (b'"', b"&quot;", b"&#", b"[")):
-                self._add_formula(html.unescape(found[1].decode()))
+            raw = found[1]
+            if b'"' in raw or b"&" in raw or b"[" in raw:
+                self._add_formula(html.unescape(raw.decode()))
         for _, value in _values(_FILTER, content):
             self._add_constant(value, _FILTERS)
 
@@ -124,6 +126,9 @@ class Comparisons:
 
     def _add_constant(self, constant: str, reason: str) -> None:
         """Add a constant, which may be a criterion, such as "<>Do*"."""
+        if constant in self._constants:
+            return
+        self._constants.add(constant)
         if not has_letter(constant):
             return
         self._whole.setdefault(key_of(constant), reason)

@@ -1,29 +1,17 @@
 """Documents of several parts, some of which repeat texts of others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from yakusu.data.files.office.archive import Archive
+from yakusu.documents.office.ooxml.cells import CellDialect
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.parts import OoxmlPart, Scope, TurnableDialect
+from yakusu.documents.office.ooxml.cell_parts import CellPart
+from yakusu.documents.office.ooxml.parts import OoxmlPart, Scope, Texts, TurnableDialect
 
-_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 # What parts refer to that has text of the document: types of relationships.
 CHARTS = ("chart", "chartEx")
 _SHAPES = ("drawing", "chartUserShapes")
 _DIAGRAMS = ("diagramData", "diagramDrawing")
-
-
-class Texts:
-    """The texts of a document, of which there may be several archives.
-
-    Attributes:
-        items: The texts.
-        n_free: Bytes of XML that may be kept as they were parsed.
-    """
-
-    def __init__(self) -> None:
-        self.items: list[str] = []
-        self.n_free = _KEPT_SIZE
 
 
 class Parts:
@@ -37,7 +25,7 @@ class Parts:
     def __init__(self, archive: Archive, texts: Texts) -> None:
         self._archive = archive
         self._texts = texts
-        self._parts: dict[str, OoxmlPart] = {}
+        self._parts: dict[str, OoxmlPart | CellPart] = {}
 
     def add(self, name: str, dialect: TurnableDialect, scope: Scope | None = None) -> OoxmlPart:
         """Read a part; see `OoxmlPart`.
@@ -45,11 +33,21 @@ class Parts:
         Raises:
             DataError: It is not valid XML, or exceeds a limit.
         """
-        texts = self._texts
-        part = OoxmlPart(self._archive, name, dialect, texts.items, texts.n_free, scope=scope)
-        texts.n_free -= part.n_kept
+        part = OoxmlPart(self._archive, name, dialect, self._texts, scope=scope)
         self._parts[name] = part
         return part
+
+    def add_cells(
+        self, name: str, stays: Callable[[str], bool], scope: Scope, *, wanted: str
+    ) -> None:
+        """Read a part with cells; see `CellPart`.
+
+        Raises:
+            DataError: It is not valid XML, or exceeds a limit.
+        """
+        self._parts[name] = CellPart(
+            self._archive, name, CellDialect(stays, wanted), self._texts, scope=scope
+        )
 
     def contents(self, translations: Sequence[str]) -> dict[str, bytes | bytearray]:
         """The parts that these translations change, by name."""

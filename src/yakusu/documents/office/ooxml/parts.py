@@ -2,13 +2,33 @@
 
 from typing import Protocol
 
-from yakusu.data.files.office.archive import Archive
 from yakusu.documents.inline import Inline
 from yakusu.documents.office.ooxml.direction import new_direction
-from yakusu.documents.office.parts import Dialect, OfficePart
+from yakusu.documents.office.parts import Dialect, Members, OfficePart
 from yakusu.documents.splice import Copy
 
+_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 Scope = dict[str, int]  # indexes of texts, by text
+
+
+class Texts:
+    """The texts of a document, of which there may be several archives.
+
+    Attributes:
+        items: The texts.
+        n_free: Bytes of XML that may be kept as they were parsed.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[str] = []
+        self.n_free = _KEPT_SIZE
+
+    def index(self, text: str, scope: Scope) -> int:
+        """The index of a text, which is added if the scope lacks it."""
+        if text not in scope:
+            scope[text] = len(self.items)
+            self.items.append(text)
+        return scope[text]
 
 
 class TurnableDialect(Dialect, Protocol):
@@ -26,7 +46,6 @@ class OoxmlPart(OfficePart):
         name: The name of the part.
         dialect: Its format.
         texts: Texts of previous parts, to which those of this part are added.
-        n_free: Bytes of XML that may be kept.
         scope: Texts of other parts that this part may repeat, to which its own are added; equal
             texts get one translation. None: it repeats none.
 
@@ -36,17 +55,17 @@ class OoxmlPart(OfficePart):
 
     def __init__(
         self,
-        archive: Archive,
+        archive: Members,
         name: str,
         dialect: TurnableDialect,
-        texts: list[str],
-        n_free: int,
+        texts: Texts,
         *,
         scope: Scope | None = None,
     ) -> None:
-        self._scope = scope
+        self._all, self._scope = texts, scope
         self._turned = dialect.turned
-        super().__init__(archive, name, dialect, texts, n_free)
+        super().__init__(archive, name, dialect, texts.items, texts.n_free)
+        texts.n_free -= self.n_kept
 
     @property
     def indexes(self) -> frozenset[int]:
@@ -56,9 +75,7 @@ class OoxmlPart(OfficePart):
     def _index(self, text: str, alternatives: tuple[object, ...]) -> int:
         if self._scope is None:
             return super()._index(text, alternatives)
-        if text not in self._scope:
-            self._scope[text] = super()._index(text, ())
-        return self._scope[text]
+        return self._all.index(text, self._scope)
 
     def _written(self, inline: Inline, size: int, translation: str, copy: Copy[bytes]) -> bytes:
         written = super()._written(inline, size, translation, copy)

@@ -11,10 +11,10 @@ from yakusu.data.files.xmltree import Element, with_attribute
 from yakusu.documents.document import plain_text
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
-from yakusu.documents.office.ooxml.document import CHARTS, Parts, Texts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, Parts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import Scope
+from yakusu.documents.office.ooxml.parts import Scope, Texts
 from yakusu.documents.office.parts import parse_part, read_part
 
 WORKBOOK = PackageKind(
@@ -158,10 +158,10 @@ class Workbook:
         """
         for each in self._package.relations(self._book):
             if each.kind == "sharedStrings" and each.target and each.target not in self._parts:
-                self._parts.add(each.target, CellDialect(self._is_kept, "si"), self._scope)
+                self._parts.add_cells(each.target, self._is_kept, self._scope, wanted="si")
         for sheet in self._sheets:
             if sheet in self._has_constants:
-                self._parts.add(sheet, CellDialect(self._is_kept, "c"), self._scope)
+                self._parts.add_cells(sheet, self._is_kept, self._scope, wanted="c")
         self._find_names()
         if self._only_known:
             return
