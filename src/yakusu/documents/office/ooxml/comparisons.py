@@ -26,7 +26,7 @@ _FORMULA = re.compile(
     _TAG + rb"(?:f|formula|formula[12]|calculatedColumnFormula|totalsRowFormula|definedName)"
     rb"(?:\s[^<>]*)?>([^<]+)"
 )
-_LIST = re.compile(_TAG + rb"dataValidation\s[^<>]*\stype\s*=\s*[\"']list[\"']")
+_LIST = re.compile(_TAG + rb"formula1(?:\s[^<>]*)?>(?:<[^<>]*>)?(?:\"|&quot;)")
 _FILTER = re.compile(_TAG + rb"(?:filter|customFilter)\s([^<>]*)")
 _PIVOT = re.compile(_TAG + rb"(?:cacheField|s|dataField)\s([^<>]*)")
 _SLICER = re.compile(_TAG + rb"slicerCacheDefinition\s([^<>]*)")
@@ -49,7 +49,7 @@ class Comparisons:
     """The texts with which the parts of a workbook compare cells.
 
     Attributes:
-        n_lists: Data validation lists that are part of a rule.
+        n_lists: Data validation lists that are not in cells.
         n_caches: Pivot caches with texts.
     """
 

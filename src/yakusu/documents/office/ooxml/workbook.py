@@ -203,7 +203,11 @@ class Workbook:
 
     def _find_names(self) -> None:
         """Find the texts that tables repeat, and those that differ in formatting only."""
-        names = {_clean(name) for table in self._tables for name in (*table.columns, *table.texts)}
+        names = {
+            _clean(unescaped(name))
+            for table in self._tables
+            for name in (*table.columns, *table.texts)
+        }
         formatted = defaultdict[str, list[int]](list)
         for text, index in self._scope.items():
             seen = _clean(_seen(text))
