@@ -55,14 +55,14 @@ class Dialect(Protocol):
 
 
 @dataclass
-class _Alternative:
+class Alternative:
     """One of two alternative elements, of which a program reads only one."""
 
     is_copy: bool
     texts: defaultdict[str, deque[int]]  # indexes by text, in the first of the two elements
 
 
-_Paragraph: TypeAlias = tuple[Element, Inline, tuple[_Alternative, ...]]
+Paragraph: TypeAlias = tuple[Element, Inline, tuple[Alternative, ...]]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class OfficePart:
         written += xml.content[at:]
         return xml.encoded(written)
 
-    def _wanted(self, element: Element, paragraphs: Iterable[_Paragraph]) -> _Wanted:
+    def _wanted(self, element: Element, paragraphs: Iterable[Paragraph]) -> _Wanted:
         segments = [
             SourceSegment(
                 paragraph.inner,
@@ -158,12 +158,12 @@ class OfficePart:
         ]
         return _Wanted(element.start, element.end, segments)
 
-    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[_Paragraph]:
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
         """Yield the paragraphs in an element, which may contain others, in reading order.
 
         Each comes with the alternatives in which it is.
         """
-        waiting: list[tuple[Element, int, tuple[_Alternative, ...]]] = [(element, 0, ())]
+        waiting: list[tuple[Element, int, tuple[Alternative, ...]]] = [(element, 0, ())]
         while waiting:
             element, depth, alternatives = waiting.pop()
             if self._dialect.is_paragraph(element):
@@ -185,11 +185,11 @@ class OfficePart:
                 is_copy = self._dialect.is_copy(child)
                 if is_copy is not None:
                     texts = defaultdict(deque) if texts is None else texts
-                    inner = (*alternatives, _Alternative(is_copy, texts))
+                    inner = (*alternatives, Alternative(is_copy, texts))
                 children.append((child, depth, inner))
             waiting += reversed(children)
 
-    def _index(self, text: str, alternatives: tuple[_Alternative, ...]) -> int:
+    def _index(self, text: str, alternatives: tuple[Alternative, ...]) -> int:
         """The index of a new text, or of the text of which it is a copy."""
         for alternative in alternatives:
             if alternative.is_copy and alternative.texts[text]:

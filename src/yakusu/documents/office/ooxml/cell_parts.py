@@ -12,17 +12,16 @@ import html
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 from xml.parsers import expat
 
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, encoding_of
 from yakusu.data.lines.private_use import MARKS
 from yakusu.data.lines.words import has_letter
-from yakusu.documents.inline import Inline, Run
+from yakusu.documents.inline import Run
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, VALUE, CellDialect
 from yakusu.documents.office.ooxml.parts import OoxmlPart, Scope, Texts
-from yakusu.documents.office.parts import Members, read_part
+from yakusu.documents.office.parts import Members, Paragraph, read_part
 from yakusu.errors import DataError
 
 _STRETCH = b"<?plain?>"
@@ -135,9 +134,7 @@ class _Rest(OoxmlPart):
 
         super().__init__(Rest(), name, dialect, texts, scope=scope)
 
-    def _paragraphs(
-        self, element: Element, xml: XmlFile
-    ) -> Iterator[tuple[Element, Inline, tuple[Any, ...]]]:
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
         if element.start > self._at:  # else the part is being rendered
             self._n_before += xml.content.count(_STRETCH, self._at, element.start)
             self._at = element.start

@@ -1,10 +1,14 @@
 """Parts of Office Open XML files: texts that occur in several places, and paragraphs that turn."""
 
+from collections import defaultdict, deque
+from collections.abc import Iterator
 from typing import Protocol
 
+from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline
 from yakusu.documents.office.ooxml.direction import new_direction
-from yakusu.documents.office.parts import Dialect, Members, OfficePart
+from yakusu.documents.office.ooxml.runs import is_copy
+from yakusu.documents.office.parts import Alternative, Dialect, Members, OfficePart, Paragraph
 from yakusu.documents.splice import Copy
 
 _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
@@ -62,6 +66,8 @@ class OoxmlPart(OfficePart):
         *,
         scope: Scope | None = None,
     ) -> None:
+        # Indexes by text, of the first of two alternatives; by the place of what contains both.
+        self._choices = defaultdict[int, defaultdict[str, deque[int]]](lambda: defaultdict(deque))
         self._all, self._scope = texts, scope
         self._turned = dialect.turned
         super().__init__(archive, name, dialect, texts.items, texts.n_free)
@@ -72,7 +78,21 @@ class OoxmlPart(OfficePart):
         """The indexes of its texts."""
         return frozenset(self._indexes)
 
-    def _index(self, text: str, alternatives: tuple[object, ...]) -> int:
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
+        around = tuple(self._alternatives(element))
+        for paragraph, inline, alternatives in super()._paragraphs(element, xml):
+            yield paragraph, inline, (*around, *alternatives)
+
+    def _alternatives(self, element: Element) -> Iterator[Alternative]:
+        """Yield the alternatives in which a paragraph is, such as shapes for other programs."""
+        around = element.parent
+        while around is not None:
+            which = is_copy(around)
+            if which is not None and around.parent is not None:
+                yield Alternative(which, self._choices[around.parent.start])
+            around = around.parent
+
+    def _index(self, text: str, alternatives: tuple[Alternative, ...]) -> int:
         if self._scope is None:
             return super()._index(text, alternatives)
         return self._all.index(text, self._scope)
