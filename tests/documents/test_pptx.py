@@ -107,7 +107,7 @@ def test_fields_and_formulas_keep_their_place_and_breaks_end_sentences() -> None
     assert texts(*body) == ["a<0 br/>b<1 br/>c<2/>d<3 br/>e"]
     assert slide_after(str.upper, p(*body)) == (
         p(t("A\tB"), "<a:br><a:rPr/></a:br>", t("C"), formula, t("D"))[:-6]
-        + f'{t("_x000B_")}{t("E")}</a:p>'
+        + f"{t('_x000B_')}{t('E')}</a:p>"
     )
 
 

@@ -83,7 +83,9 @@ def test_runs_of_a_string_are_one_text_with_marks() -> None:
 
 
 def test_phonetic_guides_leave_a_translated_string() -> None:
-    strings = '<si><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/></si>'
+    strings = (
+        '<si><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/></si>'
+    )
     assert opened(workbook(strings)).texts == ["東京"]
     assert strings_after(lambda _: "Tokyo", strings) == (
         '<si><t>Tokyo</t><phoneticPr fontId="1"/></si>'
@@ -213,7 +215,9 @@ def test_columns_that_formulas_name_stay_with_their_headers() -> None:
 def test_headers_stay_if_they_would_be_equal_empty_or_too_long(same: str) -> None:
     strings = si("Name") + si("Price") + si("Ada")
     texts = {"Name": same.lower(), "Price": same}
-    new, columns, skipped = table_after(lambda t: texts.get(t, "A"), strings, table_xml("Name", "Price"))
+    new, columns, skipped = table_after(
+        lambda t: texts.get(t, "A"), strings, table_xml("Name", "Price")
+    )
     assert new == si("Name") + si("Price") + si("A")
     assert columns == "Name | Price"
     assert len(skipped) == 2 and "'Name' would equal another header of its table" in skipped[0]
@@ -249,11 +253,11 @@ def test_tables_without_headers_and_of_queries_stay() -> None:
 CHART = (
     '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http:'
     '//schemas.openxmlformats.org/drawingml/2006/main"><c:title><c:tx><c:rich><a:p><a:r><a:t>'
-    "A title</a:t></a:r></a:p></c:rich></c:tx></c:title><c:ser><c:tx><c:strRef><c:f>Data!A1</c:f>"
+    "A title</a:t></a:r></a:p></c:rich></c:tx></c:title><c:series><c:tx><c:strRef><c:f>Data!A1</c:f>"
     '<c:strCache><c:pt idx="0"><c:v>Sales</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat>'
     "<c:strRef><c:strCache><c:pt><c:v>Done</c:v></c:pt><c:pt><c:v>Computed</c:v></c:pt>"
     "</c:strCache></c:strRef></c:cat><c:val><c:numCache><c:pt><c:v>#N/A</c:v></c:pt></c:numCache>"
-    "</c:val></c:ser></c:chartSpace>"
+    "</c:val></c:series></c:chartSpace>"
 )
 
 
@@ -288,7 +292,10 @@ def test_comments_are_translated_unless_they_are_threads() -> None:
 
 
 def test_other_forms_of_xml_are_read() -> None:
-    strings = "<x:si><x:t>first</x:t></x:si><!-- <si><t>no</t></si> --><x:si><x:t><![CDATA[two]]></x:t></x:si>"
+    strings = (
+        "<x:si><x:t>first</x:t></x:si><!-- <si><t>no</t></si> -->"
+        "<x:si><x:t><![CDATA[two]]></x:t></x:si>"
+    )
     xml = shared_strings(strings).replace("<sst xmlns=", "<x:sst xmlns:x=").replace("</s", "</x:s")
     xml = xml.replace("</x:si></t>", "</si></t>").replace("</t></x:si> --", "</t></si> --")
     data = with_members(workbook(), {STRINGS: xml.encode()})
@@ -322,7 +329,9 @@ def test_other_archives_are_refused() -> None:
         "the file is a zip archive but not an Excel workbook: save it as .xlsx"
     )
     binary = {"xl/workbook.bin": "application/vnd.ms-excel.sheet.binary.macroEnabled.main"}
-    data = package({"xl/workbook.bin": b"\0"}, {"": {"a": "officeDocument xl/workbook.bin"}}, binary)
+    data = package(
+        {"xl/workbook.bin": b"\0"}, {"": {"a": "officeDocument xl/workbook.bin"}}, binary
+    )
     assert message(data) == "the archive has no Excel workbook: save the document as .xlsx"
     missing = workbook(relations={SHEET: {"rId1": "table ../tables/none.xml"}})
     assert opened(missing).texts == []

@@ -23,16 +23,18 @@ _WORD = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 }
-_TYPE = r"(wordprocessingml|ms-word)\."
-_PARTS = (  # ends of the content types of parts, in reading order
-    r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
-    r"header\+xml",
-    r"footer\+xml",
-    r"footnotes\+xml",
-    r"endnotes\+xml",
-    r"comments\+xml",
+_PARTS = tuple(  # the content types of parts, in reading order
+    re.compile(rf"(wordprocessingml|ms-word)\.{end}$", re.IGNORECASE)
+    for end in (
+        r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
+        r"header\+xml",
+        r"footer\+xml",
+        r"footnotes\+xml",
+        r"endnotes\+xml",
+        r"comments\+xml",
+    )
 )
-_KIND = PackageKind("a Word document", ".docx", f"{_TYPE}{_PARTS[0]}$")
+_KIND = PackageKind("a Word document", ".docx", _PARTS[0])
 _CONTAINERS = frozenset(
     ("hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "dir", "bdo", "fldSimple")
 )
@@ -60,7 +62,7 @@ def _part_names(archive: Archive) -> list[str]:
     found = []
     for name, kind in package.types.items():
         for rank, pattern in enumerate(_PARTS):
-            if re.search(rf"{_TYPE}{pattern}$", kind, re.IGNORECASE):
+            if pattern.search(kind):
                 number = int(re.sub(r"\D", "", name)[:9] or 0)
                 found.append((rank, number, name))
     if not any(rank == 0 for rank, _, _ in found):

@@ -5,6 +5,7 @@ SmartArt is stored twice, as data and as a drawing, and so are the labels of a c
 an embedded workbook, too: both copies get the same translation. Masters and layouts stay.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,11 @@ from yakusu.errors import DataError
 _KIND = PackageKind(
     "a PowerPoint presentation",
     ".pptx",
-    r"(presentationml|ms-powerpoint)\.(presentation|template|slideshow)(\.macroEnabled)?\.main\+xml$",
+    re.compile(
+        r"(presentationml|ms-powerpoint)\.(presentation|template|slideshow)(\.macroEnabled)?"
+        r"\.main\+xml$",
+        re.IGNORECASE,
+    ),
 )
 _BESIDE = ("comments", "notesSlide")  # what else belongs to a slide
 _SOURCES = ("package", "oleObject")  # of charts

@@ -177,9 +177,7 @@ class CellPart:
                 self._indexes.append(texts.index(text.strip(), scope) if is_used else _NONE)
 
         try:
-            self._part = _Rest(
-                archive, name, dialect, texts, scope=scope, plain=plain, before=add
-            )
+            self._part = _Rest(archive, name, dialect, texts, scope=scope, plain=plain, before=add)
         except DataError:
             # The lines in the message would be those of the rest.
             OoxmlPart(archive, name, dialect, Texts(), scope={})
@@ -201,7 +199,7 @@ class CellPart:
         if plain is None or not (rest or is_changed):
             return rest
         content = self._archive.read(self._name)
-        between = iter((rest or plain.rest(content)).split(_STRETCH))
+        between = iter(bytes(rest or plain.rest(content)).split(_STRETCH))
         written = bytearray(next(between))
         n_before = 0
         for start, end, n_texts in plain.stretches:

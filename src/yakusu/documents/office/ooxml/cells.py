@@ -1,8 +1,8 @@
 """SpreadsheetML: the texts of cells, in sheets, in the list of shared strings, and of comments.
 
-    <si><r><rPr><b/></rPr><t>bold</t></r></si>              a shared string
-    <c t="inlineStr"><is><t>a text</t></is></c>             a text in its cell
-    <c t="str"><v>a text</v></c>                            so, too, unless a formula gave it
+<si><r><rPr><b/></rPr><t>bold</t></r></si>              a shared string
+<c t="inlineStr"><is><t>a text</t></is></c>             a text in its cell
+<c t="str"><v>a text</v></c>                            so, too, unless a formula gave it
 """
 
 import re

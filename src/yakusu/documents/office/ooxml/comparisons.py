@@ -179,5 +179,7 @@ def _without_cdata(content: bytes) -> bytes:
     before, *sections = content.split(_CDATA)
     for i, section in enumerate(sections):
         text, end, after = section.partition(_CDATA_END)
-        sections[i] = text.replace(b"&", b"&amp;").replace(b"<", b"&lt;") + after if end else section
+        sections[i] = (
+            text.replace(b"&", b"&amp;").replace(b"<", b"&lt;") + after if end else section
+        )
     return b"".join([before, *sections])

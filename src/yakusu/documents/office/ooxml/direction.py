@@ -12,7 +12,9 @@ import unicodedata
 from yakusu.documents.document import plain_text
 
 _LEFTWARD = ("R", "AL")  # classes of characters that are written from right to left
-_ANY = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_ANY = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
 
 
 def new_direction(text: str, translation: str) -> str:

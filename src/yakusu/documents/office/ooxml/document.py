@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from yakusu.data.files.office.archive import Archive
+from yakusu.documents.office.ooxml.cell_parts import CellPart
 from yakusu.documents.office.ooxml.cells import CellDialect
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.cell_parts import CellPart
 from yakusu.documents.office.ooxml.parts import OoxmlPart, Scope, Texts, TurnableDialect
 
 # What parts refer to that has text of the document: types of relationships.

@@ -34,7 +34,9 @@ _UNSEEN = frozenset(("lang", "altLang", "dirty", "err", "smtClean", "smtId", "no
 _BREAK = re.compile(r"(\t|_x000[9ABD]_)")  # within a text; the others are how programs escape them
 _LINES = re.compile("[\r\n]+")
 _PLAIN = "plain"  # key of the run of a text without markup
-_PROPERTIES = re.compile(rb"\s*(<(?:[\w.-]+:)?pPr\b[^<>]*>)")
+_ALIGNED = re.compile(r"""\salgn=["']([lr])["']""")
+_RUN = re.compile(rb"<([\w.-]{1,20}:)?(?:r|pPr)\b")
+_PROPERTIES = re.compile(rb"(<(?:[\w.-]{1,20}:)?pPr\b[^<>]*>)")
 
 
 class DrawingDialect:
@@ -104,7 +106,7 @@ class DrawingDialect:
 
     def turned(self, content: bytes, direction: str) -> bytes:
         """The content of a paragraph that is written in another direction."""
-        if not (run := re.search(rb"<([\w.-]+:)?(?:r|pPr)\b", content)):
+        if not (run := _RUN.search(content)):
             return content  # a label
         prefix = (run[1] or b"").decode()
         found = _PROPERTIES.match(content)
@@ -112,9 +114,9 @@ class DrawingDialect:
         start, end = found.span(1) if found else (0, 0)
         is_leftward = direction == "rtl"
         tag = with_attribute(tag, "rtl", "1" if is_leftward else "0")
-        side, other = ("l", "r") if is_leftward else ("r", "l")
-        if re.search(rf"""\salgn\s*=\s*["']{side}["']""", tag):
-            tag = with_attribute(tag, "algn", other)
+        aligned = _ALIGNED.search(tag)
+        if aligned and aligned[1] == ("l" if is_leftward else "r"):
+            tag = with_attribute(tag, "algn", "r" if is_leftward else "l")
         return content[:start] + tag.encode() + content[end:]
 
 

@@ -1,8 +1,8 @@
 """The parts of an Office Open XML file: their content types, and how they refer to each other.
 
-    [Content_Types].xml             the type of each part
-    _rels/.rels                     which part is the document
-    ppt/slides/_rels/slide1.xml.rels    what a part refers to, by identifier
+[Content_Types].xml             the type of each part
+_rels/.rels                     which part is the document
+ppt/slides/_rels/slide1.xml.rels    what a part refers to, by identifier
 """
 
 import posixpath
@@ -46,7 +46,7 @@ class PackageKind:
 
     name: str
     suffix: str
-    main: str
+    main: re.Pattern[str]
 
 
 class Package:
@@ -80,7 +80,7 @@ class Package:
         Raises:
             DataError: There is none of this kind.
         """
-        found = [name for name, type_ in self.types.items() if self._is_main(type_)]
+        found = [name for name, type_ in self.types.items() if self._kind.main.search(type_)]
         declared = [each.target for each in self.relations() if each.kind == "officeDocument"]
         for name in (*declared, *found):
             if name in found:
@@ -117,11 +117,6 @@ class Package:
             parse_part(self.archive, own, lambda _, name: name == "Relationship", use)
         return found
 
-    def _is_main(self, type_: str) -> bool:
-        return bool(
-            len(type_) < _LONGEST_TYPE and re.search(self._kind.main, type_, re.IGNORECASE)
-        )
-
     def _content_types(self) -> Iterator[tuple[str, str]]:
         """The names of the parts that have a content type, with it."""
         defaults: dict[str, str] = {}
@@ -147,5 +142,5 @@ class Package:
             default = defaults.get(lowered.rpartition(".")[2], "")
             if lowered in own:
                 yield name, own[lowered]
-            elif name in main or not self._is_main(default):
+            elif name in main or not self._kind.main.search(default):
                 yield name, default  # other parts with the type of the document are not in it

@@ -1,8 +1,8 @@
 """Runs: stretches of text with their formatting, in documents, slides and cells alike.
 
-    <w:r><w:rPr><w:b/></w:rPr><w:t>bold</w:t></w:r>
-    <a:r><a:rPr b="1"/><a:t>bold</a:t></a:r>
-    <r><rPr><b/></rPr><t>bold</t></r>
+<w:r><w:rPr><w:b/></w:rPr><w:t>bold</w:t></w:r>
+<a:r><a:rPr b="1"/><a:t>bold</a:t></a:r>
+<r><rPr><b/></rPr><t>bold</t></r>
 """
 
 import re

@@ -5,9 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from yakusu.data.lines.private_use import MARKS, is_break
-from yakusu.data.lines.words import has_letter
 from yakusu.data.files.xmltree import Element, with_attribute
+from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.documents.document import plain_text
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
@@ -20,7 +19,10 @@ from yakusu.documents.office.parts import parse_part, read_part
 WORKBOOK = PackageKind(
     "an Excel workbook",
     ".xlsx",
-    r"(spreadsheetml\.(sheet|template)|ms-excel\.(sheet|template)\.macroEnabled)\.main\+xml$",
+    re.compile(
+        r"(spreadsheetml\.(sheet|template)|ms-excel\.(sheet|template)\.macroEnabled)\.main\+xml$",
+        re.IGNORECASE,
+    ),
 )
 _INLINE = re.compile(rb"<(?:[\w.-]{1,20}:)?is[\s>/]")
 _VALUE = re.compile(rb"""<(?:[\w.-]{1,20}:)?c\s[^<>]*\bt\s*=\s*["']str["'][^<>]*>""")
