@@ -253,7 +253,7 @@ def test_tables_without_headers_and_of_queries_stay() -> None:
 CHART = (
     '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http:'
     '//schemas.openxmlformats.org/drawingml/2006/main"><c:title><c:tx><c:rich><a:p><a:r><a:t>'
-    "A title</a:t></a:r></a:p></c:rich></c:tx></c:title><c:series><c:tx><c:strRef><c:f>Data!A1</c:f>"
+    "A title</a:t></a:r></a:p></c:rich></c:tx></c:title><c:series><c:tx><c:strRef><c:f>D!A1</c:f>"
     '<c:strCache><c:pt idx="0"><c:v>Sales</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat>'
     "<c:strRef><c:strCache><c:pt><c:v>Done</c:v></c:pt><c:pt><c:v>Computed</c:v></c:pt>"
     "</c:strCache></c:strRef></c:cat><c:val><c:numCache><c:pt><c:v>#N/A</c:v></c:pt></c:numCache>"

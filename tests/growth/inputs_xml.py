@@ -284,7 +284,7 @@ _SHEET = {
     "texts in cells": _repeated('<row><c t="inlineStr"><is><t>text #</t></is></c></row>'),
     "texts as values": _repeated('<row><c t="str"><v>text #</v></c><c><v>1</v></c></row>'),
     "formulas": _repeated(_FORMULA.format('IF(A1="text #",1)')),
-    "criteria": _repeated(_FORMULA.format('COUNTIF(A:A,"*#*")')),
+    "criteria": _repeated(_FORMULA.format('COUNTIF(A:A,"*text #*")')),
     "a constant": lambda n: _FORMULA.format('"' + "a," * (n // 2) + '"'),
     "brackets": lambda n: _FORMULA.format("['" * (n // 2)),
     "quotes": lambda n: _FORMULA.format('"' * (n | 1)),

@@ -8,15 +8,17 @@ and phonetic guides are removed from translated paragraphs.
 """
 
 import re
+from dataclasses import replace
 from itertools import takewhile
 
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Piece, PieceKind, Run
+from yakusu.documents.office.ooxml.document import OoxmlDocument, Parts
 from yakusu.documents.office.ooxml.package import Package, PackageKind
+from yakusu.documents.office.ooxml.parts import Texts
 from yakusu.documents.office.ooxml.runs import LINE_SPACES, is_copy, run_of
-from yakusu.documents.office.parts import OfficeDocument
 from yakusu.errors import DataError
 
 _WORD = {
@@ -35,6 +37,26 @@ _PARTS = tuple(  # the content types of parts, in reading order
     )
 )
 _KIND = PackageKind("a Word document", ".docx", _PARTS[0])
+_PARAGRAPH_PROPERTIES = re.compile(rb"\A<([\w.-]{1,20}:)?pPr(?:[\s/][^<>]*)?>")
+_RUN_PROPERTIES = re.compile(rb"<([\w.-]{1,20}:)?rPr(?:[\s/][^<>]*)?>")
+_FOLLOWING = {  # what follows a property of direction
+    "bidi": re.compile(
+        rb"<(?:[\w.-]{1,20}:)?"
+        rb"(?:adjustRightInd|snapToGrid|spacing|ind|contextualSpacing|mirrorIndents|jc|"
+        rb"suppressOverlap|textDirection|textAlignment|textboxTightWrap|outlineLvl|divId|cnfStyle|"
+        rb"rPr|sectPr|pPrChange)\b|</(?:[\w.-]{1,20}:)?pPr>"
+    ),
+    "rtl": re.compile(
+        rb"<(?:[\w.-]{1,20}:)?(?:cs|em|lang|eastAsianLayout|specVanish|oMath|rPrChange)\b|"
+        rb"</(?:[\w.-]{1,20}:)?rPr>"
+    ),
+}
+_DIRECTION = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:bidi|rtl)(?:\s[^<>]*)?/>")
+_TWINS = {  # properties -> the names of those for text from right to left
+    re.compile(rb"(<(?:[\w.-]{1,20}:)?)b((?:\s[^<>]*)?/>)"): b"bCs",
+    re.compile(rb"(<(?:[\w.-]{1,20}:)?)i((?:\s[^<>]*)?/>)"): b"iCs",
+    re.compile(rb"(<(?:[\w.-]{1,20}:)?)sz((?:\s[^<>]*)?/>)"): b"szCs",
+}
 _CONTAINERS = frozenset(
     ("hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "dir", "bdo", "fldSimple")
 )
@@ -52,8 +74,11 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid Word document.
     """
-    archive = Archive(data)
-    return OfficeDocument(archive, dict.fromkeys(_part_names(archive), WordDialect()))
+    archive, texts = Archive(data), Texts()
+    parts = Parts(archive, texts)
+    for name in _part_names(archive):
+        parts.add(name, WordDialect())
+    return OoxmlDocument(archive, parts, texts)
 
 
 def _part_names(archive: Archive) -> list[str]:
@@ -100,10 +125,55 @@ class WordDialect:
         text = escaped(LINE_SPACES.sub(" ", text))
         return f'<{run.prefix}t xml:space="preserve">{text}</{run.prefix}t>'
 
+    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
+        """The content of a paragraph that is written in another direction."""
+        if not _PARAGRAPH_PROPERTIES.match(content):
+            content = f"<{prefix}pPr></{prefix}pPr>".encode() + content
+        return _with_property(content, _PARAGRAPH_PROPERTIES, "bidi", direction)
+
+    def turned_run(self, run: Run, direction: str) -> Run:
+        """A run of a paragraph that is written in another direction.
+
+        Text that is written from right to left has its own properties of bold, italics and size.
+        """
+        before = run.before
+        if not _RUN_PROPERTIES.search(before):
+            before += f"<{run.prefix}rPr></{run.prefix}rPr>".encode()
+        return replace(run, before=_with_property(before, _RUN_PROPERTIES, "rtl", direction))
+
 
 def _word(element: Element) -> str:
     """The name of an element of WordprocessingML, or ""."""
     return element.name if element.namespace in _WORD else ""
+
+
+def _with_property(
+    content: bytes, properties: re.Pattern[bytes], name: str, direction: str
+) -> bytes:
+    """Content whose properties state a direction, in the place that the schema prescribes.
+
+    Args:
+        content: The content; it has properties.
+        properties: Finds their start tag.
+        name: The name of the property.
+        direction: "rtl" or "ltr".
+    """
+    found = properties.search(content)
+    assert found is not None
+    prefix, inner, end = (found[1] or b"").decode(), found.end(), b""
+    if found[0].endswith(b"/>"):
+        content = content[: inner - 2] + b">" + content[inner:]
+        inner, end = inner - 1, f"</{prefix}pPr>".encode()
+        end = end if name == "bidi" else f"</{prefix}rPr>".encode()
+    following = _FOLLOWING[name].search(content, inner)
+    at = inner if end or not following else following.start()
+    own = _DIRECTION.sub(b"", content[inner:at])
+    if direction == "rtl" and name == "rtl":
+        for each, copied in _TWINS.items():
+            if copied not in own:
+                own = each.sub(rb"\g<0>\g<1>" + copied + rb"\g<2>", own)
+    value = "" if direction == "rtl" else f' {prefix}val="0"'
+    return content[:inner] + own + f"<{prefix}{name}{value}/>".encode() + end + content[at:]
 
 
 def _add_content(pieces: list[Piece], parent: Element, xml: XmlFile, start: int = 0) -> bool:

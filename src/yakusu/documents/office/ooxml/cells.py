@@ -79,6 +79,10 @@ class CellDialect:
         space = "" if text == text.strip() and "\n" not in text else ' xml:space="preserve"'
         return f"<{run.prefix}t{space}>{escaped(text)}</{run.prefix}t>"
 
-    def turned(self, content: bytes, direction: str) -> bytes:
+    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
         """Programs show a text in the direction of its letters."""
         return content
+
+    def turned_run(self, run: Run, direction: str) -> Run:
+        """Runs have no direction."""
+        return run

@@ -35,7 +35,7 @@ _BREAK = re.compile(r"(\t|_x000[9ABD]_)")  # within a text; the others are how p
 _LINES = re.compile("[\r\n]+")
 _PLAIN = "plain"  # key of the run of a text without markup
 _ALIGNED = re.compile(r"""\salgn=["']([lr])["']""")
-_RUN = re.compile(rb"<([\w.-]{1,20}:)?(?:r|pPr)\b")
+_RUN = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:r|pPr)\b")
 _PROPERTIES = re.compile(rb"(<(?:[\w.-]{1,20}:)?pPr\b[^<>]*>)")
 
 
@@ -104,11 +104,10 @@ class DrawingDialect:
         text = escaped(_LINES.sub(" ", text))
         return text if run.key == _PLAIN else f"<{run.prefix}t>{text}</{run.prefix}t>"
 
-    def turned(self, content: bytes, direction: str) -> bytes:
+    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
         """The content of a paragraph that is written in another direction."""
-        if not (run := _RUN.search(content)):
+        if not _RUN.search(content):
             return content  # a label
-        prefix = (run[1] or b"").decode()
         found = _PROPERTIES.match(content)
         tag = found[1].decode() if found else f"<{prefix}pPr/>"
         start, end = found.span(1) if found else (0, 0)
@@ -118,6 +117,10 @@ class DrawingDialect:
         if aligned and aligned[1] == ("l" if is_leftward else "r"):
             tag = with_attribute(tag, "algn", "r" if is_leftward else "l")
         return content[:start] + tag.encode() + content[end:]
+
+    def turned_run(self, run: Run, direction: str) -> Run:
+        """Runs have no direction."""
+        return run
 
 
 def split_text(text: str, run: Run, breaks: re.Pattern[str]) -> list[Piece]:

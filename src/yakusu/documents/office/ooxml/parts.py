@@ -2,10 +2,11 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol
 
 from yakusu.data.files.xmltree import Element, XmlFile
-from yakusu.documents.inline import Inline
+from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.ooxml.direction import new_direction
 from yakusu.documents.office.ooxml.runs import is_copy
 from yakusu.documents.office.parts import Alternative, Dialect, Members, OfficePart, Paragraph
@@ -38,8 +39,17 @@ class Texts:
 class TurnableDialect(Dialect, Protocol):
     """A format whose paragraphs have a direction."""
 
-    def turned(self, content: bytes, direction: str) -> bytes:
-        """The content of a paragraph that is written in another direction, "rtl" or "ltr"."""
+    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
+        """The content of a paragraph that is written in another direction.
+
+        Args:
+            content: The content.
+            direction: "rtl" or "ltr".
+            prefix: Prefix of the names of its elements.
+        """
+
+    def turned_run(self, run: Run, direction: str) -> Run:
+        """A run of a paragraph that is written in another direction."""
 
 
 class OoxmlPart(OfficePart):
@@ -69,7 +79,7 @@ class OoxmlPart(OfficePart):
         # Indexes by text, of the first of two alternatives; by the place of what contains both.
         self._choices = defaultdict[int, defaultdict[str, deque[int]]](lambda: defaultdict(deque))
         self._all, self._scope = texts, scope
-        self._turned = dialect.turned
+        self._turnable = dialect
         super().__init__(archive, name, dialect, texts.items, texts.n_free)
         texts.n_free -= self.n_kept
 
@@ -98,6 +108,13 @@ class OoxmlPart(OfficePart):
         return self._all.index(text, self._scope)
 
     def _written(self, inline: Inline, size: int, translation: str, copy: Copy[bytes]) -> bytes:
-        written = super()._written(inline, size, translation, copy)
         direction = new_direction(inline.text, translation)
-        return self._turned(written, direction) if direction else written
+        if not direction:
+            return super()._written(inline, size, translation, copy)
+        runs = {
+            pair: run and self._turnable.turned_run(run, direction)
+            for pair, run in inline.runs.items()
+        }
+        written = super()._written(replace(inline, runs=runs), size, translation, copy)
+        prefix = next((run.prefix for run in runs.values() if run), "")
+        return self._turnable.turned(written, direction, prefix)
