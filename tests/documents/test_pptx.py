@@ -271,6 +271,42 @@ def test_a_paragraph_turns_if_its_translation_has_the_other_direction() -> None:
     assert slide_after(lambda _: f"{left} {right}", p(t(f"{left} {right}!"))).count("rtl") == 0
 
 
+def test_a_paragraph_that_turns_changes_the_side_that_it_inherits() -> None:
+    def shape(placeholder: str, style: str = "", text: str = "a") -> str:
+        style = style and f'<a:lstStyle><a:lvl1pPr algn="{style}"/></a:lstStyle>'
+        return (
+            f"<p:sp><p:nvSpPr><p:nvPr>{placeholder}</p:nvPr></p:nvSpPr>"
+            f"<p:txBody>{style}{p(t(text))}</p:txBody></p:sp>"
+        )
+
+    title, body, other = (f'<p:ph type="{kind}" idx="1"/>' for kind in ("ctrTitle", "body", "dt"))
+    master = "".join(
+        f'<p:{name}><a:lvl1pPr algn="{side}"/></p:{name}>'
+        for name, side in (("titleStyle", "ctr"), ("bodyStyle", "l"), ("otherStyle", "l"))
+    )
+    parts = {
+        "ppt/layout.xml": slide_xml(shape(other, "r")),
+        "ppt/master.xml": slide_xml(shape(other, "l") + master),
+    }
+    relations = {
+        SLIDE: {"a": "slideLayout ../layout.xml"},
+        "ppt/layout.xml": {"a": "slideMaster master.xml"},
+    }
+    shapes = [
+        shape(title),
+        shape(body),
+        shape(other),
+        shape(""),
+        shape(body, "ctr"),
+        shape("<p:ph/>"),
+    ]
+    cell = f"<a:tbl><a:tc>{p(t('a'))}</a:tc></a:tbl>"
+    data = pptx("".join(shapes) + cell, parts=parts, relations=relations)
+    new = members(translated(opened(data), lambda _: "ב"))[SLIDE].decode()
+    found = ["r" in each for each in re.findall(r"<a:pPr( algn=.r.)? rtl=", new)]
+    assert found == [False, True, False, True, False, True, True]
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -14,7 +14,7 @@ from itertools import takewhile
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.inline import Piece, PieceKind, Run
+from yakusu.documents.inline import Inline, Piece, PieceKind, Run
 from yakusu.documents.office.ooxml.document import OoxmlDocument, Parts
 from yakusu.documents.office.ooxml.package import Package, PackageKind
 from yakusu.documents.office.ooxml.parts import Texts
@@ -125,9 +125,10 @@ class WordDialect:
         text = escaped(LINE_SPACES.sub(" ", text))
         return f'<{run.prefix}t xml:space="preserve">{text}</{run.prefix}t>'
 
-    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
+    def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
         """The content of a paragraph that is written in another direction."""
         if not _PARAGRAPH_PROPERTIES.match(content):
+            prefix = next((run.prefix for run in inline.runs.values() if run), "")
             content = f"<{prefix}pPr></{prefix}pPr>".encode() + content
         return _with_property(content, _PARAGRAPH_PROPERTIES, "bidi", direction)
 

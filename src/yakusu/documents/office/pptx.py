@@ -12,6 +12,7 @@ from typing import NamedTuple
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element
 from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.office.ooxml.alignment import Alignments
 from yakusu.documents.office.ooxml.document import CHARTS, Parts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
@@ -62,6 +63,7 @@ class _Presentation:
         self._package = Package(archive, _KIND)
         self._texts = Texts()
         self._parts = Parts(archive, self._texts)
+        self._alignments = Alignments(self._package)
         self._books: dict[str, _Book] = {}
         self._n_free = _MAX_WORKBOOKS
         self._reports: list[str] = []
@@ -88,7 +90,7 @@ class _Presentation:
         return found
 
     def _read_slide(self, slide: str, seen: set[str]) -> None:
-        self._parts.add(slide, DrawingDialect())
+        self._parts.add(slide, DrawingDialect(side=self._alignments.of_slide(slide)))
         diagrams: Scope = {}
         for kind, part in graphics(self._package, slide, seen):
             if kind in CHARTS:
@@ -99,7 +101,8 @@ class _Presentation:
         for each in sorted(beside, key=lambda each: each.kind):
             if each.target and each.target not in seen:
                 seen.add(each.target)
-                self._parts.add(each.target, DrawingDialect())
+                side = self._alignments.of_slide(each.target)
+                self._parts.add(each.target, DrawingDialect(side=side))
 
     def _read_chart(self, part: str) -> None:
         """Read a chart, and its workbook, whose cells its labels repeat."""

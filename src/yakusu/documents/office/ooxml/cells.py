@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
-from yakusu.documents.inline import Piece, PieceKind, Run
+from yakusu.documents.inline import Inline, Piece, PieceKind, Run
 from yakusu.documents.office.ooxml.drawing import split_text
 from yakusu.documents.office.ooxml.runs import run_of
 
@@ -79,7 +79,7 @@ class CellDialect:
         space = "" if text == text.strip() and "\n" not in text else ' xml:space="preserve"'
         return f"<{run.prefix}t{space}>{escaped(text)}</{run.prefix}t>"
 
-    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
+    def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
         """Programs show a text in the direction of its letters."""
         return content
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from yakusu.data.files.xmltree import Element, XmlFile, escaped, with_attribute
 from yakusu.data.lines.words import has_letter
-from yakusu.documents.inline import Piece, PieceKind, Run
+from yakusu.documents.inline import Inline, Piece, PieceKind, Run
+from yakusu.documents.office.ooxml.alignment import PRESENTATION
 from yakusu.documents.office.ooxml.runs import is_copy, run_of
 
 _DRAWING = {
@@ -25,17 +26,13 @@ _CHART = {
     "http://schemas.microsoft.com/office/drawing/2012/chart",
 }
 _CHART_EX = {"http://schemas.microsoft.com/office/drawing/2014/chartex"}
-_PRESENTATION = {
-    "http://schemas.openxmlformats.org/presentationml/2006/main",
-    "http://purl.oclc.org/ooxml/presentationml/main",
-}
 _LABELS = ("strCache", "multiLvlStrCache", "strLit", "dlblRangeCache", "tx")  # of charts
 _UNSEEN = frozenset(("lang", "altLang", "dirty", "err", "smtClean", "smtId", "noProof", "bmk"))
 _BREAK = re.compile(r"(\t|_x000[9ABD]_)")  # within a text; the others are how programs escape them
 _LINES = re.compile("[\r\n]+")
 _PLAIN = "plain"  # key of the run of a text without markup
-_ALIGNED = re.compile(r"""\salgn=["']([lr])["']""")
-_RUN = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:r|pPr)\b")
+_SIDE = "side "  # name of a piece without content; the side of the paragraph follows
+_ALIGNED = re.compile(r"""\salgn\s*+=\s*+["'](\w+)["']""")
 _PROPERTIES = re.compile(rb"(<(?:[\w.-]{1,20}:)?pPr\b[^<>]*>)")
 
 
@@ -44,13 +41,18 @@ class DrawingDialect:
 
     Args:
         is_label: Whether a label of a chart, which repeats a cell, is translated.
+        side: The side at which a paragraph is aligned that does not state it; "": unknown.
 
     Attributes:
         translated: The labels that are translated.
     """
 
-    def __init__(self, is_label: Callable[[str], bool] = lambda _: True) -> None:
-        self._is_label = is_label
+    def __init__(
+        self,
+        is_label: Callable[[str], bool] = lambda _: True,
+        side: Callable[[Element], str] = lambda _: "",
+    ) -> None:
+        self._is_label, self._side = is_label, side
         self.translated: set[str] = set()
 
     def is_wanted(self, namespace: str, name: str) -> bool:
@@ -61,13 +63,13 @@ class DrawingDialect:
             return name in _LABELS
         if namespace in _CHART_EX:
             return name in ("strDim", "txData")
-        return name == "text" and namespace in _PRESENTATION
+        return name in ("text", "sp") and namespace in PRESENTATION
 
     def is_paragraph(self, element: Element) -> bool:
         """Whether an element is a paragraph, a label or a comment."""
         if element.namespace in _DRAWING:
             return element.name == "p"
-        if element.namespace in _PRESENTATION:
+        if element.namespace in PRESENTATION:
             return element.name == "text"
         return _is_label(element)
 
@@ -76,8 +78,8 @@ class DrawingDialect:
         return is_copy(element)
 
     def is_skipped(self, namespace: str, name: str) -> bool:
-        """No paragraph is skipped."""
-        return False
+        """Whether an element is the outline of a shape, which may have very many points."""
+        return name == "custGeom" and namespace in _DRAWING
 
     def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
@@ -87,7 +89,7 @@ class DrawingDialect:
                     return []
                 self.translated.add(paragraph.text.strip())
             return split_text(paragraph.text, Run(_PLAIN), _BREAK)
-        pieces: list[Piece] = []
+        pieces = [Piece(PieceKind.EMPTY, name=_SIDE + self._side(paragraph))]
         for child in paragraph.elements:
             name = child.name if child.namespace in _DRAWING else ""
             if name == "r":
@@ -104,18 +106,21 @@ class DrawingDialect:
         text = escaped(_LINES.sub(" ", text))
         return text if run.key == _PLAIN else f"<{run.prefix}t>{text}</{run.prefix}t>"
 
-    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
+    def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
         """The content of a paragraph that is written in another direction."""
-        if not _RUN.search(content):
+        sides = [each.name for each in inline.before if each.name.startswith(_SIDE)]
+        if not sides:
             return content  # a label
+        run = inline.runs.get(None)
         found = _PROPERTIES.match(content)
-        tag = found[1].decode() if found else f"<{prefix}pPr/>"
+        tag = found[1].decode() if found else f"<{run.prefix if run else ''}pPr/>"
         start, end = found.span(1) if found else (0, 0)
-        is_leftward = direction == "rtl"
-        tag = with_attribute(tag, "rtl", "1" if is_leftward else "0")
         aligned = _ALIGNED.search(tag)
-        if aligned and aligned[1] == ("l" if is_leftward else "r"):
-            tag = with_attribute(tag, "algn", "r" if is_leftward else "l")
+        side = aligned[1] if aligned else sides[0].removeprefix(_SIDE)
+        old, new, value = ("l", "r", "1") if direction == "rtl" else ("r", "l", "0")
+        if side == old:
+            tag = with_attribute(tag, "algn", new)
+        tag = with_attribute(tag, "rtl", value)
         return content[:start] + tag.encode() + content[end:]
 
     def turned_run(self, run: Run, direction: str) -> Run:

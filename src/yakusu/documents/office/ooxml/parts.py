@@ -39,13 +39,13 @@ class Texts:
 class TurnableDialect(Dialect, Protocol):
     """A format whose paragraphs have a direction."""
 
-    def turned(self, content: bytes, direction: str, prefix: str) -> bytes:
+    def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
         """The content of a paragraph that is written in another direction.
 
         Args:
             content: The content.
             direction: "rtl" or "ltr".
-            prefix: Prefix of the names of its elements.
+            inline: Its text.
         """
 
     def turned_run(self, run: Run, direction: str) -> Run:
@@ -116,5 +116,4 @@ class OoxmlPart(OfficePart):
             for pair, run in inline.runs.items()
         }
         written = super()._written(replace(inline, runs=runs), size, translation, copy)
-        prefix = next((run.prefix for run in runs.values() if run), "")
-        return self._turnable.turned(written, direction, prefix)
+        return self._turnable.turned(written, direction, inline)
