@@ -15,9 +15,9 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run
-from yakusu.documents.office.ooxml.document import OoxmlDocument, Parts
+from yakusu.documents.office.ooxml.document import OoxmlDocument, TextParts
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import Texts
+from yakusu.documents.office.ooxml.parts import DocumentTexts
 from yakusu.documents.office.ooxml.runs import LINE_SPACES, is_copy, run_of
 from yakusu.errors import DataError
 
@@ -74,8 +74,8 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid Word document.
     """
-    archive, texts = Archive(data), Texts()
-    parts = Parts(archive, texts)
+    archive, texts = Archive(data), DocumentTexts()
+    parts = TextParts(archive, texts)
     for name in _part_names(archive):
         parts.add(name, WordDialect())
     return OoxmlDocument(archive, parts, texts)

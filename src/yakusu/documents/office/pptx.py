@@ -13,11 +13,11 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.ooxml.alignment import Alignments
-from yakusu.documents.office.ooxml.document import CHARTS, Parts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import Scope, Texts
-from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, listed, settled
+from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
+from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, quoted, settled
 from yakusu.documents.office.parts import parse_part
 from yakusu.errors import DataError
 
@@ -61,8 +61,8 @@ class _Presentation:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._package = Package(archive, _KIND)
-        self._texts = Texts()
-        self._parts = Parts(archive, self._texts)
+        self._texts = DocumentTexts()
+        self._parts = TextParts(archive, self._texts)
         self._alignments = Alignments(self._package)
         self._books: dict[str, _Book] = {}
         self._n_free = _MAX_WORKBOOKS
@@ -122,7 +122,7 @@ class _Presentation:
             book.read()
             cells = {self._texts.items[index] for index in book.indexes}
             if others := sorted(labels.translated - cells):
-                self._reports.append(f"{part}: the cells of its labels {listed(others)}")
+                self._reports.append(f"{part}: the cells of its labels {quoted(others)}")
             self._reports += (f"{part}: {report}" for report in book.reports())
 
     def _opened(self, chart: str, name: str, scope: Scope) -> Workbook | None:

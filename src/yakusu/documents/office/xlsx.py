@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from yakusu.data.files.office.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.parts import Texts
+from yakusu.documents.office.ooxml.parts import DocumentTexts
 from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, settled
 
 
@@ -30,7 +30,7 @@ class _WorkbookDocument:
     reports_blank = False
 
     def __init__(self, archive: Archive) -> None:
-        texts = Texts()
+        texts = DocumentTexts()
         self._archive = archive
         self._workbook = Workbook(Package(archive, WORKBOOK), texts, {})
         self._workbook.read()

@@ -20,8 +20,8 @@ from yakusu.data.lines.private_use import MARKS
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Run
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, VALUE, CellDialect
-from yakusu.documents.office.ooxml.parts import OoxmlPart, Scope, Texts
-from yakusu.documents.office.parts import Members, Paragraph, read_part
+from yakusu.documents.office.ooxml.parts import DocumentTexts, OoxmlPart, Scope
+from yakusu.documents.office.parts import Paragraph, PartSource, read_part
 from yakusu.errors import DataError
 
 _STRETCH = b"<?plain?>"
@@ -117,10 +117,10 @@ class _Rest(OoxmlPart):
 
     def __init__(
         self,
-        archive: Members,
+        archive: PartSource,
         name: str,
         dialect: CellDialect,
-        texts: Texts,
+        texts: DocumentTexts,
         *,
         scope: Scope,
         plain: _PlainCells,
@@ -157,7 +157,13 @@ class CellPart:
     """
 
     def __init__(
-        self, archive: Archive, name: str, dialect: CellDialect, texts: Texts, *, scope: Scope
+        self,
+        archive: Archive,
+        name: str,
+        dialect: CellDialect,
+        texts: DocumentTexts,
+        *,
+        scope: Scope,
     ) -> None:
         self._archive, self._name, self._dialect, self._texts = archive, name, dialect, texts.items
         self._indexes = array("Q")  # of plain texts; _NONE: not translated
@@ -180,7 +186,7 @@ class CellPart:
             self._part = _Rest(archive, name, dialect, texts, scope=scope, plain=plain, before=add)
         except DataError:
             # The lines in the message would be those of the rest.
-            OoxmlPart(archive, name, dialect, Texts(), scope={})
+            OoxmlPart(archive, name, dialect, DocumentTexts(), scope={})
             raise
         add(len(plain.stretches))
 

@@ -6,7 +6,7 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.documents.office.ooxml.cell_parts import CellPart
 from yakusu.documents.office.ooxml.cells import CellDialect
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.parts import OoxmlPart, Scope, Texts, TurnableDialect
+from yakusu.documents.office.ooxml.parts import DocumentTexts, OoxmlPart, Scope, TurnableDialect
 
 # What parts refer to that has text of the document: types of relationships.
 CHARTS = ("chart", "chartEx")
@@ -14,7 +14,7 @@ _SHAPES = ("drawing", "chartUserShapes")
 _DIAGRAMS = ("diagramData", "diagramDrawing")
 
 
-class Parts:
+class TextParts:
     """The parts of an archive that have texts.
 
     Args:
@@ -22,7 +22,7 @@ class Parts:
         texts: Receives the texts.
     """
 
-    def __init__(self, archive: Archive, texts: Texts) -> None:
+    def __init__(self, archive: Archive, texts: DocumentTexts) -> None:
         self._archive = archive
         self._texts = texts
         self._parts: dict[str, OoxmlPart | CellPart] = {}
@@ -76,7 +76,7 @@ class OoxmlDocument:
     skipped: Sequence[str] = ()
     reports_blank = False
 
-    def __init__(self, archive: Archive, parts: Parts, texts: Texts) -> None:
+    def __init__(self, archive: Archive, parts: TextParts, texts: DocumentTexts) -> None:
         self._archive, self._parts = archive, parts
         self.texts: Sequence[str] = texts.items
 

@@ -9,14 +9,20 @@ from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.ooxml.direction import new_direction
 from yakusu.documents.office.ooxml.runs import is_copy
-from yakusu.documents.office.parts import Alternative, Dialect, Members, OfficePart, Paragraph
+from yakusu.documents.office.parts import (
+    AlternativeElement,
+    Dialect,
+    OfficePart,
+    Paragraph,
+    PartSource,
+)
 from yakusu.documents.splice import Copy
 
 _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 Scope = dict[str, int]  # indexes of texts, by text
 
 
-class Texts:
+class DocumentTexts:
     """The texts of a document, of which there may be several archives.
 
     Attributes:
@@ -69,10 +75,10 @@ class OoxmlPart(OfficePart):
 
     def __init__(
         self,
-        archive: Members,
+        archive: PartSource,
         name: str,
         dialect: TurnableDialect,
-        texts: Texts,
+        texts: DocumentTexts,
         *,
         scope: Scope | None = None,
     ) -> None:
@@ -93,16 +99,16 @@ class OoxmlPart(OfficePart):
         for paragraph, inline, alternatives in super()._paragraphs(element, xml):
             yield paragraph, inline, (*around, *alternatives)
 
-    def _alternatives(self, element: Element) -> Iterator[Alternative]:
+    def _alternatives(self, element: Element) -> Iterator[AlternativeElement]:
         """Yield the alternatives in which a paragraph is, such as shapes for other programs."""
         around = element.parent
         while around is not None:
             which = is_copy(around)
             if which is not None and around.parent is not None:
-                yield Alternative(which, self._choices[around.parent.start])
+                yield AlternativeElement(which, self._choices[around.parent.start])
             around = around.parent
 
-    def _index(self, text: str, alternatives: tuple[Alternative, ...]) -> int:
+    def _index(self, text: str, alternatives: tuple[AlternativeElement, ...]) -> int:
         if self._scope is None:
             return super()._index(text, alternatives)
         return self._all.index(text, self._scope)

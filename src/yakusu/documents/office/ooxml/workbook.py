@@ -10,10 +10,10 @@ from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.documents.document import plain_text
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
-from yakusu.documents.office.ooxml.document import CHARTS, Parts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import Scope, Texts
+from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
 from yakusu.documents.office.parts import parse_part, read_part
 
 WORKBOOK = PackageKind(
@@ -62,14 +62,14 @@ class Workbook:
     """
 
     def __init__(
-        self, package: Package, texts: Texts, scope: Scope, *, only_known: bool = False
+        self, package: Package, texts: DocumentTexts, scope: Scope, *, only_known: bool = False
     ) -> None:
         self._package = package
         self._texts = texts.items
         self._scope = scope
         self._only_known = only_known
         self._comparisons = Comparisons()
-        self._parts = Parts(package.archive, texts)
+        self._parts = TextParts(package.archive, texts)
         self._tables: list[_Table] = []
         self._names: dict[str, list[int]] = {}  # indexes of texts, by what a reader sees
         self._variants: list[list[int]] = []  # indexes of texts that differ in formatting only
@@ -290,7 +290,7 @@ class Workbook:
         """A sentence for each reason for which texts of cells stay, and for what else stays."""
         found = self._comparisons
         for reason, texts in found.stayed.items():
-            yield f"{reason} {listed([*texts])}"
+            yield f"{reason} {quoted([*texts])}"
         if self._only_known:
             return
         if self._n_results:
@@ -326,7 +326,7 @@ def settled(
     return new, reports
 
 
-def listed(texts: Sequence[str]) -> str:
+def quoted(texts: Sequence[str]) -> str:
     """The first of some texts, and the number of the others."""
     more = len(texts) - _LISTED
     others = f" and {more:,} other text{'s' * (more > 1)}" if more > 0 else ""
