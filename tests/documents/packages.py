@@ -5,10 +5,15 @@ from collections.abc import Mapping
 from tests.documents.shared import with_members
 
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006/"
+_R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 KINDS = {  # folders, or names in them -> content type
     "ppt/presentation.xml": f"{_OFFICE}presentationml.presentation.main+xml",
     "xl/workbook.xml": f"{_OFFICE}spreadsheetml.sheet.main+xml",
+    "xl/worksheets/sheet1.xml": f"{_OFFICE}spreadsheetml.worksheet+xml",
+    "xl/sharedStrings.xml": f"{_OFFICE}spreadsheetml.sharedStrings+xml",
+    "ppt/slides/slide1.xml": f"{_OFFICE}presentationml.slide+xml",
+    "ppt/slides/slide2.xml": f"{_OFFICE}presentationml.slide+xml",
 }
 
 
@@ -24,7 +29,9 @@ def package(
         relations: What each part refers to: identifier -> "type target"; "" is the package.
         types: The content type of each part.
     """
-    overrides = "".join(
+    overrides = '<Default Extension="rels" ContentType="{}relationships+xml"/>'.format(
+        "application/vnd.openxmlformats-package."
+    ) + "".join(
         f'<Override PartName="/{name}" ContentType="{kind}"/>'
         for name, kind in types.items()
         if name in parts
@@ -33,7 +40,7 @@ def package(
     for part, targets in relations.items():
         folder, _, name = part.rpartition("/")
         listed = "".join(
-            f'<Relationship Id="{key}" Type="http://x/relationships/{value.split()[0]}" '
+            f'<Relationship Id="{key}" Type="{_R}/{value.split()[0]}" '
             f'Target="{value.split()[1]}"'
             + (' TargetMode="External"/>' if "://" in value.split()[1] else "/>")
             for key, value in targets.items()
@@ -49,7 +56,6 @@ def package(
 
 
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'
 
 

@@ -41,7 +41,16 @@ def p(*contents: str) -> str:
 
 
 def slide_xml(body: str) -> str:
-    return f"{HEAD}<p:sld {NAMESPACES}><p:txBody>{body}</p:txBody></p:sld>"
+    return f"{HEAD}<p:sld {NAMESPACES}><p:cSld><p:spTree>{body}</p:spTree></p:cSld></p:sld>"
+
+
+def box(*paragraphs: str) -> str:
+    """A text box."""
+    return (
+        '<p:sp><p:nvSpPr><p:cNvPr id="2" name="Box"/><p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr>'
+        '<p:spPr><a:xfrm><a:off x="0" y="0"/><a:ext cx="5000000" cy="3000000"/></a:xfrm></p:spPr>'
+        f"<p:txBody><a:bodyPr/>{''.join(paragraphs)}</p:txBody></p:sp>"
+    )
 
 
 def pptx(
@@ -56,7 +65,10 @@ def pptx(
         "": {"rId1": "officeDocument ppt/presentation.xml"},
         "ppt/presentation.xml": {f"s{i}": f"slide slides/slide{i}.xml" for i in order},
     }
-    main = f"{HEAD}<p:presentation {NAMESPACES}><p:sldIdLst>{listed}</p:sldIdLst></p:presentation>"
+    main = (
+        f"{HEAD}<p:presentation {NAMESPACES}><p:sldIdLst>{listed}</p:sldIdLst>"
+        '<p:sldSz cx="9144000" cy="6858000"/></p:presentation>'
+    )
     own = {
         f"ppt/slides/slide{i}.xml": slide_xml(each) for i, each in zip(order, slides, strict=True)
     }

@@ -220,7 +220,13 @@ def test_headers_stay_if_they_would_be_equal_empty_or_too_long(same: str) -> Non
     )
     assert new == si("Name") + si("Price") + si("A")
     assert columns == "Name | Price"
-    assert len(skipped) == 2 and "'Name' would equal another header of its table" in skipped[0]
+    assert len(skipped) == 2 and skipped[0].startswith("'Name' has a translation that its cells")
+
+
+def test_a_text_that_would_be_too_long_for_a_cell_stays() -> None:
+    assert strings_after(lambda text: text * 8191, si("four") + si("fives")) == (
+        si("four" * 8191) + si("fives")
+    )
 
 
 def test_a_string_in_a_header_and_with_formatting_elsewhere_stays_the_same() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import docx
 
 from tests.documents.packages import workbook
-from tests.documents.test_pptx import BOLD, p, pptx, t
+from tests.documents.test_pptx import BOLD, box, p, pptx, t
 
 FILES = Path(__file__).parents[2] / "fixtures" / "documents"
 MADE = ("letter.docx", "talk.pptx", "trip.xlsx")
@@ -40,7 +40,8 @@ def talk() -> bytes:
     """A presentation with formatting, a tab and a field."""
     number = '<a:fld type="slidenum"><a:t>2</a:t></a:fld>'
     first = p(t("We crossed the "), t("old", BOLD), t(" bridge at {time}."))
-    return pptx(first + p(t("Bring a lamp\tand 2 ropes")), p(t("Slide "), number))
+    second = p(t("Bring a lamp\tand 2 ropes"))
+    return pptx(box(first, second), box(p(t("Slide "), number)))
 
 
 def trip() -> bytes:

@@ -30,7 +30,8 @@ _CONSTANT = re.compile(_VALUE.pattern + rb"\s*<(?:[\w.-]{1,20}:)?v[\s>]")
 _MARK = re.compile(MARKS)
 _MAX_HEADER = 255  # characters, in Excel
 _MAX_ROUNDS = 20  # in which tables may make each other's headers stay
-_LISTED = 5  # texts in a report
+_MAX_CELL = 32_767  # characters, in Excel
+_LISTED, _MAX_SHOWN = 5, 60  # texts in a report, and characters of each
 
 
 @dataclass(frozen=True)
@@ -225,8 +226,8 @@ class Workbook:
     def kept(self, translations: Sequence[str]) -> set[int]:
         """Indexes of texts that must stay, given these translations.
 
-        They are those that differ in formatting only, but would differ in words, and the headers
-        of tables that would be empty, too long or equal.
+        They are those that differ in formatting only, but would differ in words, those that are too
+        long for a cell, and the headers of tables that would be empty, too long or equal.
         """
         kept = {
             index
@@ -234,6 +235,7 @@ class Workbook:
             if len({_clean(_seen(translations[index])) for index in indexes}) > 1
             for index in indexes
         }
+        kept |= {i for i in self._scope.values() if len(translations[i]) > _MAX_CELL}
         for i in range(_MAX_ROUNDS):
             before = len(kept)
             for table in self._tables:
@@ -320,8 +322,8 @@ def settled(
         if new[index] != texts[index]:
             new[index] = texts[index]
             reports.append(
-                f"{plain_text(texts[index])!r} would equal another header of its table, or differ "
-                "from other cells with this text"
+                f"{_short(plain_text(texts[index]))} has a translation that its cells cannot have: "
+                "it is too long, that of another header, or not that of the same text elsewhere"
             )
     return new, reports
 
@@ -330,7 +332,11 @@ def quoted(texts: Sequence[str]) -> str:
     """The first of some texts, and the number of the others."""
     more = len(texts) - _LISTED
     others = f" and {more:,} other text{'s' * (more > 1)}" if more > 0 else ""
-    return ", ".join(map(repr, texts[:_LISTED])) + others
+    return ", ".join(map(_short, texts[:_LISTED])) + others
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")
 
 
 def _is_column(namespace: str, name: str) -> bool:
