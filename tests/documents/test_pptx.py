@@ -250,7 +250,8 @@ def test_the_labels_of_a_chart_change_in_its_workbook_too() -> None:
     ("book", "source", "report"),
     [
         (b"PK", "", f"{CHART_PART}: its workbook {BOOK} (the file is not a valid zip archive"),
-        (workbook(), "http://x/book.xlsx", f"{CHART_PART}: its workbook is another file"),
+        (workbook(), "http://x/book.xlsx", f"{CHART_PART}: its workbook, which is another file"),
+        (workbook("<si>"), "", f"{CHART_PART}: its workbook {BOOK} (xl/sharedStrings.xml, line"),
     ],
 )
 def test_a_chart_whose_workbook_cannot_be_read_is_reported(

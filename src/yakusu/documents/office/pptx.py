@@ -107,28 +107,33 @@ class _Presentation:
     def _read_chart(self, part: str) -> None:
         """Read a chart, and its workbook, whose cells its labels repeat."""
         related = [each for each in self._package.relations(part) if each.kind in _SOURCES]
-        scope: Scope = {}
-        book = None
         for each in related:
             if each.target in self._books:
-                scope, book = self._books[each.target].scope, self._books[each.target].workbook
-                labels = DrawingDialect(book.is_label)
-                self._parts.add(part, labels, scope)
+                known = self._books[each.target]
+                self._parts.add(part, DrawingDialect(known.workbook.is_label), known.scope)
                 return
-            book = self._opened(part, each.target, scope)
+        scope: Scope = {}
+        name = related[0].target if related else None
+        book = None if name is None else self._opened(part, name, scope)
         labels = DrawingDialect(lambda text: not (book and book.stays(text)))
         self._parts.add(part, labels, scope)
-        if book:
+        if name is None or book is None:
+            return
+        try:
             book.read()
-            cells = {self._texts.items[index] for index in book.indexes}
-            if others := sorted(labels.translated - cells):
-                self._reports.append(f"{part}: the cells of its labels {quoted(others)}")
-            self._reports += (f"{part}: {report}" for report in book.reports())
+        except DataError as error:
+            del self._books[name]
+            self._reports.append(f"{part}: its workbook {name} ({error})")
+            return
+        cells = {self._texts.items[index] for index in book.indexes}
+        if others := sorted(labels.translated - cells):
+            self._reports.append(f"{part}: the cells of its labels {quoted(others)}")
+        self._reports += (f"{part}: {report}" for report in book.reports())
 
     def _opened(self, chart: str, name: str, scope: Scope) -> Workbook | None:
         """The workbook of a chart; None, with a report, if it cannot be read."""
         if not name:
-            self._reports.append(f"{chart}: its workbook is another file, which")
+            self._reports.append(f"{chart}: its workbook, which is another file")
             return None
         try:
             archive = Archive(self._archive.read(name), self._n_free)

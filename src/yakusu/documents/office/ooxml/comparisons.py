@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from yakusu.data.lines.words import has_letter
 
-FORMULAS = "formulas compare cells with"
+_FORMULAS = "formulas compare cells with"
 _COLUMNS = "formulas name the table columns"
 _FILTERS = "filters select"
 _LISTS = "data validation lists contain"
@@ -101,7 +101,7 @@ class Comparisons:
         key = key_of(text)
         reason = self._whole.get(key, "")
         if not reason and self._parts:
-            too_many = FORMULAS if len(self._parts) > _MOST_PARTS else ""
+            too_many = _FORMULAS if len(self._parts) > _MOST_PARTS else ""
             inside = (why for part, why in self._parts.items() if part in key)
             reason = too_many or next(inside, "")
         if reason and has_letter(text):
@@ -118,9 +118,9 @@ class Comparisons:
         is_of_parts = _OF_PARTS.search(formula)
         for found in _CONSTANT.finditer(formula):
             constant = found[1].replace('""', '"')
-            self._add_constant(constant, FORMULAS)
+            self._add_constant(constant, _FORMULAS)
             if is_of_parts and has_letter(constant):
-                self._parts.setdefault(key_of(constant), FORMULAS)
+                self._parts.setdefault(key_of(constant), _FORMULAS)
             for item in constant.split(",") if "," in constant else ():
                 self._whole.setdefault(key_of(item), _LISTS)
 
