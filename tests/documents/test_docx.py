@@ -234,6 +234,29 @@ def test_a_field_over_several_paragraphs_keeps_its_ends() -> None:
     assert body_after(str.upper, body) == body.replace("One", "ONE").replace("Two", "TWO")
 
 
+def test_a_paragraph_and_its_runs_turn_if_the_translation_has_the_other_direction() -> None:
+    left, right = "Good morning", "صباح الخير"
+    new = body_after(lambda _: right, p(run(left)))
+    assert new == p("<w:pPr><w:bidi/></w:pPr>", run(right, "<w:rtl/>"))
+    properties = '<w:pPr><w:keepNext/>{}<w:jc w:val="left"/><w:rPr><w:b/></w:rPr></w:pPr>'
+    style = '<w:b/><w:i w:val="1"/><w:iCs/><w:sz w:val="20"/>{}<w:lang w:val="en-US"/>'
+    new = body_after(lambda _: right, p(properties.format(""), run(left, style.format(""))))
+    turned = style.replace("<w:b/>", "<w:b/><w:bCs/>").replace(
+        '<w:sz w:val="20"/>', '<w:sz w:val="20"/><w:szCs w:val="20"/>'
+    )
+    turned = p(properties.format("<w:bidi/>"), run(right, turned.format("<w:rtl/>")))
+    assert new == turned
+    back = body_after(lambda _: left, turned)
+    assert back == turned.replace(right, left).replace("<w:bidi/>", '<w:bidi w:val="0"/>').replace(
+        "<w:rtl/>", '<w:rtl w:val="0"/>'
+    )
+    empty = "<w:pPr/><w:r><w:rPr/><w:t>a</w:t></w:r>"
+    assert body_after(lambda _: "ب", p(empty)) == p(
+        "<w:pPr><w:bidi/></w:pPr>", run("ب", "<w:rtl/>")
+    )
+    assert body_after(lambda _: f"{right}!", p(run(right))) == p(run(f"{right}!"))
+
+
 def test_formulas_stay() -> None:
     formula = "<m:oMath><m:r><m:t>alpha</m:t></m:r></m:oMath>"
     assert texts(run("where "), formula, run(" is an angle")) == ["where <0/> is an angle"]
@@ -588,7 +611,7 @@ def test_markup_that_would_be_written_many_times_is_refused() -> None:
 
 
 def test_a_large_part_is_parsed_with_constant_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.documents.office.parts._KEPT_SIZE", 0)
+    monkeypatch.setattr("yakusu.documents.office.ooxml.parts._KEPT_SIZE", 0)
     peaks = []
     for n in (1_000, 4_000):
         data = docx_of(p(run("a")) * n)

@@ -111,6 +111,8 @@ def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
     ("name", "data", "expected"),
     [
         ("a.docx", OLE, "with a password: remove the password"),
+        ("a.xlsx", OLE, "with a password: remove the password"),
+        ("a.pptx", archive(encrypted=True), "is encrypted: remove the password of the document"),
         ("a.odt", archive(encrypted=True), "is encrypted: remove the password of the document"),
         ("a.docx", b"PK\3\4" + bytes(56), "is not a valid zip archive"),
         ("a.docx", b"%PDF-1.7", "is not a .docx file: check its suffix"),
@@ -136,8 +138,8 @@ def test_what_is_not_of_its_format_is_refused(
     [
         ("a.pdf", "is a PDF file: translate the document that it was made from"),
         ("a.RTF", "is an RTF file: save it as .docx"),
-        ("a.xlsx", "is a spreadsheet: save it as .html"),
-        ("a.pptx", "is a presentation: copy its texts into a .txt file"),
+        ("a.xls", "is a spreadsheet: save it as .xlsx"),
+        ("a.ppt", "is a presentation: save it as .pptx"),
         ("a.epub", "is an EPUB book: unpack it as a ZIP archive"),
         ("a.csv", "is a table: copy the column to translate into a .txt file"),
         ("a.doc", "is a Word file of an older version: save it as .docx"),
@@ -190,6 +192,8 @@ def test_a_format_is_imported_when_it_is_needed(tmp_path: Path) -> None:
     [
         ("a.docx", "b.docm"),  # Word does not open a file with the suffix of the other
         ("a.odt", "b.ott"),
+        ("a.pptx", "b.ppsx"),
+        ("a.xlsm", "b.xlsx"),
         ("a.srt", "b.vtt"),
         ("a.vtt", "b.srt"),
         ("a.txt", "b.md"),

@@ -1,4 +1,4 @@
-"""Hostile XML and archives: Word, OpenDocument, XLIFF and TMX; and messages with branches."""
+"""Hostile XML and archives: Office, OpenDocument, XLIFF and TMX; and messages with branches."""
 
 import io
 import json
@@ -8,7 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.documents.packages import table_xml, workbook
 from tests.documents.shared import members, with_members
+from tests.documents.test_pptx import pptx
 from tests.growth.crafted import Crafted
 from tests.pair_files import pair_file
 from yakusu.data.corpus import Corpus, read_pairs
@@ -182,6 +184,33 @@ def _deflated(n: int) -> bytes:
     return with_members(b"PK\x05\x06" + bytes(18), parts)
 
 
+def _sheet(rows: str) -> bytes:
+    return workbook("<si><t>text</t></si>", rows)
+
+
+def _tables(n: int) -> bytes:
+    """A workbook with tables that have the same headers."""
+    count = max(1, n // 600)
+    names = [f"xl/tables/table{i}.xml" for i in range(count)]
+    targets = {f"r{i}": f"table ../tables/table{i}.xml" for i in range(count)}
+    strings = "<si><t>text</t></si><si><t>word</t></si>"  # would be equal
+    return workbook(
+        strings,
+        parts=dict.fromkeys(names, table_xml("text", "word")),
+        relations={"xl/worksheets/sheet1.xml": targets},
+    )
+
+
+def _columns(n: int) -> bytes:
+    """A workbook with a table that has many columns."""
+    names = [f"text {i}" for i in range(max(1, n // 80))]
+    return workbook(
+        "".join(f"<si><t>{name}</t></si>" for name in names),
+        parts={"xl/tables/table1.xml": table_xml(*names)},
+        relations={"xl/worksheets/sheet1.xml": {"r1": "table ../tables/table1.xml"}},
+    )
+
+
 _RUN = "<w:r><w:t>text</w:t></w:r>"
 _WORD = {
     "runs": _repeated("<w:r/>", "<w:p>", "</w:p>"),
@@ -232,6 +261,37 @@ _OPEN_DOCUMENT = {
         "<text:p>text</text:p>", "<text:tracked-changes>", "</text:tracked-changes>"
     ),
     "spaces": _repeated('<text:s text:c="1000"/>', "<text:p>text", "text</text:p>"),
+}
+_POWERPOINT = {
+    "runs": _repeated("<a:r><a:t>text</a:t></a:r>", "<a:p>", "</a:p>"),
+    "tabs": _repeated("text\t", "<a:p><a:r><a:t>", "</a:t></a:r></a:p>"),
+    "alternatives": _repeated(
+        "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006"
+        "'><mc:Choice><a:p><a:r><a:t>text</a:t></a:r></a:p></mc:Choice><mc:Fallback><a:p><a:r>"
+        "<a:t>text</a:t></a:r></a:p></mc:Fallback></mc:AlternateContent>"
+    ),
+}
+_EXCEL = {
+    "strings": _repeated("<si><t>text #</t></si>"),
+    "strings with runs": _repeated("<si><r><t>text </t></r><r><rPr><b/></rPr><t>#</t></r></si>"),
+    "strings of both kinds": _repeated("<si><t>text #</t></si><si><r><t>text</t></r></si>"),
+    "runs": _repeated("<r><t>text </t></r>", "<si>", "</si>"),
+    "a string without an end": _repeated("<si><t>"),
+    "line breaks": _repeated("text\n", "<si><t>", "</t></si>"),
+}
+_FORMULA = '<row r="1"><c r="A1"><f>{}</f><v>1</v></c></row>'
+_SHEET = {
+    "texts in cells": _repeated('<row><c t="inlineStr"><is><t>text #</t></is></c></row>'),
+    "texts as values": _repeated('<row><c t="str"><v>text #</v></c><c><v>1</v></c></row>'),
+    "formulas": _repeated(_FORMULA.format('IF(A1="text #",1)')),
+    "criteria": _repeated(_FORMULA.format('COUNTIF(A:A,"*text #*")')),
+    "a constant": lambda n: _FORMULA.format('"' + "a," * (n // 2) + '"'),
+    "brackets": lambda n: _FORMULA.format("['" * (n // 2)),
+    "quotes": lambda n: _FORMULA.format('"' * (n | 1)),
+    "CDATA without an end": _repeated("<![CDATA[", "<row>"),
+    "formulas without an end": _repeated("<f "),
+    "cells without an end": _repeated('<c t="str"'),
+    "rows without cells": _repeated("<row></row>"),
 }
 _MARK = '<mrk mtype="seg" mid="#">text</mrk>'
 _XLIFF_1 = {
@@ -360,6 +420,11 @@ CRAFTED: tuple[Crafted, ...] = (
     Crafted("docx: parts", _headers, _document("office.docx")),
     Crafted("docx: a long content type of many members", _long_type, _document("office.docx")),
     Crafted("docx: compressed runs", _deflated, _document("office.docx")),
+    *_crafted("pptx", _document("office.pptx"), pptx, _POWERPOINT),
+    *_crafted("xlsx", _document("office.xlsx"), workbook, _EXCEL),
+    *_crafted("xlsx", _document("office.xlsx"), _sheet, _SHEET),
+    Crafted("xlsx: tables", _tables, _document("office.xlsx")),
+    Crafted("xlsx: columns of a table", _columns, _document("office.xlsx")),
     *_crafted("odt", _document("office.odt"), _odt, _OPEN_DOCUMENT),
     Crafted(
         "odt: styles",

@@ -111,7 +111,7 @@ def _of_flags() -> list[Any]:
 def _of_parts() -> list[Any]:
     from yakusu.documents.office.docx import _PARTS
 
-    return [re.compile(rf"(wordprocessingml|ms-word)\.{pattern}$") for pattern in _PARTS]
+    return [*_PARTS]
 
 
 _CODE = (
@@ -161,9 +161,7 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
     "documents/messages/po.py: _refusal: flags": _of_flags,
-    "documents/office/docx.py: _part_names: f'(wordprocessingml|ms-word)\\\\.{pattern}$'": (
-        _of_parts
-    ),
+    "documents/office/docx.py: f'(wordprocessingml|ms-word)\\\\.{end}$'": _of_parts,
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 

@@ -10,7 +10,12 @@ from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
 from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
-_ZIP = {"office.docx", "office.odt"}  # modules of formats whose files are ZIP archives
+_ZIP = {  # modules of formats whose files are ZIP archives
+    "office.docx",
+    "office.odt",
+    "office.pptx",
+    "office.xlsx",
+}
 _OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
@@ -20,9 +25,9 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".doc .dot": "a Word file of an older version: save it as .docx",
     ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
     ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
-    ".key .odp .ppt .pptx": "a presentation: copy its texts into a .txt file",
+    ".key .odp .ppt": "a presentation: save it as .pptx",
     ".mo": "a compiled PO file: translate its .po file",
-    ".ods .xls .xlsx": "a spreadsheet: save it as .html",
+    ".ods .xls": "a spreadsheet: save it as .xlsx",
     ".pages": "a Pages document: export it as .docx",
     ".pdf": "a PDF file: translate the document that it was made from",
     ".properties": "a Java properties file: convert it to .po (prop2po)",
@@ -36,7 +41,7 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".yaml .yml": "a YAML file: convert it to .json",
 }
 _MAGIC = {
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a Word file of an older version or with a password",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office file of an older version or with a password",
     b"%PDF": "a PDF file",
     b"PK\x03\x04": "a ZIP archive",
     b"\x1f\x8b": "a gzip file",

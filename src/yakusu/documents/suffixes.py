@@ -17,6 +17,12 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".ott": "office.odt",
     ".po": "messages.po",
     ".pot": "messages.po",
+    ".potm": "office.pptx",
+    ".potx": "office.pptx",
+    ".ppsm": "office.pptx",
+    ".ppsx": "office.pptx",
+    ".pptm": "office.pptx",
+    ".pptx": "office.pptx",
     ".srt": "subtitles",
     ".text": "text",
     ".txt": "text",
@@ -25,5 +31,9 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xhtml": "html.html",
     ".xlf": "messages.xliff",
     ".xliff": "messages.xliff",
+    ".xlsm": "office.xlsx",
+    ".xlsx": "office.xlsx",
+    ".xltm": "office.xlsx",
+    ".xltx": "office.xlsx",
 }
 SNIFFED = {".xml"}  # the content decides

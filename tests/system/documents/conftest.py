@@ -14,7 +14,7 @@ import torch
 from filelock import FileLock
 
 import yakusu
-from tests.system.documents.files import FILES, letter
+from tests.system.documents.files import FILES, letter, talk, trip
 from tests.translators import save
 from yakusu.data.coverage import Coverage
 from yakusu.data.tokenizer import Tokenizer
@@ -82,6 +82,8 @@ def _save_documents(folder: Path) -> None:
     for path in FILES.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     letter().save(str(folder / "letter.docx"))
+    (folder / "talk.pptx").write_bytes(talk())
+    (folder / "trip.xlsx").write_bytes(trip())
 
 
 def _translate(folder: Path) -> None:

@@ -5,8 +5,12 @@ from typing import Any
 
 import docx
 
+from tests.documents.packages import workbook
+from tests.documents.test_pptx import BOLD, box, p, pptx, t
+
 FILES = Path(__file__).parents[2] / "fixtures" / "documents"
-NAMES = sorted([*(path.name for path in FILES.iterdir()), "letter.docx"])
+MADE = ("letter.docx", "talk.pptx", "trip.xlsx")
+NAMES = sorted([*(path.name for path in FILES.iterdir()), *MADE])
 XLIFF = {
     "app-1.xlf": "{urn:oasis:names:tc:xliff:document:1.2}",
     "app-2.xlf": "{urn:oasis:names:tc:xliff:document:2.0}",
@@ -30,3 +34,20 @@ def letter() -> Any:
         cell.text = text
     document.core_properties.title = "Bridge"
     return document
+
+
+def talk() -> bytes:
+    """A presentation with formatting, a tab and a field."""
+    number = '<a:fld type="slidenum"><a:t>2</a:t></a:fld>'
+    first = p(t("We crossed the "), t("old", BOLD), t(" bridge at {time}."))
+    second = p(t("Bring a lamp\tand 2 ropes"))
+    return pptx(box(first, second), box(p(t("Slide "), number)))
+
+
+def trip() -> bytes:
+    """A workbook with formatting, a number and a formula."""
+    strings = (
+        "<si><t>Bring a lamp and 2 ropes</t></si><si><r><t>We crossed the </t></r><r><rPr><b/>"
+        "</rPr><t>old</t></r><r><t> bridge</t></r></si>"
+    )
+    return workbook(strings, '<row r="1"><c r="A1"><f>B1*2</f><v>14</v></c></row>')

@@ -8,30 +8,55 @@ and phonetic guides are removed from translated paragraphs.
 """
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
 
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.inline import Piece, PieceKind, Run
-from yakusu.documents.office.parts import OfficeDocument, parse_part
+from yakusu.documents.inline import Inline, Piece, PieceKind, Run
+from yakusu.documents.office.ooxml.document import OoxmlDocument, TextParts
+from yakusu.documents.office.ooxml.package import Package, PackageKind
+from yakusu.documents.office.ooxml.parts import DocumentTexts
+from yakusu.documents.office.ooxml.runs import LINE_SPACES, is_copy, run_of
 from yakusu.errors import DataError
 
 _WORD = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 }
-_COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
-_TYPES, _RELATIONSHIPS = "[content_types].xml", "_rels/.rels"  # in lower case
-_PARTS = (  # ends of the content types of parts, in reading order
-    r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
-    r"header\+xml",
-    r"footer\+xml",
-    r"footnotes\+xml",
-    r"endnotes\+xml",
-    r"comments\+xml",
+_PARTS = tuple(  # the content types of parts, in reading order
+    re.compile(rf"(wordprocessingml|ms-word)\.{end}$", re.IGNORECASE)
+    for end in (
+        r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
+        r"header\+xml",
+        r"footer\+xml",
+        r"footnotes\+xml",
+        r"endnotes\+xml",
+        r"comments\+xml",
+    )
 )
+_KIND = PackageKind("a Word document", ".docx", _PARTS[0])
+_PARAGRAPH_PROPERTIES = re.compile(rb"\A<([\w.-]{1,20}:)?pPr(?:[\s/][^<>]*)?>")
+_RUN_PROPERTIES = re.compile(rb"<([\w.-]{1,20}:)?rPr(?:[\s/][^<>]*)?>")
+_FOLLOWING = {  # what follows a property of direction
+    "bidi": re.compile(
+        rb"<(?:[\w.-]{1,20}:)?"
+        rb"(?:adjustRightInd|snapToGrid|spacing|ind|contextualSpacing|mirrorIndents|jc|"
+        rb"suppressOverlap|textDirection|textAlignment|textboxTightWrap|outlineLvl|divId|cnfStyle|"
+        rb"rPr|sectPr|pPrChange)\b|</(?:[\w.-]{1,20}:)?pPr>"
+    ),
+    "rtl": re.compile(
+        rb"<(?:[\w.-]{1,20}:)?(?:cs|em|lang|eastAsianLayout|specVanish|oMath|rPrChange)\b|"
+        rb"</(?:[\w.-]{1,20}:)?rPr>"
+    ),
+}
+_DIRECTION = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:bidi|rtl)(?:\s[^<>]*)?/>")
+_TWINS = {  # properties -> the names of those for text from right to left
+    re.compile(rb"(<(?:[\w.-]{1,20}:)?)b((?:\s[^<>]*)?/>)"): b"bCs",
+    re.compile(rb"(<(?:[\w.-]{1,20}:)?)i((?:\s[^<>]*)?/>)"): b"iCs",
+    re.compile(rb"(<(?:[\w.-]{1,20}:)?)sz((?:\s[^<>]*)?/>)"): b"szCs",
+}
 _CONTAINERS = frozenset(
     ("hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "dir", "bdo", "fldSimple")
 )
@@ -40,8 +65,6 @@ _PROSE_FIELDS = {"HYPERLINK", "TOC", "QUOTE", "IF", "FORMTEXT"}
 _UNSEEN = {"lang", "noProof"}  # properties of runs
 # Names of pieces: "field begin", "field separate", "field end"; what follows is the instruction.
 _FIELD, _INSTRUCTION = "field ", "instruction "
-_SPACES = re.compile("[\t\r\n]+")
-_LONGEST_TYPE = 1000  # characters of a content type; longer ones are not those of Word
 _MAX_FIELDS = 32  # in each other
 
 
@@ -51,64 +74,25 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid Word document.
     """
-    archive = Archive(data)
-    return OfficeDocument(archive, dict.fromkeys(_part_names(archive), WordDialect()))
+    archive, texts = Archive(data), DocumentTexts()
+    parts = TextParts(archive, texts)
+    for name in _part_names(archive):
+        parts.add(name, WordDialect())
+    return OoxmlDocument(archive, parts, texts)
 
 
 def _part_names(archive: Archive) -> list[str]:
     """The names of the parts with text, in reading order."""
+    package = Package(archive, _KIND)
     found = []
-    for name, kind in _content_types(archive):
-        for rank, pattern in enumerate(_PARTS if len(kind) < _LONGEST_TYPE else ()):
-            if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind, re.IGNORECASE):
+    for name, kind in package.types.items():
+        for rank, pattern in enumerate(_PARTS):
+            if pattern.search(kind):
                 number = int(re.sub(r"\D", "", name)[:9] or 0)
                 found.append((rank, number, name))
     if not any(rank == 0 for rank, _, _ in found):
-        raise DataError("the archive has no Word document: save the document as .docx")
+        raise package.no_document()
     return [name for _, _, name in sorted(found)]
-
-
-def _content_types(archive: Archive) -> Iterator[tuple[str, str]]:
-    """The names of the parts that have a content type, with it; case has no meaning in names."""
-    names = {name.lower(): name for name in archive.names}
-    if _TYPES not in names:
-        raise DataError("the file is a zip archive but not a Word document: save it as .docx")
-    defaults: dict[str, str] = {}
-    own: dict[str, str] = {}
-
-    def use(element: Element) -> None:
-        kind = element.get("ContentType")
-        if element.name == "Default":
-            defaults[element.get("Extension").lower()] = kind
-        else:
-            own[element.get("PartName").removeprefix("/").lower()] = kind
-
-    parse_part(archive, names[_TYPES], lambda _, name: name in ("Default", "Override"), use)
-    main = _main_parts(archive, names)
-    for lowered, name in names.items():
-        default = defaults.get(lowered.rpartition(".")[2], "")
-        if lowered in own:
-            yield name, own[lowered]
-        elif (
-            lowered in main
-            or len(default) >= _LONGEST_TYPE
-            or not re.search(_PARTS[0], default, re.IGNORECASE)
-        ):
-            yield name, default  # other parts with the type of the document are not in it
-
-
-def _main_parts(archive: Archive, names: Mapping[str, str]) -> set[str]:
-    """The names in lower case of the parts that the package declares as the document."""
-    if _RELATIONSHIPS not in names:
-        return set()
-    found: set[str] = set()
-
-    def use(element: Element) -> None:
-        if element.get("Type").endswith("/officeDocument"):
-            found.add(element.get("Target").removeprefix("/").lower())
-
-    parse_part(archive, names[_RELATIONSHIPS], lambda _, name: name == "Relationship", use)
-    return found
 
 
 class WordDialect:
@@ -124,9 +108,7 @@ class WordDialect:
 
     def is_copy(self, element: Element) -> bool | None:
         """Whether an element is a fallback for another one (True), or has one (False)."""
-        if element.namespace != _COMPATIBILITY or element.name not in ("Choice", "Fallback"):
-            return None
-        return element.name == "Fallback"
+        return is_copy(element)
 
     def is_skipped(self, namespace: str, name: str) -> bool:
         """No paragraph is skipped."""
@@ -140,13 +122,59 @@ class WordDialect:
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
-        text = escaped(_SPACES.sub(" ", text))
+        text = escaped(LINE_SPACES.sub(" ", text))
         return f'<{run.prefix}t xml:space="preserve">{text}</{run.prefix}t>'
+
+    def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
+        """The content of a paragraph that is written in another direction."""
+        if not _PARAGRAPH_PROPERTIES.match(content):
+            prefix = next((run.prefix for run in inline.runs.values() if run), "")
+            content = f"<{prefix}pPr></{prefix}pPr>".encode() + content
+        return _with_property(content, _PARAGRAPH_PROPERTIES, "bidi", direction)
+
+    def turned_run(self, run: Run, direction: str) -> Run:
+        """A run of a paragraph that is written in another direction.
+
+        Text that is written from right to left has its own properties of bold, italics and size.
+        """
+        before = run.before
+        if not _RUN_PROPERTIES.search(before):
+            before += f"<{run.prefix}rPr></{run.prefix}rPr>".encode()
+        return replace(run, before=_with_property(before, _RUN_PROPERTIES, "rtl", direction))
 
 
 def _word(element: Element) -> str:
     """The name of an element of WordprocessingML, or ""."""
     return element.name if element.namespace in _WORD else ""
+
+
+def _with_property(
+    content: bytes, properties: re.Pattern[bytes], name: str, direction: str
+) -> bytes:
+    """Content whose properties state a direction, in the place that the schema prescribes.
+
+    Args:
+        content: The content; it has properties.
+        properties: Finds their start tag.
+        name: The name of the property.
+        direction: "rtl" or "ltr".
+    """
+    found = properties.search(content)
+    assert found is not None
+    prefix, inner, end = (found[1] or b"").decode(), found.end(), b""
+    if found[0].endswith(b"/>"):
+        content = content[: inner - 2] + b">" + content[inner:]
+        inner, end = inner - 1, f"</{prefix}pPr>".encode()
+        end = end if name == "bidi" else f"</{prefix}rPr>".encode()
+    following = _FOLLOWING[name].search(content, inner)
+    at = inner if end or not following else following.start()
+    own = _DIRECTION.sub(b"", content[inner:at])
+    if direction == "rtl" and name == "rtl":
+        for each, copied in _TWINS.items():
+            if copied not in own:
+                own = each.sub(rb"\g<0>\g<1>" + copied + rb"\g<2>", own)
+    value = "" if direction == "rtl" else f' {prefix}val="0"'
+    return content[:inner] + own + f"<{prefix}{name}{value}/>".encode() + end + content[at:]
 
 
 def _add_content(pieces: list[Piece], parent: Element, xml: XmlFile, start: int = 0) -> bool:
@@ -190,18 +218,12 @@ def _add_container(pieces: list[Piece], element: Element, xml: XmlFile) -> bool:
 
 def _add_run(pieces: list[Piece], element: Element, xml: XmlFile) -> bool:
     """Add the pieces of a run."""
-    properties = next((child for child in element.elements if _word(child) == "rPr"), None)
-    run = Run(
-        _formatting(properties),
-        before=xml.content[element.start : properties.end if properties else element.inner],
-        after=xml.content[element.inner_end : element.end],
-        prefix=element.prefix,
-    )
+    run = run_of(element, xml, unseen=_UNSEEN, is_unseen=_is_unseen)
     has_text = False
     for child in element.elements:
         name = _word(child)
         if name in ("t", "noBreakHyphen"):
-            text = _SPACES.sub(" ", child.text) if name == "t" else "\u2011"
+            text = LINE_SPACES.sub(" ", child.text) if name == "t" else "\u2011"
             pieces.append(Piece(PieceKind.TEXT, text=text, run=run))
             has_text = True
         elif name == "ruby":  # the text, without its phonetic guide
@@ -230,21 +252,8 @@ def _piece(element: Element, run: Run | None) -> Piece:
     return piece
 
 
-def _formatting(element: Element | None) -> Hashable:
-    """The properties of a run that a reader sees, to compare them with those of others."""
-    if element is None:
-        return frozenset()
-    shown = set()
-    for child in element.elements:
-        attributes = frozenset(
-            (name, value)
-            for name, value in child.attributes.items()
-            if not name.rpartition(" ")[2].startswith(("rsid", "hint"))
-        )
-        is_empty = child.name == "rFonts" and not attributes  # it had only a hint
-        if child.name not in _UNSEEN and not is_empty:
-            shown.add((child.namespace, child.name, attributes, _formatting(child)))
-    return frozenset(shown)
+def _is_unseen(attribute: str) -> bool:
+    return attribute.startswith(("rsid", "hint"))
 
 
 def _cursor_last(pieces: list[Piece], paragraph: Element) -> list[Piece]:

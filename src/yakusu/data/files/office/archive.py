@@ -45,17 +45,22 @@ class Archive:
 
     Args:
         data: The archive.
+        max_size: Bytes that all members may have, decompressed.
+
+    Attributes:
+        names: The names of the members.
+        size: Bytes of all members, decompressed.
 
     Raises:
         DataError: The data is not a zip archive, or it is corrupt, encrypted or too large, or a
             member has an unsafe name.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, max_size: int = MAX_SIZE) -> None:
         self._data = data
         with _refusal():
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-            _check_directory(self._zip.infolist(), len(data))
+            self.size = _check_directory(self._zip.infolist(), len(data), max_size)
             for info in self._zip.infolist():
                 for _ in _chunks(self._zip, info):
                     pass  # sizes and checksums are verified on the way
@@ -127,17 +132,17 @@ def _refusal() -> Iterator[None]:
         ) from error
 
 
-def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Check what the directory of an archive of `size` bytes declares."""
+def _check_directory(members: list[zipfile.ZipInfo], size: int, max_size: int) -> int:
+    """Check what the directory of an archive of `size` bytes declares; return what it contains."""
     if len(members) > MAX_MEMBERS:
         raise DataError(
             f"the archive has {len(members):,} members, more than {MAX_MEMBERS:,}: it is not a "
             "document"
         )
     total = sum(info.file_size for info in members)
-    if total > MAX_SIZE:
+    if total > max_size:
         raise DataError(
-            f"the archive has {total:,} bytes when decompressed, more than {MAX_SIZE:,}: split "
+            f"the archive has {total:,} bytes when decompressed, more than {max_size:,}: split "
             "the document"
         )
     if total > max(_FREE_SIZE, MAX_RATIO * size):
@@ -157,6 +162,7 @@ def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
                 "again"
             )
         seen.add(info.filename)
+    return total
 
 
 def _is_unsafe(name: str) -> bool:

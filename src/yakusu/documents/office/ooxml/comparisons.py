@@ -1,0 +1,185 @@
+"""What a workbook compares its cells with: such cells must keep their texts.
+
+    =IF(A2="Yes", 1, 0)    =COUNTIF(A:A, "Do*")    =SUM(Sales[Amount])    a filter, a pivot table
+
+Formulas are not translated, and neither are cells that have the text of a constant in a formula, in
+any case. For constants with wildcards, and in formulas that look at parts of texts, these are all
+cells that contain the constant.
+"""
+
+import html
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from yakusu.data.lines.words import has_letter
+
+_FORMULAS = "formulas compare cells with"
+_COLUMNS = "formulas name the table columns"
+_FILTERS = "filters select"
+_LISTS = "data validation lists contain"
+_PIVOTS = "pivot tables use"
+_QUERIES = "queries and slicers name the table columns"
+
+_TAG = rb"<(?:[\w.-]{1,20}:)?"
+_FORMULA = re.compile(
+    _TAG + rb"(?:f|formula|formula[12]|calculatedColumnFormula|totalsRowFormula|definedName)"
+    rb"(?:\s[^<>]*)?>([^<]+)"
+)
+_LIST = re.compile(_TAG + rb"formula1(?:\s[^<>]*)?>(?:<[^<>]*>)?(?:\"|&quot;)")
+_FILTER = re.compile(_TAG + rb"(?:filter|customFilter)\s([^<>]*)")
+_PIVOT = re.compile(_TAG + rb"(?:cacheField|s|dataField)\s([^<>]*)")
+_SLICER = re.compile(_TAG + rb"slicerCacheDefinition\s([^<>]*)")
+_NAMED = re.compile(rb"""\b(val|v|name|caption|sourceName)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
+_CONSTANT = re.compile('"((?:[^"]|"")*)"')
+_TOKEN = re.compile(r"'[\[\]#@']|[\[\]]|[^\[\]']+|'")  # of a formula with names of columns
+_OPERATOR = re.compile("<>|<=|>=|[<>=]")
+_WILDCARD = re.compile(r"~(?=[*?~])|[*?]+")
+_OF_PARTS = re.compile(  # functions that look at parts of texts
+    r"\b(SEARCHB?|FINDB?|LEFTB?|RIGHTB?|MIDB?|SUBSTITUTE|REPLACEB?|TEXT(BEFORE|AFTER|SPLIT)|"
+    r"REGEX\w+|XLOOKUP|XMATCH)\(",
+    re.IGNORECASE,
+)
+_MOST_PARTS = 200  # constants that cells may contain; each is searched in each cell
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+class Comparisons:
+    """The texts with which the parts of a workbook compare cells.
+
+    Attributes:
+        n_lists: Data validation lists that are not in cells.
+        n_caches: Pivot caches with texts.
+    """
+
+    def __init__(self) -> None:
+        self.n_lists = self.n_caches = 0
+        self._whole: dict[str, str] = {}  # text -> why it stays
+        self._parts: dict[str, str] = {}
+        self._columns: set[str] = set()
+        self._constants: set[str] = set()
+        self._stayed: defaultdict[str, dict[str, None]] = defaultdict(dict)  # in order
+
+    def read_formulas(self, content: bytes) -> None:
+        """Read the formulas, filters and data validation lists of a part, in UTF-8."""
+        content = _without_cdata(content)
+        self.n_lists += sum(1 for _ in _LIST.finditer(content))
+        for found in _FORMULA.finditer(content):
+            raw = found[1]
+            if b'"' in raw or b"&" in raw or b"[" in raw:
+                self._add_formula(html.unescape(raw.decode()))
+        for _, value in _values(_FILTER, content):
+            self._add_constant(value, _FILTERS)
+
+    def read_pivot(self, content: bytes) -> None:
+        """Read the names of fields and the items of a pivot cache, or the names in a table."""
+        found = {value for _, value in _values(_PIVOT, _without_cdata(content))}
+        for value in found:
+            self._whole.setdefault(key_of(value), _PIVOTS)
+
+    def read_slicer(self, content: bytes) -> None:
+        """Read the name of the column of a slicer."""
+        for name, value in _values(_SLICER, content):
+            if name == "sourceName":
+                self.keep_column(value)
+
+    def keep_column(self, name: str) -> None:
+        """Keep the name of a column of a table."""
+        self._whole.setdefault(key_of(name), _QUERIES)
+
+    def add_columns(self, names: list[str]) -> None:
+        """Add the names of the columns of a table, after all formulas have been read."""
+        for name in names:
+            if key_of(name) in self._columns:
+                self._whole.setdefault(key_of(name), _COLUMNS)
+            if _ESCAPE.search(re.sub("_x000[aA]_", "", name)):
+                self.keep_column(name)
+
+    def stays(self, text: str) -> bool:
+        """Whether a cell with a text keeps it; such texts are reported."""
+        key = key_of(text)
+        reason = self._whole.get(key, "")
+        if not reason and self._parts:
+            too_many = _FORMULAS if len(self._parts) > _MOST_PARTS else ""
+            inside = (why for part, why in self._parts.items() if part in key)
+            reason = too_many or next(inside, "")
+        if reason and has_letter(text):
+            self._stayed[reason][text.strip()] = None
+        return bool(reason)
+
+    @property
+    def stayed(self) -> Mapping[str, Mapping[str, None]]:
+        """The texts of cells that stay, by the reason."""
+        return self._stayed
+
+    def _add_formula(self, formula: str) -> None:
+        self._columns.update(map(key_of, _columns_in(formula)))
+        is_of_parts = _OF_PARTS.search(formula)
+        for found in _CONSTANT.finditer(formula):
+            constant = found[1].replace('""', '"')
+            self._add_constant(constant, _FORMULAS)
+            if is_of_parts and has_letter(constant):
+                self._parts.setdefault(key_of(constant), _FORMULAS)
+            for item in constant.split(",") if "," in constant else ():
+                self._whole.setdefault(key_of(item), _LISTS)
+
+    def _add_constant(self, constant: str, reason: str) -> None:
+        """Add a constant, which may be a criterion, such as "<>Do*"."""
+        if constant in self._constants:
+            return
+        self._constants.add(constant)
+        if not has_letter(constant):
+            return
+        self._whole.setdefault(key_of(constant), reason)
+        criterion = constant
+        if operator := _OPERATOR.match(constant):
+            criterion = constant[operator.end() :]
+            self._whole.setdefault(key_of(criterion), reason)
+        if any(sign in criterion for sign in "*?~"):
+            longest = max(_WILDCARD.split(criterion), key=len)
+            if has_letter(longest):
+                self._parts.setdefault(key_of(longest), reason)
+
+
+def _columns_in(formula: str) -> Iterator[str]:
+    """The names in brackets, such as those in Sales[[#This Row],[Amount]] and Sales[@Amount]."""
+    name: str | None = None
+    for token in _TOKEN.findall(formula) if "[" in formula else ():
+        if token == "[":
+            name = ""
+        elif token == "]":
+            if name:
+                yield name.removeprefix("@")
+            name = None
+        elif name is not None:
+            name += token[1:] if len(token) == 2 and token[0] == "'" else token
+
+
+def key_of(text: str) -> str:
+    """A text for comparisons: programs ignore case, and write some characters as escapes."""
+    return unescaped(text).strip().casefold()
+
+
+def unescaped(text: str) -> str:
+    """A text with the characters that are written as escapes, such as _x000a_."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+def _values(tags: re.Pattern[bytes], content: bytes) -> Iterator[tuple[str, str]]:
+    """Names and values of attributes with texts, of the tags that a pattern finds."""
+    for tag in tags.finditer(content):
+        for found in _NAMED.finditer(tag[1]):
+            value = found[2] if found[2] is not None else found[3]
+            yield found[1].decode(), html.unescape(value.decode())
+
+
+def _without_cdata(content: bytes) -> bytes:
+    """An XML part whose CDATA is written with references instead."""
+    before, *sections = content.split(_CDATA)
+    for i, section in enumerate(sections):
+        text, end, after = section.partition(_CDATA_END)
+        sections[i] = (
+            text.replace(b"&", b"&amp;").replace(b"<", b"&lt;") + after if end else section
+        )
+    return b"".join([before, *sections])

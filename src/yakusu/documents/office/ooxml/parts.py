@@ -1,0 +1,125 @@
+"""Parts of Office Open XML files: texts that occur in several places, and paragraphs that turn."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
+
+from yakusu.data.files.xmltree import Element, XmlFile
+from yakusu.documents.inline import Inline, Run
+from yakusu.documents.office.ooxml.direction import new_direction
+from yakusu.documents.office.ooxml.runs import is_copy
+from yakusu.documents.office.parts import (
+    AlternativeElement,
+    Dialect,
+    OfficePart,
+    Paragraph,
+    PartSource,
+)
+from yakusu.documents.splice import Copy
+
+_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
+Scope = dict[str, int]  # indexes of texts, by text
+
+
+class DocumentTexts:
+    """The texts of a document, of which there may be several archives.
+
+    Attributes:
+        items: The texts.
+        n_free: Bytes of XML that may be kept as they were parsed.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[str] = []
+        self.n_free = _KEPT_SIZE
+
+    def index(self, text: str, scope: Scope) -> int:
+        """The index of a text, which is added if the scope lacks it."""
+        if text not in scope:
+            scope[text] = len(self.items)
+            self.items.append(text)
+        return scope[text]
+
+
+class TurnableDialect(Dialect, Protocol):
+    """A format whose paragraphs have a direction."""
+
+    def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
+        """The content of a paragraph that is written in another direction.
+
+        Args:
+            content: The content.
+            direction: "rtl" or "ltr".
+            inline: Its text.
+        """
+
+    def turned_run(self, run: Run, direction: str) -> Run:
+        """A run of a paragraph that is written in another direction."""
+
+
+class OoxmlPart(OfficePart):
+    """The paragraphs of a part.
+
+    Args:
+        archive: The archive.
+        name: The name of the part.
+        dialect: Its format.
+        texts: Texts of previous parts, to which those of this part are added.
+        scope: Texts of other parts that this part may repeat, to which its own are added; equal
+            texts get one translation. None: it repeats none.
+
+    Raises:
+        DataError: The part is not valid XML, or exceeds a limit.
+    """
+
+    def __init__(
+        self,
+        archive: PartSource,
+        name: str,
+        dialect: TurnableDialect,
+        texts: DocumentTexts,
+        *,
+        scope: Scope | None = None,
+    ) -> None:
+        # Indexes by text, of the first of two alternatives; by the place of what contains both.
+        self._choices = defaultdict[int, defaultdict[str, deque[int]]](lambda: defaultdict(deque))
+        self._all, self._scope = texts, scope
+        self._turnable = dialect
+        super().__init__(archive, name, dialect, texts.items, texts.n_free)
+        texts.n_free -= self.n_kept
+
+    @property
+    def indexes(self) -> frozenset[int]:
+        """The indexes of its texts."""
+        return frozenset(self._indexes)
+
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
+        around = tuple(self._alternatives(element))
+        for paragraph, inline, alternatives in super()._paragraphs(element, xml):
+            yield paragraph, inline, (*around, *alternatives)
+
+    def _alternatives(self, element: Element) -> Iterator[AlternativeElement]:
+        """Yield the alternatives in which a paragraph is, such as shapes for other programs."""
+        around = element.parent
+        while around is not None:
+            which = is_copy(around)
+            if which is not None and around.parent is not None:
+                yield AlternativeElement(which, self._choices[around.parent.start])
+            around = around.parent
+
+    def _index(self, text: str, alternatives: tuple[AlternativeElement, ...]) -> int:
+        if self._scope is None:
+            return super()._index(text, alternatives)
+        return self._all.index(text, self._scope)
+
+    def _written(self, inline: Inline, size: int, translation: str, copy: Copy[bytes]) -> bytes:
+        direction = new_direction(inline.text, translation)
+        if not direction:
+            return super()._written(inline, size, translation, copy)
+        runs = {
+            pair: run and self._turnable.turned_run(run, direction)
+            for pair, run in inline.runs.items()
+        }
+        written = super()._written(replace(inline, runs=runs), size, translation, copy)
+        return self._turnable.turned(written, direction, inline)
