@@ -1,6 +1,6 @@
 """The text of a string resource of Android: quotes, escapes and white space, as aapt2 reads them.
 
-    it\\'s  "it's"   Line\\none   \\u00e9   \\@home     ->     it's  it's  Line<line break>one  é  @home
+    it\\'s  "it's"  one\\ntwo  \\u00e9  \\@home   ->   it's  it's  one<line break>two  é  @home
 
 White space is collapsed outside of quotes. A value that begins with @ or ? refers to a resource.
 

@@ -1,4 +1,4 @@
-"""Escapes of characters by their codes, such as \\u00e9, in files whose codes are those of UTF-16."""
+"""Escapes of characters by their codes in UTF-16, such as \\u00e9."""
 
 import re
 from collections.abc import Iterable

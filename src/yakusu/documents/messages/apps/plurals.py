@@ -1,12 +1,8 @@
 """The plural categories of a language, and those that a message lacks."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, cast
 
 from yakusu.data.numbers.cldr import cldr_locale
-
-if TYPE_CHECKING:
-    from babel.plural import PluralRule
 
 CATEGORIES = ("zero", "one", "two", "few", "many", "other")  # of CLDR, in its order
 NOTE = "yakusu: {} from 'other', to be checked"  # a comment on categories that were added
@@ -16,7 +12,7 @@ def plural_categories(language: str) -> tuple[str, ...]:
     """The categories of a language, in the order of CLDR; (): it is unknown."""
     if not (locale := cldr_locale(language)):
         return ()
-    tags = cast("PluralRule", locale.plural_form).tags
+    tags = locale.plural_form.tags
     return tuple(each for each in CATEGORIES if each in tags or each == "other")
 
 

@@ -2,7 +2,7 @@
 
     # Menu
     menu.open = Open {0}, don''t close it. \\
-                Caf\\u00e9
+                Gr\\u00fcn
 
 A file without characters beyond ASCII in its values is written with escapes, such as \\u00fc, which
 every version of Java reads. Of others, UTF-8 files stay UTF-8, and the rest is ISO-8859-1, where
@@ -120,7 +120,9 @@ class PropertiesFile:
                     f"line {line}, column {column}: \\u needs four hexadecimal digits after it: "
                     "correct it, or write two backslashes for one"
                 )
-            return chr(int(found[1], 16)) if found[1] else _DECODED.get(found[3] or "", found[3] or "")
+            return (
+                chr(int(found[1], 16)) if found[1] else _DECODED.get(found[3] or "", found[3] or "")
+            )
 
         return joined_surrogates(_ESCAPE.sub(character, source))
 
@@ -170,18 +172,18 @@ class PropertiesFile:
     def _escaped(self, text: str, before: str, line_break: str = "") -> str:
         """Text as it is written, given what is before it in the value."""
         written = list[str]()
-        begins = not before  # spaces, = and : would not belong to the value
+        skipped = "" if before else " =:"  # what would not belong to the value
         for each in text:
             if each == "\n" and line_break:
                 new = line_break
-            elif each in self._punctuation or (begins and each in " =:"):
+            elif each in self._punctuation or each in skipped:
                 new = "\\" + each
             elif each in _WRITTEN:
                 new = _WRITTEN[each]
             else:
                 new = self._codes.of(each) if self._needs_code(each) else each
             written.append(new)
-            begins = new == line_break != ""
+            skipped = " " if new == line_break else ""
         return "".join(written)
 
     def _needs_code(self, character: str) -> bool:

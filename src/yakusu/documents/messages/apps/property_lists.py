@@ -109,7 +109,9 @@ class PropertyListFile:
                 f"{_DEEPEST} levels: flatten it"
             )
         starts.reverse()
-        same = takewhile(lambda pair: pair[0].start == pair[1], zip(self._open, starts, strict=False))
+        same = takewhile(
+            lambda pair: pair[0].start == pair[1], zip(self._open, starts, strict=False)
+        )
         n_open = len([*same])
         self._close(n_open, use)
         self._open += map(_Container, starts[n_open:])
@@ -172,7 +174,10 @@ class PropertyListFile:
             content = form.content if new is None else new
             written = [f"{form.space}<!-- {NOTE.format(', '.join(missing))} -->"]
             for each in missing:
-                written += [form.space, f"<key>{each}</key>{form.between}<string>{content}</string>"]
+                written += [
+                    form.space,
+                    f"<key>{each}</key>{form.between}<string>{content}</string>",
+                ]
             return at, at, "".join(written)
 
         return added

@@ -23,13 +23,14 @@ from yakusu.data.lines.private_use import (
 )
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
-from yakusu.documents.messages.icu import Message, TextString
+from yakusu.documents.messages.icu import Message
 from yakusu.documents.messages.identifiers import is_language
-from yakusu.documents.messages.plural_forms import text_string
 from yakusu.documents.messages.positional import reordered
 
 Edit = tuple[int, int, str]  # start, end, new content
 Item = tuple[Piece, str]  # a piece of a string, and its source
+# Writes a text of a string, given what is before it.
+WritePart = Callable[[str, str], str]
 _SHOWN = 60  # characters of a string in a message
 
 
@@ -41,13 +42,6 @@ def text_item(text: str) -> Item:
 def code_item(source: str) -> Item:
     """What is kept, and is a part of the sentence."""
     return Piece(PieceKind.EMPTY), source
-
-
-class Part(Protocol):
-    """Writes a text, given what is before it in the string."""
-
-    def __call__(self, text: str, before: str) -> str:
-        """Return the source of a text."""
 
 
 class MarkedString:
@@ -78,17 +72,15 @@ class MarkedString:
         }
         self._pairs = {mark for mark, piece in marks.items() if piece.pair is not None}
         self.string = "".join(shown)
-        self.message: TextString = text_string(self.string, spaced=True)
-        if pieces and not shown:
-            problem = f"it has more than {MAX_MARKS - 1:,} pieces of markup"
-            self.message = Message("", problem=problem)
+        too_many = f"it has more than {MAX_MARKS - 1:,} pieces of markup"
+        self.message = Message(self.string, problem=too_many if pieces and not shown else "")
 
     @property
     def is_language(self) -> bool:
         """Whether the string is for readers."""
         return is_language(re.sub(MARKS, "", self.string))
 
-    def written(self, string: str, write: Part) -> str | None:
+    def written(self, string: str, write: WritePart) -> str | None:
         """The source of a string with the same marks; None: its markup does not nest.
 
         Args:
@@ -176,7 +168,9 @@ class AppString:
             )
         if others := reordered(source, string):
             order = ", ".join(others)
-            return None, self.reason(f"has a translation with placeholders in another order: {order}")
+            return None, self.reason(
+                f"has a translation with placeholders in another order: {order}"
+            )
         return new, ""
 
     def reason(self, why: str) -> str:

@@ -24,7 +24,7 @@ from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.apps.plurals import CATEGORIES, plural_categories
 from yakusu.documents.messages.apps.units import spliced
-from yakusu.documents.messages.icu import TextString
+from yakusu.documents.messages.icu import Message
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.json_strings import (
     JSON_TOKEN,
@@ -35,7 +35,6 @@ from yakusu.documents.messages.json_strings import (
     parsed_json,
 )
 from yakusu.documents.messages.layouts import JsonPath
-from yakusu.documents.messages.plural_forms import text_string
 from yakusu.documents.messages.positional import reordered
 from yakusu.errors import DataError
 
@@ -64,13 +63,13 @@ class _Value:
     """
 
     source: str
-    message: TextString
+    message: Message
 
     @classmethod
     def of(cls, source: str) -> "_Value":
         """A value, which has no texts if it is not in natural language."""
         is_text = has_letter(source) and is_language(source)
-        return cls(source, text_string(source if is_text else "", spaced=True))
+        return cls(source, Message(source if is_text else ""))
 
 
 @dataclass
@@ -300,7 +299,7 @@ def _forms(
     if not categories or "other" not in known:
         yield from known.items()
         return
-    for category in CATEGORIES:
+    for category in sorted(CATEGORIES):  # as Xcode writes them
         is_kept = (category == "zero" and category in known) or (*path, category) in done
         if is_kept or category in categories:
             yield category, known.get(category, known["other"])
