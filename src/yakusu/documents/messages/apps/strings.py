@@ -27,7 +27,7 @@ from yakusu.errors import DataError
 _TOKEN = re.compile(
     r"""(?P<space>\s++|//[^\n\r\u2028\u2029]*+|/\*(?:[^*]++|\*(?!/))*+\*/)
     | (?P<string>"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')
-    | (?P<word>[A-Za-z0-9_$/:.-]++) | (?P<sign>[={};])""",
+    | (?P<word>(?!/\*)[A-Za-z0-9_$/:.-]++) | (?P<sign>[={};])""",
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
@@ -36,7 +36,7 @@ _DECODED = {
     "\n": "\n",
 }
 _WRITTEN = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
-_UNCLOSED = {'"': "a string without an end", "'": "a string without an end", "/*": "a comment"}
+_UNCLOSED = {'"': "a string", "'": "a string", "/*": "a comment"}
 
 
 class _Token(NamedTuple):
@@ -101,7 +101,9 @@ class StringsFile:
             if not found:
                 unclosed = _UNCLOSED.get(self._text[at], _UNCLOSED.get(self._text[at : at + 2]))
                 token = _Token("", at, at)
-                raise self._error(token, f"{unclosed} begins" if unclosed else "this is unexpected")
+                raise self._error(
+                    token, f"{unclosed} without an end begins" if unclosed else "this is unexpected"
+                )
             at = found.end()
             if found.lastgroup != "space":
                 yield _Token(found.lastgroup or "", found.start(), at)

@@ -148,11 +148,6 @@ class XcstringsDocument:
         Raises:
             DataError: The target language is unknown.
         """
-        if self._entries and not self._target:
-            raise DataError(
-                "the target language is unknown, to which the translations are to be added: use a "
-                "model that states its languages"
-            )
         writer = _Writer(self._content, self._places)
         edits, skipped, at = list[tuple[int, int, str]](), [*self._left], 0
         for entry in self._entries:
@@ -164,6 +159,11 @@ class XcstringsDocument:
                 kept = "; ".join(dict.fromkeys(each.kept for each in known if each.kept))
                 skipped.append(entry.reason(kept or reason))
                 continue
+            if not self._target:
+                raise DataError(
+                    "the target language is unknown, for which translations are added: use a model "
+                    "that states its languages"
+                )
             is_sure = all(each.match == 100 for each in known)
             state = "translated" if is_sure else "needs_review"
             new = _filled(entry.localization, state, iter(strings))
