@@ -25,7 +25,10 @@ from yakusu.documents.registry import read_document
 from yakusu.documents.suffixes import SUFFIXES
 from yakusu.errors import DataError
 
-FORMATS = ("html", "markdown", "text", "po", "xliff", "json_strings", "docx", "odt", "subtitles")
+FORMATS = (
+    *("html", "markdown", "text", "po", "xliff", "json_strings", "docx", "odt", "subtitles"),
+    *("properties", "strings", "property_lists"),
+)
 BILINGUAL = ("po", "xliff")
 
 benchmark = Benchmark(

@@ -1,6 +1,8 @@
 """Strings files and plurals of Apple: values are texts, and everything else keeps its bytes."""
 
 import plistlib
+from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -181,6 +183,16 @@ def test_a_strings_file_may_be_a_property_list_in_xml() -> None:
 def test_a_bad_property_list_is_refused(data: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         property_lists.read(data.encode(), OPTIONS)
+
+
+FILES = [*islice(Path("/usr").glob("*/GNUstep/**/*.strings"), 30)]
+
+
+@pytest.mark.skipif(not FILES, reason="no package of GNUstep is installed")
+def test_files_of_packages_keep_their_bytes() -> None:
+    for path in FILES:
+        document = strings.read(path.read_bytes(), OPTIONS)
+        assert document.render(document.texts) == path.read_bytes()
 
 
 VALUES = st.text(st.sampled_from([*"ab '\"\\\n\té/*;=%\ue000", "\ud83d", "\0"]))

@@ -1,5 +1,8 @@
 """Java properties files: values are texts, and everything else keeps its bytes."""
 
+from itertools import islice
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,6 +125,18 @@ def test_a_wrong_escape_is_refused_with_its_place() -> None:
     message = r"^line 3, column 8: \\u needs four hexadecimal digits after it"
     with pytest.raises(DataError, match=message):
         texts("a=b\r\nb=c\nc=path \\users")
+
+
+FILES = [*islice(Path("/usr").glob("lib/jvm/*/conf/**/*.properties"), 30)]
+
+
+@pytest.mark.skipif(not FILES, reason="no Java is installed")
+def test_files_of_packages_keep_their_bytes() -> None:
+    for path in FILES:
+        document = read(path.read_bytes(), OPTIONS)
+        assert document.render(document.texts) == path.read_bytes()
+        again = read(translated(document, str.upper), OPTIONS)
+        assert len(again.texts) == len(document.texts)
 
 
 VALUES = st.text(st.sampled_from([*"ab '\"\\\n\t\r\f:=#!é{}0\ue000", "\U0001f600"]))

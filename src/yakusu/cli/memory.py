@@ -223,8 +223,8 @@ def _refuse_documents(files: Sequence[Path]) -> None:
     from yakusu.documents.suffixes import SUFFIXES
 
     for path in files:
-        kind, _, _ = SUFFIXES.get(path.suffix.lower(), "").partition(".")
-        if kind in ("office", "html", "markdown", "subtitles"):
+        module = SUFFIXES.get(path.suffix.lower(), "")
+        if re.match(r"(office|html|messages\.apps|markdown)\.|subtitles", module):
             raise DataError(
                 f"{path} is a document in one language: give a translation memory or a table, or "
                 "name a corrected translation with --corrected and its original with --from"
