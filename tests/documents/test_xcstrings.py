@@ -106,16 +106,19 @@ def test_a_plural_has_the_categories_of_the_target_language() -> None:
 def test_translated_forms_are_kept() -> None:
     source = forms(one="%lld day", other="%lld days")
     target = forms(one="%lld Tag")
-    document = opened({"n": localized(en=source, de={**target})})
-    assert not document.texts  # Xcode falls back on the form that is there
-    target["variations"]["plural"]["other"] = unit("", "new")
-    document = opened({"n": localized(en=source, de=target)})
-    assert document.texts == ["%lld days"]
-    made = json.loads(document.render(["%lld Tage"]))["strings"]["n"]["localizations"]["de"]
-    assert made["variations"]["plural"] == {
-        "one": unit("%lld Tag"),
-        "other": unit("%lld Tage", "needs_review"),
-    }
+    for old in ({}, {"other": unit("", "new")}):
+        target["variations"]["plural"].update(old)
+        document = opened({"n": localized(en=source, de=target)})
+        assert document.texts == ["%lld days"]
+        made = json.loads(document.render(["%lld Tage"]))["strings"]["n"]["localizations"]["de"]
+        assert made["variations"]["plural"] == {
+            "one": unit("%lld Tag"),
+            "other": unit("%lld Tage", "needs_review"),
+        }
+
+
+def test_a_translation_with_other_variations_is_kept() -> None:
+    assert not opened({"%lld days": localized(de=forms(one="%lld Tag", other="%lld Tage"))}).texts
 
 
 def test_substitutions_and_devices_are_copied_with_their_texts() -> None:
@@ -185,6 +188,8 @@ def test_what_stays_is_reported() -> None:
     ("data", "message"),
     [
         ("[]", 'the file has no "strings"'),
+        ('{"strings": {"a": ["b"]}}', 'line 1: "a" is not an entry of a string catalogue'),
+        ('{"strings": {"a": {"localizations": 1}}}', 'line 1: "a" is not an entry'),
         ('{"strings": {"a": }}', "line 1, column 19 is not valid JSON"),
         ('{"strings": ' + '{"a": ' * 101 + "1" + "}" * 102, "more than 100 levels"),
         (

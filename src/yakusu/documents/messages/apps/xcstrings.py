@@ -187,20 +187,24 @@ class XcstringsDocument:
 
     def _entry(self, key: str, value: Any) -> _Entry | None:
         """An entry that lacks a translation; None: it is complete or has no text."""
-        entry = _object(value)
-        if entry.get("shouldTranslate") is False or ("strings", key) not in self._places:
+        line = self._line(self._places["strings", key].start)
+        localizations = value.get("localizations", {}) if isinstance(value, dict) else None
+        if not isinstance(localizations, dict):
+            raise DataError(
+                f"line {line}: {json.dumps(key, ensure_ascii=False)} is not an entry of a string "
+                "catalogue, which is an object: correct the file"
+            )
+        if value.get("shouldTranslate") is False:
             return None
-        localizations = _object(entry.get("localizations"))
         source = _object(localizations.get(self._source))
         source = source or {"stringUnit": {"state": "new", "value": key}}
         target = _object(localizations.get(self._target))
         done = {} if self._retranslate else dict(_translations(target, ()))
-        if done and len(done) == len(dict(_translations(target, (), all_states=True))):
-            return None
         values = list[_Value]()
         categories = plural_categories(self._target)
         localization = _planned(source, (), categories, done, values)
-        line = self._line(self._places["strings", key].start)
+        if len(dict(_translations(localization, ()))) < len(done):
+            return None  # the translation has other variations than the source, which are kept
         found = _Entry(key, line, localization, values)
         if problem := next((v.message.problem for v in values if v.message.problem), ""):
             self._left.append(found.reason(f"cannot be translated: {problem}"))
@@ -209,7 +213,7 @@ class XcstringsDocument:
             if any(has_letter(each.source) and not is_language(each.source) for each in values):
                 self._left.append(found.reason("looks like an identifier, not like text"))
             return None
-        if entry.get("extractionState") == "stale":
+        if value.get("extractionState") == "stale":
             self._left.append(found.reason("is stale: the program does not use it"))
             return None
         return found
@@ -238,16 +242,16 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _translations(
-    node: Mapping[str, Any], path: JsonPath, *, all_states: bool = False
+    node: Mapping[str, Any], path: JsonPath
 ) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """The values of a localization that are translations, or all, with their paths."""
+    """The values of a localization that are translations, with their paths."""
     for name, value in node.items():
         if name == "stringUnit" and isinstance(value, dict):
             is_done = value.get("state", "") not in _UNTRANSLATED and bool(value.get("value"))
-            if all_states or is_done:
+            if is_done:
                 yield path, value
         elif isinstance(value, dict):
-            yield from _translations(value, (*path, name), all_states=all_states)
+            yield from _translations(value, (*path, name))
 
 
 def _planned(
