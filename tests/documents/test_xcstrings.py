@@ -170,12 +170,22 @@ def test_the_style_of_the_file_is_kept(end: str) -> None:
 
 
 def test_what_stays_is_reported() -> None:
-    strings = {"menu.open.file": {}, "Old one": {"extractionState": "stale"}, "Go on": {}}
+    strings = {
+        "menu.open.file": {},
+        "CFBundleName": {},
+        "Old one": {"extractionState": "stale"},
+        "Go on": {},
+    }
     document = opened(strings)
-    assert document.skipped[0].endswith('"menu.open.file" looks like an identifier, not like text')
-    assert document.skipped[1].endswith('"Old one" is stale: the program does not use it')
+    assert document.skipped == [
+        'line 4: "menu.open.file" has no text in the source language',
+        'line 7: "CFBundleName" has no text in the source language',
+        'line 10: "Old one" is stale: the program does not use it',
+    ]
     assert document.render([" "]) == as_xcode(strings).encode()
-    assert "blank" in document.skipped[2]
+    assert "blank" in document.skipped[3]
+    value = opened({"a": localized(en=unit("snake_case"))})
+    assert value.skipped == ['line 4: "a" looks like an identifier, not like text']
     moved = opened({"%s of %d": localized(en=unit("%s of %d"))})
     assert (
         moved.render(["%d von %s"])

@@ -25,7 +25,7 @@ from yakusu.documents.languages import check_language
 from yakusu.documents.messages.apps.plurals import CATEGORIES, plural_categories
 from yakusu.documents.messages.apps.units import spliced
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.identifiers import is_key, is_language
 from yakusu.documents.messages.json_strings import (
     JSON_TOKEN,
     JsonNumber,
@@ -41,6 +41,7 @@ from yakusu.errors import DataError
 _UNKNOWN = Known()
 _INDENTATION = re.compile(r"\{(\r?\n)([ \t]++)")
 _COLON = re.compile(r'"([ \t]*+:[ \t]*+)')
+_SETTING = re.compile(r"(?:CF|LS|NS|UI)[A-Z]\w+")  # a key of Info.plist
 _UNTRANSLATED = ("new", "")  # states of values that are not translations
 
 
@@ -197,6 +198,9 @@ class XcstringsDocument:
         if value.get("shouldTranslate") is False:
             return None
         source = _object(localizations.get(self._source))
+        if not source and (is_key(key) or _SETTING.fullmatch(key)):
+            self._left.append(f"line {line}: {json.dumps(key)} has no text in the source language")
+            return None
         source = source or {"stringUnit": {"state": "new", "value": key}}
         target = _object(localizations.get(self._target))
         done = {} if self._retranslate else dict(_translations(target, ()))
