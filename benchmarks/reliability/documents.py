@@ -28,6 +28,7 @@ from yakusu.errors import DataError
 FORMATS = (
     *("html", "markdown", "text", "po", "xliff", "json_strings"),
     *("docx", "pptx", "xlsx", "odt", "subtitles"),
+    *("properties", "strings", "property_lists"),
 )
 BILINGUAL = ("po", "xliff")
 

@@ -35,6 +35,11 @@ SAMPLES = {
     "a.srt": "1\n00:01 --> 00:02\none <i>two</i>\n",
     "a.json": '{"a": "one <b>two</b> of {them}", "b": ["three"]}',
     "a.po": 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "one %s"\nmsgstr ""\n',
+    "a.properties": "a=one {0}\nb=it\u00e9s two\n",
+    "a.strings": '"a" = "one %@";',
+    "a.stringsdict": "<plist><dict><key>other</key><string>one</string></dict></plist>",
+    "a.xcstrings": '{"strings": {"one %@": {}}}',
+    "a.xml": "<resources><string name='a'>one <b>two</b></string></resources>",
     "a.xlf": f'<xliff version="1.2"><file><body>{UNIT}</body></file></xliff>',
 }
 

@@ -87,6 +87,22 @@ def catalogue(n_characters: int) -> bytes:
     return f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n{entries}'.encode()
 
 
+def resources(n_characters: int) -> bytes:
+    """Strings of an Android app."""
+    strings = "".join(
+        f'    <string name="key_{number}">{sentence}</string>\n'
+        for number, sentence in enumerate(sentences(n_characters))
+    )
+    return f"<resources>\n{strings}</resources>\n".encode()
+
+
+def properties(n_characters: int) -> bytes:
+    """Messages of a Java program."""
+    return "".join(
+        f"key.{number} = {sentence}\n" for number, sentence in enumerate(sentences(n_characters))
+    ).encode()
+
+
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes")
 @pytest.mark.parametrize(
     ("module", "make", "n_characters"),
@@ -95,6 +111,8 @@ def catalogue(n_characters: int) -> bytes:
         ("messages.xliff", xliff, 0.76 * SIZE),
         ("html.html", page, 0.82 * SIZE),
         ("messages.po", catalogue, 0.84 * SIZE),
+        ("messages.apps.android", resources, 0.82 * SIZE),
+        ("messages.apps.properties", properties, 0.94 * SIZE),
     ],
 )
 def test_an_honest_file_of_20_mb_stays_within_the_limits(

@@ -52,6 +52,11 @@ def message(path: Path, data: bytes) -> str:
         ("a.webvtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nRead\n"),
         ("a.txt", b"Read"),
         ("a.text", b"Read"),
+        ("a.properties", b"a=Read"),
+        ("a.strings", b'"a" = "Read";'),
+        ("a.stringsdict", b"<plist><dict><key>other</key><string>Read</string></dict></plist>"),
+        ("a.xcstrings", b'{"strings": {"Read": {}}}'),
+        ("a.xml", b"<resources><string name='a'>Read</string></resources>"),
     ],
 )
 def test_the_suffix_of_a_file_is_its_format(tmp_path: Path, name: str, data: bytes) -> None:
@@ -120,6 +125,7 @@ def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
         ("a.html", b"%PDF-1.7", "is a PDF file, not what its suffix .html says"),
         ("a.md", b"PK\3\4" + bytes(56), "is a ZIP archive, not what its suffix .md says"),
         ("a.txt", b"\x89PNG\r\n", "is a picture, not what its suffix .txt says"),
+        ("a.strings", b"bplist00\0", "is a binary property list (plutil -convert xml1 makes"),
         ("a.txt", b"a\0b", "is a binary file, not what its suffix .txt says"),
         ("a.md", b"one\n\xff", "a.md: line 2: byte 0xff is not valid in utf-8"),
     ],
@@ -148,8 +154,6 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.yml", "is a YAML file: convert it to .json"),
         ("a.ts", "is a TypeScript or Qt Linguist file: convert Qt messages to .po"),
         ("a.resx", "is a .NET resource file: convert it to .po"),
-        ("a.properties", "is a Java properties file: convert it to .po"),
-        ("a.strings", "is a strings file of Xcode: export it as .xliff"),
     ],
 )
 def test_a_common_format_that_is_not_supported_is_named_with_a_way_out(
@@ -198,6 +202,7 @@ def test_a_format_is_imported_when_it_is_needed(tmp_path: Path) -> None:
         ("a.vtt", "b.srt"),
         ("a.txt", "b.md"),
         ("a.po", "b.mo"),
+        ("a.strings", "b.stringsdict"),
     ],
 )
 def test_an_output_with_the_suffix_of_another_format_is_refused(source: str, out: str) -> None:

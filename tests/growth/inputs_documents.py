@@ -1,4 +1,4 @@
-"""Hostile documents without ZIP or XML: HTML, Markdown, PO, JSON, subtitles and text."""
+"""Hostile documents without ZIP: HTML, Markdown, PO, JSON, files of apps, subtitles and text."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -54,7 +54,7 @@ def _read(module: str) -> Callable[[bytes], object]:
 
     def read(data: bytes) -> object:
         document: Document = import_module(f"yakusu.documents.{module}").read(
-            data, DocumentOptions()
+            data, DocumentOptions(("", "ru"))
         )
         document.render(document.texts)
         document.render([text.replace("text", "word") for text in document.texts])
@@ -402,12 +402,88 @@ _TEXT: dict[str, Callable[[int], bytes]] = {
     "one line": _repeated("text "),
     "not UTF-8": lambda n: b"a" * n + b"\xff",
 }
+_PROPERTIES: dict[str, Callable[[int], bytes]] = {
+    "entries": _numbered("key.# = text\n"),
+    "backslashes": _repeated("\\", before="a="),
+    "continued lines": _repeated("text\\\n", before="a="),
+    "escapes": _repeated("\\u00e9", before="a=text"),
+    "line breaks": _repeated("\\n\\\n text", before="a="),
+    "apostrophes": _repeated("'", before="a={0}text"),
+    "quotations": _repeated("'{'", before="a=text"),
+    "quotations without an end": _repeated("'{", before="a=text"),
+    "a key": _repeated("a\\ ", after="=text"),
+    "blanks": _repeated(" ", before="a", after="=text"),
+    "comments": _repeated("# text\n"),
+    "carriage returns": _repeated("a=text\r"),
+}
+_STRINGS: dict[str, Callable[[int], bytes]] = {
+    "entries": _numbered('"#" = "text";\n'),
+    "keys alone": _numbered("text.#;"),
+    "backslashes": _repeated("\\\\", before='"a" = "', after='";'),
+    "escapes": _repeated("\\U00e9", before='"a" = "text', after='";'),
+    "a string without an end": _repeated("a", before='"'),
+    "comments": _repeated("/* */"),
+    "comments without an end": _repeated("/*"),
+    "stars": _repeated("*", before="/*"),
+    "lines": _repeated("text\n", before='"a" = "', after='";'),
+}
+_UNIT = '"stringUnit": {"value": "text"}'
+_XCSTRINGS: dict[str, Callable[[int], bytes]] = {
+    "entries": _numbered('"text #": {}, ', before='{"strings": {', after='"b": {}}}'),
+    "localizations": _numbered(
+        f'"x#": {{{_UNIT}}}, ',
+        before='{"strings": {"text": {"localizations": {',
+        after='"b": {}}}}}',
+    ),
+    "variations": _numbered(
+        f'"a#": {{{_UNIT}}}, ',
+        before='{"sourceLanguage": "en", "strings": {"a": {"localizations": {"en": {"variations": '
+        '{"device": {',
+        after='"b": {}}}}}}}}',
+    ),
+    "nested": _repeated('{"a":', before='{"strings": {"text": {"localizations": '),
+    "backslashes": _repeated("\\\\", before='{"strings": {"text', after='": {}}}'),
+}
+_ANDROID: dict[str, Callable[[int], bytes]] = {
+    what: _repeated(unit, before=f"<resources>{before}", after=f"{after}</resources>")
+    for what, (before, unit, after) in {
+        "strings": ("", '<string name="a">text</string>', ""),
+        "plurals": ("", '<plurals><item quantity="other">text</item></plurals>', ""),
+        "items": ("<plurals>", '<item quantity="other">text</item>', "</plurals>"),
+        "quotes": ("<string>text", '"', "</string>"),
+        "apostrophes": ("<string>text", "'", "</string>"),
+        "backslashes": ("<string>text", "\\\\", "</string>"),
+        "escapes": ("<string>text", "\\u00e9", "</string>"),
+        "white space": ("<string>text", " \n", "a</string>"),
+        "markup": ("<string>text", "<b>a</b>", "</string>"),
+        "comments": ("<string>text", "<!-- a -->", "</string>"),
+        "a reference": ("<string>@text", ".a", "</string>"),
+        "a name": ('<string-array name="', "_value", 's"><item>text</item></string-array>'),
+    }.items()
+}
+_PLIST: dict[str, Callable[[int], bytes]] = {
+    what: _repeated(unit, before=f"<plist>{before}", after=f"{after}</plist>")
+    for what, (before, unit, after) in {
+        "forms": ("<dict>", "<key>other</key><string>text</string>", "</dict>"),
+        "plurals": (
+            "<dict>",
+            "<key>a</key><dict><key>other</key><string>text</string></dict>",
+            "</dict>",
+        ),
+        "arrays": ("<dict>", "<array><string>a</string></array>", "</dict>"),
+    }.items()
+}
 
 CRAFTED = (
     *_crafted("html.html", "html", _HTML),
     *_crafted("markdown.markdown", "markdown", _MARKDOWN),
     *_crafted("messages.po", "po", _PO),
     *_crafted("messages.json_strings", "json", _JSON),
+    *_crafted("messages.apps.android", "android", _ANDROID),
+    *_crafted("messages.apps.properties", "properties", _PROPERTIES),
+    *_crafted("messages.apps.property_lists", "stringsdict", _PLIST),
+    *_crafted("messages.apps.strings", "strings", _STRINGS),
+    *_crafted("messages.apps.xcstrings", "xcstrings", _XCSTRINGS),
     *_crafted("subtitles", "srt", _SRT),
     *_crafted("subtitles", "vtt", _VTT),
     *_crafted("text", "text", _TEXT),

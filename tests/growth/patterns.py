@@ -203,7 +203,7 @@ ATTACKS: dict[str, list[Attack]] = {
         _repeated("{{ a=", after=">"),
     ],
     # It reads JSON that is valid.
-    "documents/messages/json_strings.py: _TOKEN": [
+    "documents/messages/json_strings.py: JSON_TOKEN": [
         _repeated("a", '"', '"'),
         _repeated('\\"', '"', '"'),
         _repeated('"a",', "[", "1]"),

@@ -366,6 +366,10 @@ def test_a_copied_file_keeps_its_mode(site: Path, tmp_path: Path) -> None:
         ("a.srt", "1\n00:01 --> 00:02\none <i>two</i>\n"),
         ("a.json", '{"a": "one <b>two</b> of {them}"}'),
         ("a.po", 'msgid "one %s"\nmsgstr ""\n'),
+        ("a.properties", "a=one {0}\n"),
+        ("a.strings", '"a" = "one %@";\n'),
+        ("a.xcstrings", '{"strings": {"one %@": {}}}'),
+        ("a.xml", "<resources><string name='a'>one <b>two</b></string></resources>"),
         (
             "a.xlf",
             '<xliff version="1.2"><file><body><trans-unit id="1"><source>one <x id="1"/></source>'

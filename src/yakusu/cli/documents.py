@@ -28,7 +28,7 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--retranslate",
-            help="Also translate messages that already have a translation (PO, XLIFF).",
+            help="Also translate messages that already have a translation (PO, XLIFF, .xcstrings).",
             rich_help_panel=_PANEL,
             hidden=True,
         ),

@@ -224,9 +224,10 @@ def _refuse_documents(files: Sequence[Path]) -> None:
     from yakusu.documents.suffixes import SUFFIXES
 
     for path in files:
-        kind, _, _ = SUFFIXES.get(path.suffix.lower(), "").partition(".")
+        module = SUFFIXES.get(path.suffix.lower(), "")
         is_table = format_by_name(path) in ("xlsx", "ods")
-        if not is_table and kind in ("office", "html", "markdown", "subtitles"):
+        is_text = re.match(r"(office|html|messages\.apps|markdown)\.|subtitles", module)
+        if is_text and not is_table:
             raise DataError(
                 f"{path} is a document in one language: give a translation memory or a table, or "
                 "name a corrected translation with --corrected and its original with --from"

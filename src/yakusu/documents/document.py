@@ -29,7 +29,7 @@ class DocumentOptions:
 
     Attributes:
         languages: Codes of the source and target languages, "" if unknown.
-        retranslate: Translate messages that already have a translation (PO, XLIFF).
+        retranslate: Translate messages that already have a translation (PO, XLIFF, .xcstrings).
     """
 
     languages: tuple[str, str] = ("", "")

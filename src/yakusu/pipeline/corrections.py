@@ -36,6 +36,7 @@ from yakusu.memory.words import encoded, similarity
 
 _log = logging.getLogger(__name__)
 _BOTH_SIDES = ("messages.po", "messages.xliff")
+_SEVERAL = "messages.apps.xcstrings"  # its files have all languages
 _SIMILAR = 0.6  # words of two versions of a translation
 _MARK = re.compile(MARKS)
 
@@ -70,6 +71,11 @@ def add_corrected(
                 f"{path} has another format than {corrected}: give the documents from before and "
                 "after the translation in the same format"
             )
+    if formats[0] == _SEVERAL:
+        raise DataError(
+            f"{corrected} is a string catalogue, from which no memory is made: export it as .xliff "
+            "from Xcode"
+        )
     if any(path.samefile(corrected) for path in paths[1:]):
         raise DataError(f"{corrected} is given twice: name the document that was translated")
     codes = memory_languages(memory, languages)

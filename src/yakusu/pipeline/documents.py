@@ -160,7 +160,8 @@ def translate_document(
         out: The file or folder to write.
         options: Settings of the search; those that are not given are the model's.
         text: How text is read; None: the defaults.
-        retranslate: Translate messages that already have a translation, too (PO, XLIFF).
+        retranslate: Translate messages that already have a translation, too (PO, XLIFF,
+            .xcstrings).
         overwrite: Replace files that exist.
         strict: Write nothing if a text or a sentence has no translation that can be used.
         engine: What runs the model, as in `translate`.

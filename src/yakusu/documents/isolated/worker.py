@@ -33,9 +33,14 @@ _SAMPLES = {  # documents that load libraries and compile patterns when they are
     ".json": b'{"a": "b <b>c</b> {d}"}',
     ".md": b"# A *b*\n\n- c `d` [e](f)\n\n> <b>g</b>\n",
     ".po": b'msgid ""\nmsgstr "Language: de\\n"\n\n#: a.c\nmsgid "a %s"\nmsgstr ""\n',
+    ".properties": b"a=b {0}\n",
     ".srt": b"1\n00:01 --> 00:02\na <i>b</i>\n",
+    ".strings": b'"a" = "b %@";\n',
+    ".stringsdict": b"<plist><dict><key>other</key><string>b</string></dict></plist>",
     ".txt": b"a\n",
+    ".xcstrings": b'{"strings": {"a %@": {}}}',
     ".xlf": b'<xliff version="1.2"><file><body>' + _UNIT + b"</body></file></xliff>",
+    ".xml": b"<resources><string name='a'>b <b>c</b></string></resources>",
 }
 _REPEATED = 3  # after which the interpreter has adapted the code that they run
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -19,7 +19,7 @@ from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
 from yakusu.errors import AS_UTF8, DataError
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _PLAIN = re.compile("[A-Za-z0-9 ]")  # escaped in some files, but never needed
 _DEEPEST = 100  # levels of arrays and objects
@@ -55,11 +55,11 @@ class JsonDocument:
     reports_blank = True
 
     def __init__(self, data: bytes) -> None:
-        self._bom, self._encoding, self._content = _decode(data)
-        root = _parse(self._content)
+        self._bom, self._encoding, self._content = decoded_json(data)
+        root = parsed_json(self._content)
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
         layout = layout_of(root)
-        self._style = _Style(self._content)
+        self._style = JsonStyle(self._content)
         self._strings: list[_String] = []
         self._left: list[str] = []
         for string in _strings(self._content):
@@ -122,8 +122,12 @@ def read(data: bytes, options: DocumentOptions) -> JsonDocument:
     return JsonDocument(data)
 
 
-def _decode(data: bytes) -> tuple[bytes, str, str]:
-    """Byte order mark, encoding and content."""
+def decoded_json(data: bytes) -> tuple[bytes, str, str]:
+    """Return the byte order mark, the encoding and the content of a file.
+
+    Raises:
+        DataError: It is not in its encoding.
+    """
     marked = ((bom, name) for bom, name in _BOMS if data.startswith(bom))
     bom, encoding = next(marked, (b"", json.detect_encoding(data)))
     try:
@@ -136,9 +140,20 @@ def _decode(data: bytes) -> tuple[bytes, str, str]:
         ) from error
 
 
-def _parse(content: str) -> Any:
+class JsonNumber(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+def parsed_json(content: str) -> Any:
+    """Parse a file.
+
+    Raises:
+        DataError: It is not valid JSON.
+    """
     try:
-        return json.loads(content, parse_int=str, parse_float=str)
+        return json.loads(content, parse_int=JsonNumber, parse_float=JsonNumber)
     except json.JSONDecodeError as error:
         raise DataError(
             f"line {error.lineno}, column {error.colno} is not valid JSON "
@@ -146,6 +161,12 @@ def _parse(content: str) -> Any:
         ) from error
     except RecursionError as error:
         raise _too_deep() from error
+
+
+def check_depth(n_levels: int) -> None:
+    """Raise DataError if JSON is nested too deeply."""
+    if n_levels > _DEEPEST:
+        raise _too_deep()
 
 
 def _too_deep() -> DataError:
@@ -160,9 +181,8 @@ def _strings(content: str) -> Iterator[_String]:
     """
     path: list[str | int] = []
     key_follows = False
-    for token in _TOKEN.finditer(content):
-        if len(path) > _DEEPEST:
-            raise _too_deep()
+    for token in JSON_TOKEN.finditer(content):
+        check_depth(len(path))
         match token[0][0]:
             case "{":
                 path.append("")
@@ -187,8 +207,12 @@ def _strings(content: str) -> Iterator[_String]:
 # --- How strings are written ---------------------------------------------------------------
 
 
-class _Style:
-    """Which characters a file escapes."""
+class JsonStyle:
+    """Which characters a file escapes.
+
+    Args:
+        content: The file.
+    """
 
     def __init__(self, content: str) -> None:
         escapes = [found.groups() for found in _ESCAPE.finditer(content)]
