@@ -10,7 +10,7 @@ from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
 from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
-_ZIP = {"office.docx", "office.odt"}  # modules of formats whose files are ZIP archives
+_ZIP = {"office.docx", "office.odp", "office.ods", "office.odt"}  # modules of formats whose files are ZIP archives
 _OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
@@ -20,9 +20,9 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".doc .dot": "a Word file of an older version: save it as .docx",
     ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
     ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
-    ".key .odp .ppt .pptx": "a presentation: copy its texts into a .txt file",
+    ".key .ppt .pptx": "a presentation: copy its texts into a .txt file",
     ".mo": "a compiled PO file: translate its .po file",
-    ".ods .xls .xlsx": "a spreadsheet: save it as .html",
+    ".xls .xlsx": "a spreadsheet: save it as .html",
     ".pages": "a Pages document: export it as .docx",
     ".pdf": "a PDF file: translate the document that it was made from",
     ".properties": "a Java properties file: convert it to .po (prop2po)",

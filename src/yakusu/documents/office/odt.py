@@ -12,6 +12,6 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid OpenDocument text.
     """
-    archive = opened(data, "text", "a text document", ".odt")
+    archive = opened(data, ("text",), "a text document", ".odt")
     parts = [name for name in (CONTENT, STYLES) if name == CONTENT or name in archive.names]
     return OfficeDocument(archive, {name: TextDialect(styles_of(archive, name)) for name in parts})

@@ -21,6 +21,13 @@ _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large par
 _FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
 
 
+class Members(Protocol):
+    """What an archive contains."""
+
+    def read(self, name: str) -> bytes:
+        """Return the contents of a member."""
+
+
 class Dialect(Protocol):
     """How a format writes paragraphs in XML."""
 
@@ -88,7 +95,7 @@ class OfficePart:
     """
 
     def __init__(
-        self, archive: Archive, name: str, dialect: Dialect, texts: list[str], n_free: int
+        self, archive: Members, name: str, dialect: Dialect, texts: list[str], n_free: int
     ) -> None:
         self._archive = archive
         self._name = name
@@ -122,7 +129,7 @@ class OfficePart:
 
         def write(wanted: _Wanted) -> None:
             nonlocal at, written
-            new = [next(own) for _ in wanted.segments]
+            new = self._chosen(wanted.segments, own)
             written += xml.content[at : wanted.start]
             splicer = Splicer(xml.content, wanted.segments)
             written += splicer.spliced(new, wanted.start, end=wanted.end)
@@ -138,6 +145,12 @@ class OfficePart:
                 xml.parse(self._dialect.is_wanted, use, skipped=self._dialect.is_skipped)
         written += xml.content[at:]
         return xml.encoded(written)
+
+    def _chosen(
+        self, segments: Sequence[SourceSegment[bytes]], own: Iterator[str]
+    ) -> Sequence[str]:
+        """A translation for each segment, given those of the paragraphs that follow."""
+        return [next(own) for _ in segments]
 
     def _wanted(self, element: Element, paragraphs: Iterable[_Paragraph]) -> _Wanted:
         segments = [
@@ -257,7 +270,7 @@ class OfficeDocument:
         )
 
 
-def read_part(archive: Archive, name: str) -> XmlFile:
+def read_part(archive: Members, name: str) -> XmlFile:
     """Read an XML part.
 
     Raises:
@@ -269,7 +282,7 @@ def read_part(archive: Archive, name: str) -> XmlFile:
 
 
 def parse_part(
-    archive: Archive,
+    archive: Members,
     name: str,
     wanted: Callable[[str, str], bool],
     use: Callable[[Element], object],

@@ -1,18 +1,23 @@
-"""OpenDocument files: archives whose type is their first member."""
+"""OpenDocument files: archives that name their type, and the documents that they contain."""
+
+from collections.abc import Iterator
 
 from yakusu.data.files.office.archive import Archive
+from yakusu.data.files.xmltree import Element
+from yakusu.documents.office.parts import parse_part
 from yakusu.errors import DataError
 
-CONTENT, STYLES, MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
-TYPE = "application/vnd.oasis.opendocument."
+CONTENT, STYLES = "content.xml", "styles.xml"
+_MANIFEST = "META-INF/manifest.xml"
+_TYPE = "application/vnd.oasis.opendocument."
 
 
-def opened(data: bytes, kind: str, what: str, suffix: str) -> Archive:
+def opened(data: bytes, kinds: tuple[str, ...], what: str, suffix: str) -> Archive:
     """Open an OpenDocument file.
 
     Args:
         data: The file.
-        kind: The end of its media type, such as "text"; that of a template begins with it, too.
+        kinds: Ends of its media type, such as "text"; that of a template begins with one, too.
         what: What files of this kind are, in messages.
         suffix: Their suffix.
 
@@ -21,8 +26,28 @@ def opened(data: bytes, kind: str, what: str, suffix: str) -> Archive:
     """
     archive = Archive(data)
     found = archive.read("mimetype") if "mimetype" in archive.names else b""
-    if not found.startswith(f"{TYPE}{kind}".encode()):
+    if not found.startswith(tuple(f"{_TYPE}{kind}".encode() for kind in kinds)):
         raise DataError(f"the file is a zip archive but not {what}: save it as {suffix}")
-    if MANIFEST in archive.names and b"encryption-data" in archive.read(MANIFEST):
+    if _MANIFEST in archive.names and b"encryption-data" in archive.read(_MANIFEST):
         raise DataError("the document is encrypted: remove its password")
     return archive
+
+
+def objects_in(archive: Archive) -> Iterator[tuple[str, str]]:
+    """Yield the documents in a document: their folders, such as "Object 1/", and their kinds.
+
+    Raises:
+        DataError: The manifest is not valid XML.
+    """
+    if _MANIFEST not in archive.names:
+        return
+    found: list[tuple[str, str]] = []
+
+    def use(entry: Element) -> None:
+        kind, path = entry.get("media-type"), entry.get("full-path")
+        if kind.startswith(_TYPE) and path.endswith("/") and path != "/":
+            found.append((path, kind.removeprefix(_TYPE).removesuffix("-template")))
+
+    parse_part(archive, _MANIFEST, lambda _, name: name == "file-entry", use)
+    names = {*archive.names}
+    yield from (each for each in dict.fromkeys(found) if each[0] + CONTENT in names)

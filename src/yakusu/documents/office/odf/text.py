@@ -9,10 +9,9 @@ translated paragraphs.
 import re
 from collections.abc import Hashable, Iterator
 
-from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import CharacterData, Element, Other, XmlFile, escaped
 from yakusu.documents.inline import Piece, PieceKind, Run
-from yakusu.documents.office.parts import parse_part
+from yakusu.documents.office.parts import Members, parse_part
 from yakusu.errors import DataError
 
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -27,7 +26,7 @@ _SPACE = "space "  # name of a piece; the number of spaces follows
 _UNSEEN = re.compile("(.*-)?(rsid|language|country|script)(-asian|-complex)?")  # properties
 
 
-def styles_of(archive: Archive, part: str) -> dict[str, Hashable]:
+def styles_of(archive: Members, part: str) -> dict[str, Hashable]:
     """What the automatic styles of text change, by name.
 
     Raises:
@@ -65,6 +64,14 @@ class TextDialect:
 
     def __init__(self, styles: dict[str, Hashable]) -> None:
         self._styles = styles
+
+    def add_styles(self, archive: Members, part: str) -> None:
+        """Add the automatic styles of a part.
+
+        Raises:
+            DataError: The part is not valid XML.
+        """
+        self._styles |= styles_of(archive, part)
 
     def is_wanted(self, namespace: str, name: str) -> bool:
         """Whether an element is a paragraph or heading."""

@@ -1,0 +1,116 @@
+"""Documents of several parts: the file itself, and the charts and documents in it."""
+
+from collections.abc import Iterator, Sequence
+
+from yakusu.data.files.office.archive import Archive
+from yakusu.documents.office.odf.charts import ChartDialect, ChartPart
+from yakusu.documents.office.odf.comparisons import Comparisons
+from yakusu.documents.office.odf.package import CONTENT, STYLES, objects_in
+from yakusu.documents.office.odf.sheets import Scope, SheetPart
+from yakusu.documents.office.odf.text import TextDialect, styles_of
+from yakusu.documents.office.parts import OfficePart
+
+_PICTURES = "ObjectReplacements/"
+_TEXTS = ("text", "presentation", "graphics")  # kinds of documents without cells that are compared
+_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
+_LISTED = 5  # texts in a report
+
+
+class OdfDocument:
+    """A presentation, drawing or spreadsheet, with the objects in it; see `Document`.
+
+    Args:
+        archive: The file.
+        kind: Its kind: "presentation" or "spreadsheet".
+    """
+
+    lines: Sequence[int] = ()
+    reports_blank = False
+
+    def __init__(self, archive: Archive, kind: str) -> None:
+        self.texts: list[str] = []
+        self.skipped: list[str] = []
+        self._archive = archive
+        self._parts: dict[str, OfficePart | SheetPart] = {}
+        self._n_free = _KEPT_SIZE
+        objects = [*objects_in(archive)]
+        scope, comparisons = self._read("", kind)
+        for folder, inner in objects:
+            if inner != "chart":
+                self._read(folder, inner)
+            elif kind == "spreadsheet":  # the labels are those of its cells
+                self._read_chart(folder, scope, comparisons)
+            else:
+                self._read_chart(folder, {}, None)
+
+    def _read(self, folder: str, kind: str) -> tuple[Scope, Comparisons]:
+        """Read a document; return the texts of its cells, and what it compares them with."""
+        scope, comparisons = dict[str, int](), Comparisons()
+        names = [folder + name for name in (CONTENT, STYLES) if folder + name in self._archive.names]
+        if kind == "spreadsheet":
+            if folder + STYLES in names:
+                comparisons.read(self._archive.read(folder + STYLES))
+            part = SheetPart(
+                *(self._archive, folder + CONTENT, comparisons, self.texts),
+                scope=scope,
+                n_free=self._n_free,
+            )
+            self._keep(folder + CONTENT, part)
+            if folder + STYLES in names:  # headers and footers of pages
+                self._add(folder + STYLES)
+            self.skipped += reports(comparisons, part, folder)
+        elif kind in _TEXTS:  # the masters in the styles stay
+            self._add(folder + CONTENT)
+        return scope, comparisons
+
+    def _read_chart(self, folder: str, scope: Scope, comparisons: Comparisons | None) -> None:
+        known = frozenset(scope)
+
+        def is_label(text: str) -> bool:
+            return comparisons is None or text in known
+
+        name = folder + CONTENT
+        dialect = ChartDialect(is_label)
+        part = ChartPart(
+            self._archive, name, dialect, self.texts, scope=scope, n_free=self._n_free
+        )
+        self._keep(name, part)
+        if _PICTURES + folder.removesuffix("/") in self._archive.names:
+            self.skipped.append(f"{folder}: the picture of the chart for other programs")
+
+    def _add(self, name: str) -> None:
+        dialect = TextDialect(styles_of(self._archive, name))
+        self._keep(name, OfficePart(self._archive, name, dialect, self.texts, self._n_free))
+
+    def _keep(self, name: str, part: OfficePart | SheetPart) -> None:
+        self._parts[name] = part
+        self._n_free -= part.n_kept
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations, one for each text."""
+        rendered = {name: part.render(translations) for name, part in self._parts.items()}
+        return self._archive.rewritten(
+            {name: content for name, content in rendered.items() if content is not None}
+        )
+
+
+def reports(comparisons: Comparisons, part: SheetPart, folder: str) -> Iterator[str]:
+    """A sentence for each reason for which texts of cells stay."""
+    where = f"{folder}: " if folder else ""
+    for reason, texts in comparisons.stayed.items():
+        yield f"{where}{reason} {_listed([*texts])}"
+    for n, one, many in (
+        (part.n_results, "result of a formula", "results of formulas"),
+        (part.n_unequal, "cell whose text is not its value", "cells whose text is not their value"),
+        (comparisons.n_lists, "validity list", "validity lists"),
+        (comparisons.n_pivots, "pivot table", "pivot tables"),
+    ):
+        if n:
+            yield f"{where}{n:,} {one if n == 1 else many}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first of some texts, and the number of the others."""
+    more = len(texts) - _LISTED
+    others = f" and {more:,} other text{'s' * (more > 1)}" if more > 0 else ""
+    return ", ".join(map(repr, texts[:_LISTED])) + others
