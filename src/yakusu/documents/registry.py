@@ -10,7 +10,7 @@ from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
 from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
-_ZIP = {"office.docx", "office.odp", "office.ods", "office.odt"}  # modules of formats whose files are ZIP archives
+_ZIP = {"epub.epub", "office.docx", "office.odp", "office.ods", "office.odt"}  # modules of formats whose files are ZIP archives
 _OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
@@ -18,7 +18,6 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".bz2 .gz .xz .zst": "a compressed file: decompress it, or translate its lines with --ray",
     ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
-    ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
     ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
     ".key .ppt .pptx": "a presentation: copy its texts into a .txt file",
     ".mo": "a compiled PO file: translate its .po file",

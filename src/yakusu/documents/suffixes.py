@@ -6,6 +6,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".docx": "office.docx",
     ".dotm": "office.docx",
     ".dotx": "office.docx",
+    ".epub": "epub.epub",
     ".htm": "html.html",
     ".html": "html.html",
     ".json": "messages.json_strings",

@@ -20,7 +20,14 @@ from functools import partial
 from typing import Any
 from xml.parsers import expat
 
-from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, encoding_of, escaped
+from yakusu.data.files.xmltree import (
+    CharacterData,
+    Element,
+    XmlFile,
+    encoding_of,
+    escaped,
+    value_place,
+)
 from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Inline, Run
@@ -38,7 +45,6 @@ _SHOWN = {"span", "a", "s", "line-break"}  # what may be in a paragraph of a cel
 _EXTERNAL = re.compile("'.*'#")  # at the beginning of the name of a copy of a sheet of another file
 _MARK = re.compile(MARKS)
 
-_ATTRIBUTE = re.compile(rb"""(?<=\s)([^\s=<>"']++)\s*=\s*("[^"]*+"|'[^']*+')""")
 _T = rb"[^<>&\x00-\x1f]*+(?:&(?:amp|lt|gt|quot|apos);[^<>&\x00-\x1f]*+)*+"
 _PLAIN = re.compile(
     rb"<table:(?:covered-)?table-cell(?:[\s/][^<>]*+)?(?<=/)>\s*+"
@@ -251,10 +257,8 @@ class _SheetPart(OfficePart):
 def with_value(tag: bytes, value: str) -> bytes:
     """The start tag of a cell, with another value."""
     text = escaped(value).replace('"', "&quot;").replace("\n", "&#10;")
-    for found in _ATTRIBUTE.finditer(tag):
-        if found[1].endswith(b":string-value"):
-            return tag[: found.start(2)] + f'"{text}"'.encode() + tag[found.end(2) :]
-    return tag
+    start, end = value_place(tag, b":string-value") or (len(tag), len(tag))
+    return tag[:start] + f'"{text}"'.encode() * (start < end) + tag[end:]
 
 
 def index_in(scope: Scope, texts: list[str], text: str) -> int:
