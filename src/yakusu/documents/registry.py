@@ -11,14 +11,14 @@ from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
 _ZIP = {"epub.epub", "office.docx", "office.odp", "office.ods", "office.odt"}  # modules of formats whose files are ZIP archives
-_OWN_FORMAT = {".srt"}  # one module reads this format and others
+_OWN_FORMAT = {".fodg", ".fodp", ".fods", ".fodt", ".srt"}  # a module reads these and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
     ".bz2 .gz .xz .zst": "a compressed file: decompress it, or translate its lines with --ray",
     ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
-    ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
+    ".sxc .sxi .sxw": "an OpenOffice file of an older version: save it as .odt, .ods or .odp",
     ".key .ppt .pptx": "a presentation: copy its texts into a .txt file",
     ".mo": "a compiled PO file: translate its .po file",
     ".xls .xlsx": "a spreadsheet: save it as .html",

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from yakusu.data.files.office.archive import Archive
 from yakusu.documents.office.odf.charts import ChartDialect, ChartPart
 from yakusu.documents.office.odf.comparisons import Comparisons
-from yakusu.documents.office.odf.package import CONTENT, STYLES, objects_in
+from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive, objects_in
+from yakusu.documents.office.odf.pages import PageDialect
 from yakusu.documents.office.odf.sheets import Scope, SheetPart
 from yakusu.documents.office.odf.text import TextDialect, styles_of
 from yakusu.documents.office.parts import OfficePart
 
 _PICTURES = "ObjectReplacements/"
-_TEXTS = ("text", "presentation", "graphics")  # kinds of documents without cells that are compared
+_DIALECTS = {"text": TextDialect, "presentation": PageDialect, "graphics": PageDialect}  # by kind
 _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 _LISTED = 5  # texts in a report
 
@@ -21,13 +21,13 @@ class OdfDocument:
 
     Args:
         archive: The file.
-        kind: Its kind: "presentation" or "spreadsheet".
+        kind: Its kind, such as "spreadsheet".
     """
 
     lines: Sequence[int] = ()
     reports_blank = False
 
-    def __init__(self, archive: Archive, kind: str) -> None:
+    def __init__(self, archive: DocumentArchive, kind: str) -> None:
         self.texts: list[str] = []
         self.skipped: list[str] = []
         self._archive = archive
@@ -36,12 +36,16 @@ class OdfDocument:
         objects = [*objects_in(archive)]
         scope, comparisons = self._read("", kind)
         for folder, inner in objects:
+            before = len(self.texts)
             if inner != "chart":
                 self._read(folder, inner)
             elif kind == "spreadsheet":  # the labels are those of its cells
                 self._read_chart(folder, scope, comparisons)
             else:
                 self._read_chart(folder, {}, None)
+            picture = _PICTURES + folder.removesuffix("/")
+            if len(self.texts) > before and picture in archive.names:
+                self.skipped.append(f"{picture}, the picture of an object with texts")
 
     def _read(self, folder: str, kind: str) -> tuple[Scope, Comparisons]:
         """Read a document; return the texts of its cells, and what it compares them with."""
@@ -57,10 +61,10 @@ class OdfDocument:
             )
             self._keep(folder + CONTENT, part)
             if folder + STYLES in names:  # headers and footers of pages
-                self._add(folder + STYLES)
+                self._add(folder + STYLES, TextDialect)
             self.skipped += reports(comparisons, part, folder)
-        elif kind in _TEXTS:  # the masters in the styles stay
-            self._add(folder + CONTENT)
+        elif kind in _DIALECTS:  # the masters in the styles stay
+            self._add(folder + CONTENT, _DIALECTS[kind])
         return scope, comparisons
 
     def _read_chart(self, folder: str, scope: Scope, comparisons: Comparisons | None) -> None:
@@ -75,11 +79,9 @@ class OdfDocument:
             self._archive, name, dialect, self.texts, scope=scope, n_free=self._n_free
         )
         self._keep(name, part)
-        if _PICTURES + folder.removesuffix("/") in self._archive.names:
-            self.skipped.append(f"{folder}: the picture of the chart for other programs")
 
-    def _add(self, name: str) -> None:
-        dialect = TextDialect(styles_of(self._archive, name))
+    def _add(self, name: str, kind: type[TextDialect]) -> None:
+        dialect = kind(styles_of(self._archive, name))
         self._keep(name, OfficePart(self._archive, name, dialect, self.texts, self._n_free))
 
     def _keep(self, name: str, part: OfficePart | SheetPart) -> None:

@@ -1,6 +1,7 @@
 """OpenDocument files: archives that name their type, and the documents that they contain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element
@@ -9,7 +10,19 @@ from yakusu.errors import DataError
 
 CONTENT, STYLES = "content.xml", "styles.xml"
 _MANIFEST = "META-INF/manifest.xml"
-_TYPE = "application/vnd.oasis.opendocument."
+TYPE = "application/vnd.oasis.opendocument."
+
+
+class DocumentArchive(Protocol):
+    """The members of a document; see `Archive`."""
+
+    names: Sequence[str]
+
+    def read(self, name: str) -> bytes:
+        """Return the contents of a member."""
+
+    def rewritten(self, contents: Mapping[str, bytes | bytearray]) -> bytes:
+        """Return the document with new contents of some members."""
 
 
 def opened(data: bytes, kinds: tuple[str, ...], what: str, suffix: str) -> Archive:
@@ -26,14 +39,14 @@ def opened(data: bytes, kinds: tuple[str, ...], what: str, suffix: str) -> Archi
     """
     archive = Archive(data)
     found = archive.read("mimetype") if "mimetype" in archive.names else b""
-    if not found.startswith(tuple(f"{_TYPE}{kind}".encode() for kind in kinds)):
+    if not found.startswith(tuple(f"{TYPE}{kind}".encode() for kind in kinds)):
         raise DataError(f"the file is a zip archive but not {what}: save it as {suffix}")
     if _MANIFEST in archive.names and b"encryption-data" in archive.read(_MANIFEST):
         raise DataError("the document is encrypted: remove its password")
     return archive
 
 
-def objects_in(archive: Archive) -> Iterator[tuple[str, str]]:
+def objects_in(archive: DocumentArchive) -> Iterator[tuple[str, str]]:
     """Yield the documents in a document: their folders, such as "Object 1/", and their kinds.
 
     Raises:
@@ -45,8 +58,8 @@ def objects_in(archive: Archive) -> Iterator[tuple[str, str]]:
 
     def use(entry: Element) -> None:
         kind, path = entry.get("media-type"), entry.get("full-path")
-        if kind.startswith(_TYPE) and path.endswith("/") and path != "/":
-            found.append((path, kind.removeprefix(_TYPE).removesuffix("-template")))
+        if kind.startswith(TYPE) and path.endswith("/") and path != "/":
+            found.append((path, kind.removeprefix(TYPE).removesuffix("-template")))
 
     parse_part(archive, _MANIFEST, lambda _, name: name == "file-entry", use)
     names = {*archive.names}

@@ -16,7 +16,7 @@ from yakusu.errors import DataError
 
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 TEXT = NAMES + "text:1.0"
-_OFFICE = NAMES + "office:1.0"
+OFFICE = NAMES + "office:1.0"
 _CONTAINERS = {"a", "meta"}
 _POINTS = {"bookmark", "reference-mark"}  # enclose nothing, and a reader sees nothing
 _MAX_SPACES = 200  # longer runs of spaces are not part of a sentence
@@ -36,7 +36,7 @@ def styles_of(archive: Members, part: str) -> dict[str, Hashable]:
 
     def use(style: Element) -> None:
         place = style.parent
-        is_own = place and (place.namespace, place.name) == (_OFFICE, "automatic-styles")
+        is_own = place and (place.namespace, place.name) == (OFFICE, "automatic-styles")
         if is_own and style.get("family") == "text":
             found[style.get("name")] = (style.get("parent-style-name"), _formatting(style))
 
