@@ -10,7 +10,13 @@ from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
 from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
-_ZIP = {"epub.epub", "office.docx", "office.odp", "office.ods", "office.odt"}  # modules of formats whose files are ZIP archives
+_ZIP = {
+    "epub.epub",
+    "office.docx",
+    "office.odp",
+    "office.ods",
+    "office.odt",
+}  # modules of formats whose files are ZIP archives
 _OWN_FORMAT = {".fodg", ".fodp", ".fods", ".fodt", ".srt"}  # a module reads these and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",

@@ -15,7 +15,9 @@ from yakusu.documents.epub.members import Content, Language, package, page, tabl
 from yakusu.documents.epub.package import Book, opened
 from yakusu.errors import DataError
 
-_KEPT_SIZE = 2**21  # bytes of members that are kept as they were read; they take up to 20 times that
+_KEPT_SIZE = (
+    2**21
+)  # bytes of members that are kept as they were read; they take up to 20 times that
 _Read: TypeAlias = Callable[[bytes, Language], Content[Any]]
 
 

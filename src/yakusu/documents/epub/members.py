@@ -1,6 +1,6 @@
 """The members of a book that have text: package, pages and tables of contents, with their places.
 
-    <dc:title xml:lang="en">A garden</dc:title>    a text, and the language that is stated
+<dc:title xml:lang="en">A garden</dc:title>    a text, and the language that is stated
 """
 
 import html
@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import AnyStr, Generic, NamedTuple
 
-from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, encoding_of, escaped, value_place
+from yakusu.data.files.xmltree import (
+    CharacterData,
+    Element,
+    XmlFile,
+    encoding_of,
+    escaped,
+    value_place,
+)
 from yakusu.data.languages import language_code, same_language
 from yakusu.data.lines.private_use import MARKS
 from yakusu.data.lines.words import has_letter
@@ -62,10 +69,12 @@ class Content(Generic[AnyStr]):
         language: Language,
         encode: Callable[[AnyStr], bytes],
     ) -> None:
-        stated = [each for each in stated if language.is_stated(each.text)]
-        self._splicer = Splicer(source, [*texts, *stated])
-        self._target, self._encode = language.target, encode
-        starts = {each.start for each in stated}
+        segments: list[SourceSegment[AnyStr]] = list(texts)
+        segments += (each for each in stated if language.is_stated(each.text))
+        starts = {each.start for each in segments[len(texts) :]}
+        self._splicer: Splicer[AnyStr] = Splicer(source, segments)
+        self._target = language.target
+        self._encode: Callable[[AnyStr], bytes] = encode
         self._is_stated = [start in starts for start in self._splicer.starts]
         pairs = zip(self._splicer.texts, self._is_stated, strict=True)
         self.texts = [text for text, is_stated in pairs if not is_stated]
@@ -214,7 +223,9 @@ def _written(text: str, *, is_cdata: bool) -> bytes:
 def _text_of(element: Element, xml: XmlFile) -> Iterator[SourceSegment[bytes]]:
     """The text of an element, if it has letters."""
     return (
-        each for each in _place(element, xml) if has_letter(each.text) and not _MARK.search(each.text)
+        each
+        for each in _place(element, xml)
+        if has_letter(each.text) and not _MARK.search(each.text)
     )
 
 

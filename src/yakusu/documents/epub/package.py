@@ -1,6 +1,6 @@
 """The package of an EPUB book: which of its members have text, and in which order they are read.
 
-    META-INF/container.xml -> OEBPS/content.opf -> <spine> -> OEBPS/chapter-1.xhtml, ...
+META-INF/container.xml -> OEBPS/content.opf -> <spine> -> OEBPS/chapter-1.xhtml, ...
 """
 
 import posixpath

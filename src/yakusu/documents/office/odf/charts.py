@@ -1,6 +1,6 @@
 """Charts of OpenDocument: titles, the labels of axes and data, and the table of the data.
 
-    <table:table-cell office:value-type="string"><text:p>North</text:p></table:table-cell>
+<table:table-cell office:value-type="string"><text:p>North</text:p></table:table-cell>
 """
 
 from collections.abc import Callable

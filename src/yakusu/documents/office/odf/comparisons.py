@@ -2,9 +2,9 @@
 
     of:=IF([.A2]="Yes";1;0)    of:=COUNTIF([.A1:.A9];"Do.*")    a filter, a list of valid entries
 
-Neither formulas nor conditions are translated, and cells that have the text of a constant in one of
-them, in any case, are not. Of constants with wildcards, these are all cells that match, and of formulas
-that look at parts of texts, all cells that contain the constant.
+Formulas and conditions are not translated, and neither are cells that have the text of a constant in
+one of them, in any case. For constants with wildcards, these are all cells that match, and for
+formulas that look at parts of texts, all cells that contain the constant.
 """
 
 import html
@@ -27,7 +27,7 @@ _TAGS = {  # names of elements -> how they are found, with their attributes
     name: re.compile(rb""":%s(\s(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+)""" % name.encode())
     for name in (
         *("data-pilot-table", "data-pilot-field", "data-pilot-member", "filter-condition"),
-        *("filter-set-item", "condition", "table"),
+        *("data-pilot-group", "data-pilot-group-member", "filter-set-item", "condition", "table"),
     )
 }
 _ATTRIBUTE = re.compile(

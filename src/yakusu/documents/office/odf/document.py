@@ -8,7 +8,7 @@ from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive
 from yakusu.documents.office.odf.pages import PageDialect
 from yakusu.documents.office.odf.sheets import Scope, SheetPart
 from yakusu.documents.office.odf.text import TextDialect, styles_of
-from yakusu.documents.office.parts import OfficePart
+from yakusu.documents.office.parts import OfficePart, read_part
 
 _PICTURES = "ObjectReplacements/"
 _DIALECTS = {"text": TextDialect, "presentation": PageDialect, "graphics": PageDialect}  # by kind
@@ -50,10 +50,12 @@ class OdfDocument:
     def _read(self, folder: str, kind: str) -> tuple[Scope, Comparisons]:
         """Read a document; return the texts of its cells, and what it compares them with."""
         scope, comparisons = dict[str, int](), Comparisons()
-        names = [folder + name for name in (CONTENT, STYLES) if folder + name in self._archive.names]
+        names = [
+            folder + name for name in (CONTENT, STYLES) if folder + name in self._archive.names
+        ]
         if kind == "spreadsheet":
             if folder + STYLES in names:
-                comparisons.read(self._archive.read(folder + STYLES))
+                comparisons.read(read_part(self._archive, folder + STYLES).content)
             part = SheetPart(
                 *(self._archive, folder + CONTENT, comparisons, self.texts),
                 scope=scope,
@@ -75,9 +77,7 @@ class OdfDocument:
 
         name = folder + CONTENT
         dialect = ChartDialect(is_label)
-        part = ChartPart(
-            self._archive, name, dialect, self.texts, scope=scope, n_free=self._n_free
-        )
+        part = ChartPart(self._archive, name, dialect, self.texts, scope=scope, n_free=self._n_free)
         self._keep(name, part)
 
     def _add(self, name: str, kind: type[TextDialect]) -> None:

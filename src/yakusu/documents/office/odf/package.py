@@ -16,7 +16,9 @@ TYPE = "application/vnd.oasis.opendocument."
 class DocumentArchive(Protocol):
     """The members of a document; see `Archive`."""
 
-    names: Sequence[str]
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the members."""
 
     def read(self, name: str) -> bytes:
         """Return the contents of a member."""

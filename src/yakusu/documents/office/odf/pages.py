@@ -1,6 +1,6 @@
 """Pages of OpenDocument presentations and drawings: paragraphs, and the texts of their footers.
 
-    <presentation:footer-decl presentation:name="ftr1">A text</presentation:footer-decl>
+<presentation:footer-decl presentation:name="ftr1">A text</presentation:footer-decl>
 """
 
 from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, escaped

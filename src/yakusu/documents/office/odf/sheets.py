@@ -1,9 +1,9 @@
 """Sheets of OpenDocument: the texts of their cells, without those that formulas depend on.
 
-    <table:table-cell office:value-type="string" office:string-value="a text"><text:p>a text</text:p>
+    <table:table-cell office:value-type="string" office:string-value="a b"><text:p>a b</text:p>
 
 Only cells whose values are texts, and not results of formulas, are translated. Equal texts of cells
-are one text, so that formulas still find them. The value of such a cell changes with its paragraphs.
+are one text, so that formulas still find them. The value of a cell changes with its paragraphs.
 
 Most cells of a large sheet are certainly plain texts, numbers or formulas. They are not parsed as
 elements: in the rest, which is, a processing instruction stands for each stretch of them.
@@ -52,7 +52,9 @@ _PLAIN = re.compile(
     rb"|<table:(?P<name>(?:covered-)?table-cell)(?P<tag>\s[^<>]*+)(?<!/)>"
     rb"<text:p(?:\s[^<>]*+)?(?<!/)>(?P<text>" + _T + rb")</text:p></table:(?P=name)>\s*+"
 )
-_OTHER_TEXTS = re.compile(rb"<table:dde-links[\s>]|<table:table\s[^<>]*?[\"\s]table:name=\"'[^\"<>]*?'#")
+_OTHER_TEXTS = re.compile(
+    rb"<table:dde-links[\s>]|<table:table\s[^<>]*?[\"\s]table:name=\"'[^\"<>]*?'#"
+)
 _NAMESPACES = [f'xmlns:{each}="{NAMES}{each}:1.0"'.encode() for each in ("office", "table", "text")]
 _INSTRUCTION = re.compile(rb"<\?plain (\d+)\?>")
 _RESULT = re.compile(
