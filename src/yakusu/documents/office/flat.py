@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from yakusu.data.files.xmltree import XmlFile
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.office.odf.document import OdfDocument
+from yakusu.documents.office.odf.document import KINDS, OdfDocument
 from yakusu.documents.office.odf.package import CONTENT, TYPE
 from yakusu.errors import DataError
 
@@ -15,11 +15,15 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid flat OpenDocument file.
     """
-    kind = XmlFile(data).parse(lambda *_: False, lambda _: None).get("mimetype")
-    if not kind.startswith(TYPE):
-        raise DataError("the file is XML but not OpenDocument: save it with its program")
+    root = XmlFile(data).parse(lambda *_: False, lambda _: None)
+    kind = root.get("mimetype").removeprefix(TYPE).removesuffix("-template")
+    if kind not in KINDS:
+        raise DataError(
+            "the file is not a text, presentation, drawing or spreadsheet of OpenDocument: save it "
+            "as .odt, .odp, .odg or .ods"
+        )
     try:
-        return OdfDocument(_FlatFile(data), kind.removeprefix(TYPE).removesuffix("-template"))
+        return OdfDocument(_FlatFile(data), kind)
     except DataError as error:
         raise DataError(str(error).removeprefix(f"{CONTENT}, ")) from error
 

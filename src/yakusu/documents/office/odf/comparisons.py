@@ -2,8 +2,8 @@
 
     of:=IF([.A2]="Yes";1;0)    of:=COUNTIF([.A1:.A9];"Do.*")    a filter, a list of valid entries
 
-Formulas and conditions are not translated, and neither are cells that have the text of a constant in
-one of them, in any case. For constants with wildcards, these are all cells that match, and for
+Formulas and conditions are not translated, and neither are cells that have the text of a constant
+in one of them, in any case. For constants with wildcards, these are all cells that match, and for
 formulas that look at parts of texts, all cells that contain the constant.
 """
 

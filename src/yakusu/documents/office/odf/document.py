@@ -1,6 +1,6 @@
 """Documents of several parts: the file itself, and the charts and documents in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from yakusu.documents.office.odf.charts import ChartDialect, ChartPart
 from yakusu.documents.office.odf.comparisons import Comparisons
@@ -11,6 +11,7 @@ from yakusu.documents.office.odf.text import TextDialect, styles_of
 from yakusu.documents.office.parts import OfficePart, read_part
 
 _PICTURES = "ObjectReplacements/"
+KINDS = ("text", "presentation", "graphics", "spreadsheet")
 _DIALECTS = {"text": TextDialect, "presentation": PageDialect, "graphics": PageDialect}  # by kind
 _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 _LISTED = 5  # texts in a report
@@ -33,22 +34,22 @@ class OdfDocument:
         self._archive = archive
         self._parts: dict[str, OfficePart | SheetPart] = {}
         self._n_free = _KEPT_SIZE
-        objects = [*objects_in(archive)]
-        scope, comparisons = self._read("", kind)
-        for folder, inner in objects:
+        scope = self._read("", kind)
+        cells = frozenset(scope) if kind == "spreadsheet" else None
+        for folder, inner in objects_in(archive):
             before = len(self.texts)
             if inner != "chart":
                 self._read(folder, inner)
             elif kind == "spreadsheet":  # the labels are those of its cells
-                self._read_chart(folder, scope, comparisons)
+                self._read_chart(folder, scope, cells)
             else:
                 self._read_chart(folder, {}, None)
             picture = _PICTURES + folder.removesuffix("/")
             if len(self.texts) > before and picture in archive.names:
                 self.skipped.append(f"{picture}, the picture of an object with texts")
 
-    def _read(self, folder: str, kind: str) -> tuple[Scope, Comparisons]:
-        """Read a document; return the texts of its cells, and what it compares them with."""
+    def _read(self, folder: str, kind: str) -> Scope:
+        """Read a document; return the texts of its cells."""
         scope, comparisons = dict[str, int](), Comparisons()
         names = [
             folder + name for name in (CONTENT, STYLES) if folder + name in self._archive.names
@@ -67,16 +68,12 @@ class OdfDocument:
             self.skipped += reports(comparisons, part, folder)
         elif kind in _DIALECTS:  # the masters in the styles stay
             self._add(folder + CONTENT, _DIALECTS[kind])
-        return scope, comparisons
+        return scope
 
-    def _read_chart(self, folder: str, scope: Scope, comparisons: Comparisons | None) -> None:
-        known = frozenset(scope)
-
-        def is_label(text: str) -> bool:
-            return comparisons is None or text in known
-
+    def _read_chart(self, folder: str, scope: Scope, labels: Set[str] | None) -> None:
+        """Read a chart, in whose table only these labels are translated; None: all."""
         name = folder + CONTENT
-        dialect = ChartDialect(is_label)
+        dialect = ChartDialect(lambda text: labels is None or text in labels)
         part = ChartPart(self._archive, name, dialect, self.texts, scope=scope, n_free=self._n_free)
         self._keep(name, part)
 

@@ -52,9 +52,7 @@ _PLAIN = re.compile(
     rb"|<table:(?P<name>(?:covered-)?table-cell)(?P<tag>\s[^<>]*+)(?<!/)>"
     rb"<text:p(?:\s[^<>]*+)?(?<!/)>(?P<text>" + _T + rb")</text:p></table:(?P=name)>\s*+"
 )
-_OTHER_TEXTS = re.compile(
-    rb"<table:dde-links[\s>]|<table:table\s[^<>]*?[\"\s]table:name=\"'[^\"<>]*?'#"
-)
+_OTHER_TEXTS = re.compile(rb"<table:(?:dde-links|table)(?=[\s>])[^<>]*+")
 _NAMESPACES = [f'xmlns:{each}="{NAMES}{each}:1.0"'.encode() for each in ("office", "table", "text")]
 _INSTRUCTION = re.compile(rb"<\?plain (\d+)\?>")
 _RESULT = re.compile(
@@ -418,8 +416,12 @@ def _is_text(cell: "re.Match[bytes]") -> bool | None:
 def _searched(content: bytes) -> tuple[int, int]:
     """Where plain cells may begin and end: not in earlier texts and in texts of other files."""
     first = content.rfind(b"</table:tracked-changes>") + 1
-    found = _OTHER_TEXTS.search(content, first)
-    return first, found.start() if found else len(content)
+    for found in _OTHER_TEXTS.finditer(content, first):
+        start, end = value_place(found[0], b"table:name") or (0, 2)
+        name = html.unescape(found[0][start + 1 : end - 1].decode())
+        if found[0].startswith(b"<table:dde-links") or _EXTERNAL.match(name):
+            return first, found.start()
+    return first, len(content)
 
 
 def _is_simple(data: bytes, content: bytes) -> bool:
