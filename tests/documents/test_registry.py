@@ -114,6 +114,9 @@ def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
         ("a.odt", archive(encrypted=True), "is encrypted: remove the password of the document"),
         ("a.docx", b"PK\3\4" + bytes(56), "is not a valid zip archive"),
         ("a.docx", b"%PDF-1.7", "is not a .docx file: check its suffix"),
+        ("a.epub", b"plain text", "is not a .epub file: check its suffix"),
+        ("a.ods", archive(), "is a zip archive but not a spreadsheet: save it as .ods"),
+        ("a.fodt", archive(), "is a ZIP archive, not what its suffix .fodt says"),
         ("a.docx", b"plain text", "is not a .docx file: check its suffix"),
         ("a.html", b"%PDF-1.7", "is a PDF file, not what its suffix .html says"),
         ("a.md", b"PK\3\4" + bytes(56), "is a ZIP archive, not what its suffix .md says"),
@@ -137,8 +140,8 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.pdf", "is a PDF file: translate the document that it was made from"),
         ("a.RTF", "is an RTF file: save it as .docx"),
         ("a.xlsx", "is a spreadsheet: save it as .html"),
+        ("a.sxw", "is an OpenOffice file of an older version: save it as .odt, .ods or .odp"),
         ("a.pptx", "is a presentation: copy its texts into a .txt file"),
-        ("a.epub", "is an EPUB book: unpack it as a ZIP archive"),
         ("a.csv", "is a table: copy the column to translate into a .txt file"),
         ("a.doc", "is a Word file of an older version: save it as .docx"),
         ("a.txt.gz", "is a compressed file: decompress it, or translate its lines with --ray"),
@@ -190,6 +193,8 @@ def test_a_format_is_imported_when_it_is_needed(tmp_path: Path) -> None:
     [
         ("a.docx", "b.docm"),  # Word does not open a file with the suffix of the other
         ("a.odt", "b.ott"),
+        ("a.odp", "b.odg"),
+        ("a.fods", "b.fodt"),
         ("a.srt", "b.vtt"),
         ("a.vtt", "b.srt"),
         ("a.txt", "b.md"),

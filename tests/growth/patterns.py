@@ -114,6 +114,12 @@ def _of_parts() -> list[Any]:
     return [re.compile(rf"(wordprocessingml|ms-word)\.{pattern}$") for pattern in _PARTS]
 
 
+def _of_sheets() -> list[Any]:
+    from yakusu.documents.office.odf.comparisons import _FORMULAE, _TAGS
+
+    return [*_FORMULAE, *_TAGS.values()]
+
+
 _CODE = (
     "data/lines/code.py: code_pattern: "
     "f\"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\\\\w.+-])(?:{words or '(?!)'})\""
@@ -164,6 +170,10 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/office/docx.py: _part_names: f'(wordprocessingml|ms-word)\\\\.{pattern}$'": (
         _of_parts
     ),
+    "documents/office/odf/comparisons.py: "
+    "b':%s\\\\s*=\\\\s*(\"[^\"<]*+\"|\\'[^\\'<]*+\\')' % name": _of_sheets,
+    "documents/office/odf/comparisons.py: "
+    "b':%s(\\\\s(?:[^<>\"\\']|\"[^\"<]*+\"|\\'[^\\'<]*+\\')*+)' % name.encode()": _of_sheets,
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 

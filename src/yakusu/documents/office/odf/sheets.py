@@ -55,10 +55,8 @@ _PLAIN = re.compile(
 _OTHER_TEXTS = re.compile(rb"<table:(?:dde-links|table)(?=[\s>])[^<>]*+")
 _NAMESPACES = [f'xmlns:{each}="{NAMES}{each}:1.0"'.encode() for each in ("office", "table", "text")]
 _INSTRUCTION = re.compile(rb"<\?plain (\d+)\?>")
-_RESULT = re.compile(
-    rb"table-cell(?=\s[^<>]*?:formula\s*=)"
-    rb"""(?=\s[^<>]*?:value-type\s*=\s*["']string["'])"""
-)
+_CELL_TAG = re.compile(rb":(?:covered-)?table-cell\s([^<>]*+)")
+_STRING = (b':value-type="string"', b":value-type='string'")
 _RUN = Run((), prefix="text:")  # of plain texts
 _NONE = 2**64 - 1
 
@@ -424,6 +422,12 @@ def _searched(content: bytes) -> tuple[int, int]:
     return first, len(content)
 
 
+def _n_results(content: bytes) -> int:
+    """The number of texts that are results of formulas."""
+    tags = (found[1] for found in _CELL_TAG.finditer(content))
+    return sum(b":formula" in tag and any(each in tag for each in _STRING) for tag in tags)
+
+
 def _is_simple(data: bytes, content: bytes) -> bool:
     """Whether each "<" of a part begins a tag, and prefixes are those that all programs use.
 
@@ -494,7 +498,7 @@ class SheetPart:
         self._archive, self._name, self._texts = archive, name, texts
         content = read_part(archive, name).content
         comparisons.read(content)
-        self.n_results = sum(1 for _ in _RESULT.finditer(content))
+        self.n_results = _n_results(content) if b":formula" in content else 0
         self._plain: _PlainCells | None = None
         rest: Members = archive
         dialect = SheetDialect(comparisons)
