@@ -96,13 +96,13 @@ def page(data: bytes, language: Language) -> Content[str]:
         DataError: The data is not valid in its encoding, or the encoding is unknown.
     """
     source = decode_source(data, encoding_of(data)[1], errors="xmlcharrefreplace")
-    lists = [*_page_lists(source.text)] if "page-list" in source.text else []
+    lists = _page_lists(source.text) if "page-list" in source.text else []
     return Content(
         source.text,
         [
             each
             for each in html_segments(source.text, is_xml=True)
-            if not any(start <= each.start < end for start, end in lists)
+            if bisect_right(lists, each.start) % 2 == 0
         ],
         stated=[*_languages_of_page(source.text)],
         language=language,
@@ -125,15 +125,15 @@ def _plain(text: str, copy: Copy[str]) -> str:
     return text
 
 
-def _page_lists(source: str) -> Iterator[tuple[int, int]]:
-    """The places of lists of pages, whose texts are numbers, such as "xii"."""
-    start = -1
+def _page_lists(source: str) -> list[int]:
+    """Where lists of pages begin and end by turns; their texts are numbers, such as "xii"."""
+    places: list[int] = []
     for token in tokens(source, is_xml=True):
-        if token.name == "nav" and token.kind is TokenKind.END and start >= 0:
-            yield start, token.end
-            start = -1
-        elif token.name == "nav" and any("page-list" in each.value for each in token.attributes):
-            start = token.end
+        is_open = len(places) % 2 == 1
+        is_list = any("page-list" in each.value for each in token.attributes)
+        if token.name == "nav" and (token.kind is TokenKind.END if is_open else is_list):
+            places.append(token.end)
+    return places
 
 
 # ---- XML -----------------------------------------------------------------------------------------
@@ -264,15 +264,21 @@ class _Decoded:
         self._raw = text
         self._ends = [0, *accumulate(map(len, parts))]  # of parts, in the text
         self._places = [0, *places, len(text)]  # of parts, as they are written
+        self._counted = (0, 0)  # characters, and their bytes
 
     def raw(self, at: int) -> int:
-        """The place of a decoded character, in bytes as they are written."""
+        """The place of a decoded character, in bytes as they are written; places ascend."""
         part = min(bisect_right(self._ends, at), len(self._ends) - 1) - 1
-        is_reference = part % 2 == 1
-        offset = 0 if is_reference else at - self._ends[part]
-        if is_reference and at >= self._ends[part + 1]:
-            offset = self._places[part + 1] - self._places[part]
-        return len(self._raw[: self._places[part] + offset].encode())
+        place = self._places[part]
+        if part % 2 == 0:
+            place += at - self._ends[part]
+        elif at >= self._ends[part + 1]:
+            place = self._places[part + 1]
+        counted, size = self._counted
+        if place < counted:
+            counted = size = 0
+        self._counted = (place, size + len(self._raw[counted:place].encode()))
+        return self._counted[1]
 
     def writer(self, segment: SourceSegment[str]) -> Callable[[str, Copy[bytes]], bytes]:
         """Return the function that writes a translation of a text of the decoded characters."""

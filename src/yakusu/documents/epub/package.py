@@ -58,14 +58,15 @@ def opened(data: bytes) -> tuple[Archive, Book]:
 
     def use(root: Element) -> None:
         path = root.get("full-path")
-        if root.get("media-type") == _PACKAGE and path in names and path not in book.packages:
+        if root.get("media-type") == _PACKAGE and path in names:
             book.packages.append(path)
 
     parse_part(archive, _CONTAINER, lambda _, name: name == "rootfile", use)
     if not book.packages:
         raise DataError(f"the book lacks the package that {_CONTAINER} names: export it again")
+    book.packages = [*dict.fromkeys(book.packages)]
     for path in book.packages:
-        _read_package(archive, path, book)
+        _read_package(archive, path, book, names)
     return archive, book
 
 
@@ -81,8 +82,8 @@ def _check_method(method: Element) -> None:
         )
 
 
-def _read_package(archive: Archive, path: str, book: Book) -> None:
-    """Add the members with text that a package names."""
+def _read_package(archive: Archive, path: str, book: Book, names: set[str]) -> None:
+    """Add the members with text that a package names, and remove them from the names."""
     items: dict[str, Element] = {}
     spine: list[str] = []
 
@@ -95,18 +96,18 @@ def _read_package(archive: Archive, path: str, book: Book) -> None:
             book.language = element.text.strip()
 
     parse_part(archive, path, lambda _, name: name in ("item", "itemref", "language"), use)
-    names, seen = {*archive.names}, {*book.pages, *book.tables}
+    pictures = {*spine}
     for key in dict.fromkeys([*spine, *items]):
         if key not in items:
             continue
         kind, href = items[key].get("media-type"), unquote(items[key].get("href"))
         name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href.partition("#")[0]))
         book.n_recordings += kind == "application/smil+xml"
-        book.n_pictures += kind == "image/svg+xml" and key in spine
-        if name not in names or name in seen:
+        book.n_pictures += kind == "image/svg+xml" and key in pictures
+        if name not in names:
             continue
         if kind in _PAGES:
             book.pages.append(name)
         elif kind == "application/x-dtbncx+xml":
             book.tables.append(name)
-        seen.add(name)
+        names.discard(name)
