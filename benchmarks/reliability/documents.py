@@ -25,7 +25,10 @@ from yakusu.documents.registry import read_document
 from yakusu.documents.suffixes import SUFFIXES
 from yakusu.errors import DataError
 
-FORMATS = ("html", "markdown", "text", "po", "xliff", "json_strings", "docx", "odt", "subtitles")
+FORMATS = (
+    *("html", "markdown", "text", "po", "xliff", "json_strings", "docx", "odt", "odp", "ods"),
+    *("flat", "epub", "subtitles"),
+)
 BILINGUAL = ("po", "xliff")
 
 benchmark = Benchmark(

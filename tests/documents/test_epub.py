@@ -1,7 +1,6 @@
 """EPUB books keep everything but the texts of their pages, tables of contents and metadata."""
 
 import io
-import re
 import zipfile
 
 import pytest
@@ -49,7 +48,8 @@ TITLE = '<dc:title xml:lang="en">A title</dc:title><dc:language>en-GB</dc:langua
 def epub_of(opf: str, parts: dict[str, str] | None = None) -> bytes:
     container = (
         '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile '
-        f'full-path="{PACKAGE}" media-type="application/oebps-package+xml"/></rootfiles></container>'
+        f'full-path="{PACKAGE}" media-type="application/oebps-package+xml"/></rootfiles>'
+        "</container>"
     )
     contents = {CONTAINER: container, PACKAGE: opf} | (parts or {})
     target = io.BytesIO()
@@ -137,8 +137,8 @@ def test_a_language_that_stays_is_reported(languages: tuple[str, str], reason: s
         (
             "&lt;p class='é'&gt;C &amp;amp; &lt;b&gt;two&lt;/b&gt;&lt;/p&gt;&lt;p&gt;3&lt;/p&gt; c",
             ["C & <0>two</0>", "c"],
-            "&lt;p class='é'&gt;&amp;lt;C&amp;gt; &amp;amp; &lt;b&gt;TWO&lt;/b&gt;&lt;/p&gt;&lt;p&gt;3"
-            "&lt;/p&gt; &amp;lt;C&amp;gt;",
+            "&lt;p class='é'&gt;&amp;lt;C&amp;gt; &amp;amp; &lt;b&gt;TWO&lt;/b&gt;&lt;/p&gt;"
+            "&lt;p&gt;3&lt;/p&gt; &amp;lt;C&amp;gt;",
         ),
         (
             "<![CDATA[<p>C</p>\n<p>two</p>]]>",

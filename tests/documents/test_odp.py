@@ -65,7 +65,8 @@ def test_slides_shapes_tables_comments_and_notes_are_texts_in_their_order() -> N
 
 def test_footers_are_texts_and_dates_stay() -> None:
     body = (
-        '<presentation:footer-decl presentation:name="f">A foot  &amp; more</presentation:footer-decl>'
+        '<presentation:footer-decl presentation:name="f">A foot  &amp; more'
+        "</presentation:footer-decl>"
         '<presentation:date-time-decl presentation:name="d">May 5</presentation:date-time-decl>'
     )
     assert list(opened(odp_of(body)).texts) == ["A foot & more"]
@@ -73,7 +74,8 @@ def test_footers_are_texts_and_dates_stay() -> None:
 
 
 def test_masters_stay() -> None:
-    styles = f"<office:document-styles{MORE}><office:master-styles>{p('Click')}</office:master-styles></office:document-styles>"
+    masters = f"<office:master-styles>{p('Click')}</office:master-styles>"
+    styles = f"<office:document-styles{MORE}>{masters}</office:document-styles>"
     document = opened(odp_of(box("one"), {"styles.xml": styles.encode()}))
     assert list(document.texts) == ["one"]
     assert members(document.render(["two"]))["styles.xml"] == styles.encode()
@@ -112,7 +114,7 @@ def test_drawings_are_read() -> None:
 
 def flat_of(kind: str, body: str) -> bytes:
     return (
-        f'<?xml version="1.0"?>\n<office:document{MORE} office:mimetype="{TYPE}{kind}"><office:styles/>'
+        f'<?xml version="1.0"?>\n<office:document{MORE} office:mimetype="{TYPE}{kind}">'
         f"<office:master-styles>{p('Click')}</office:master-styles><office:body>{body}</office:body>"
         "</office:document>\n"
     ).encode()
@@ -152,5 +154,5 @@ def test_other_flat_files_are_refused(data: bytes, words: str) -> None:
 
 
 def test_a_file_of_another_kind_is_refused() -> None:
-    with pytest.raises(DataError, match="not a presentation or drawing: save it as .odp"):
+    with pytest.raises(DataError, match="not a presentation or drawing: save it as"):
         opened(ods_of(""))

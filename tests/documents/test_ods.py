@@ -128,12 +128,7 @@ def test_the_value_of_a_cell_is_the_text_of_its_paragraphs(extra: str) -> None:
             p('"a &lt;"') + p('"two"'),
             ' office:string-value="&quot;a &lt;&quot;&#10;&quot;two&quot;"',
         ),
-        cell(
-            p('<text:span>"b c d"</text:span>').replace(
-                '<text:span>"b c d"</text:span>', '"b c d"'
-            ),
-            ' office:string-value="&quot;b c d&quot;"',
-        ),
+        cell(p('"b c d"'), ' office:string-value="&quot;b c d&quot;"'),
     )
 
 
@@ -217,17 +212,19 @@ def test_conditions_of_styles_count_too() -> None:
 
 
 def test_comments_of_any_cell_and_shapes_are_translated() -> None:
-    note = "<office:annotation><dc:date xmlns:dc='d'>May</dc:date><text:p>why</text:p></office:annotation>"
-    shape = f"<table:shapes><draw:frame><draw:text-box>{p('box')}</draw:text-box></draw:frame></table:shapes>"
+    note = f"<office:annotation><a>May</a>{p('why')}</office:annotation>"
+    box = f"<draw:frame><draw:text-box>{p('box')}</draw:text-box></draw:frame>"
+    shape = f"<table:shapes>{box}</table:shapes>"
     rows = shape + row(cell(note + p("3 kg"), ' office:value="3"', "float"), cell(note + p("one")))
     assert list(opened(ods_of(rows)).texts) == ["box", "why", "one"]
     assert after(str.upper, rows) == re.sub("(?<=p>)(box|why|one)", lambda m: m[0].upper(), rows)
 
 
 def test_earlier_texts_and_copies_of_other_files_stay() -> None:
-    changes = f"<table:tracked-changes><table:previous>{row(cell(p('old')))}</table:previous></table:tracked-changes>"
+    changes = f"<table:tracked-changes>{row(cell(p('old')))}</table:tracked-changes>"
     copy = f"""<table:table table:name="'file:///x.ods'#$A">{row(cell(p("far")))}</table:table>"""
-    links = f"<table:dde-links><table:dde-link><table:table>{row(cell(p('dde')))}</table:table></table:dde-link></table:dde-links>"
+    linked = f"<table:table>{row(cell(p('dde')))}</table:table>"
+    links = f"<table:dde-links><table:dde-link>{linked}</table:dde-link></table:dde-links>"
     for comment in EXTRAS:
         document = opened(ods_of(PLAIN, f"{changes}|{copy}{links}", comment))
         assert list(document.texts) == ["one", "two"]
@@ -235,7 +232,8 @@ def test_earlier_texts_and_copies_of_other_files_stay() -> None:
 
 CHART = (
     f"<chart:chart><chart:title>{p('Turnover')}</chart:title><table:table>"
-    f"{row(cell(p('one')), cell(p('computed')), cell(p('NaN'), '', 'float'))}</table:table></chart:chart>"
+    f"{row(cell(p('one')), cell(p('computed')), cell(p('NaN'), '', 'float'))}</table:table>"
+    "</chart:chart>"
 )
 
 
@@ -267,7 +265,7 @@ CELLS = st.sampled_from(
         cell(p("one") + p("two")),
         cell(f"<office:annotation>{p('one')}</office:annotation>{p('two')}"),
         "<table:table-cell/>",
-        '<table:covered-table-cell office:value-type="string"><text:p>one</text:p></table:covered-table-cell>',
+        cell(p("one")).replace("table-cell", "covered-table-cell"),
         cell(p("a > b"), " table:style-name='x'"),
         cell(f"{p('out')}<table:table>{row(cell(p('in')))}</table:table>"),
         "</table:table-row>\n<table:table-row>",
@@ -314,5 +312,3 @@ def test_templates_of_libreoffice_come_back_byte_for_byte() -> None:
     for path in paths if THOROUGH else paths[:4]:
         document = read_document(path)
         assert document.render(document.texts) == path.read_bytes(), path
-        path_texts = list(document.texts)
-        assert path_texts == [text for text in path_texts if text.strip()]
