@@ -215,16 +215,18 @@ def memory_add_verb(
 
 
 def _refuse_documents(files: Sequence[Path]) -> None:
-    """Refuse documents, which have one language.
+    """Refuse documents, which have one language, except spreadsheets, which may be tables.
 
     Raises:
         DataError: There is one.
     """
+    from yakusu.data.files.formats import format_by_name
     from yakusu.documents.suffixes import SUFFIXES
 
     for path in files:
         kind, _, _ = SUFFIXES.get(path.suffix.lower(), "").partition(".")
-        if kind in ("office", "html", "markdown", "subtitles"):
+        is_table = format_by_name(path) in ("xlsx", "ods")
+        if not is_table and kind in ("epub", "office", "html", "markdown", "subtitles"):
             raise DataError(
                 f"{path} is a document in one language: give a translation memory or a table, or "
                 "name a corrected translation with --corrected and its original with --from"

@@ -11,14 +11,20 @@ from typing import Any, TypeAlias
 from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import writable
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.epub.members import Content, Language, package, page, table
-from yakusu.documents.epub.package import Book, opened
+from yakusu.documents.epub.members import (
+    LanguageChange,
+    MemberContent,
+    read_package,
+    read_page,
+    read_table,
+)
+from yakusu.documents.epub.package import Book, opened_book
 from yakusu.errors import DataError
 
 _KEPT_SIZE = (
     2**21
 )  # bytes of members that are kept as they were read; they take up to 20 times that
-_Read: TypeAlias = Callable[[bytes, Language], Content[Any]]
+_Read: TypeAlias = Callable[[bytes, LanguageChange], MemberContent[Any]]
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -27,7 +33,7 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid EPUB book, or it is protected.
     """
-    archive, book = opened(data)
+    archive, book = opened_book(data)
     return _BookDocument(archive, book, options.languages)
 
 
@@ -52,7 +58,7 @@ class _Member:
         name: str,
         read: _Read,
         *,
-        language: Language,
+        language: LanguageChange,
         texts: list[str],
         n_free: int,
     ) -> None:
@@ -71,12 +77,12 @@ class _Member:
         The package always states the language of the translation.
         """
         own = translations[self._slice]
-        if own == self._texts[self._slice] and self._read is not package:
+        if own == self._texts[self._slice] and self._read is not read_package:
             return None
         content = self._kept or self._content(self._archive.read(self._name))
         return content.render([*map(writable, own)])
 
-    def _content(self, data: bytes) -> Content[Any]:
+    def _content(self, data: bytes) -> MemberContent[Any]:
         with _in_member(self._name):
             return self._read(data, self._language)
 
@@ -90,14 +96,14 @@ class _BookDocument:
     def __init__(self, archive: Archive, book: Book, languages: tuple[str, str]) -> None:
         self.texts: list[str] = []
         self._archive = archive
-        language = Language(languages[0] or book.language, languages[1])
+        language = LanguageChange(languages[0] or book.language, languages[1])
         self.skipped = [*_reports(book, language)]
         self._members: dict[str, _Member] = {}
         n_free = _KEPT_SIZE
         kinds: tuple[tuple[Sequence[str], _Read], ...] = (
-            (book.packages, package),
-            (book.pages, page),
-            (book.tables, table),
+            (book.packages, read_package),
+            (book.pages, read_page),
+            (book.tables, read_table),
         )
         for names, read_content in kinds:
             for name in names:
@@ -119,7 +125,7 @@ class _BookDocument:
         )
 
 
-def _reports(book: Book, language: Language) -> Iterator[str]:
+def _reports(book: Book, language: LanguageChange) -> Iterator[str]:
     """A sentence for each kind of content with words that stays."""
     if book.language and not language.is_stated(book.language):
         reason = f"not {language.source!r}" if language.target else "the target language is unknown"

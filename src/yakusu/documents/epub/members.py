@@ -34,7 +34,7 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _MARK = re.compile(MARKS)
 
 
-class Language(NamedTuple):
+class LanguageChange(NamedTuple):
     """The languages of a translation; "": unknown."""
 
     source: str
@@ -46,7 +46,7 @@ class Language(NamedTuple):
         return bool(code) and same_language(self.source, code)
 
 
-class Content(Generic[AnyStr]):
+class MemberContent(Generic[AnyStr]):
     """The content of a member.
 
     Args:
@@ -66,7 +66,7 @@ class Content(Generic[AnyStr]):
         texts: Sequence[SourceSegment[AnyStr]],
         *,
         stated: Sequence[SourceSegment[AnyStr]],
-        language: Language,
+        language: LanguageChange,
         encode: Callable[[AnyStr], bytes],
     ) -> None:
         segments: list[SourceSegment[AnyStr]] = list(texts)
@@ -89,7 +89,7 @@ class Content(Generic[AnyStr]):
 # ---- pages ---------------------------------------------------------------------------------------
 
 
-def page(data: bytes, language: Language) -> Content[str]:
+def read_page(data: bytes, language: LanguageChange) -> MemberContent[str]:
     """Read a page.
 
     Raises:
@@ -97,7 +97,7 @@ def page(data: bytes, language: Language) -> Content[str]:
     """
     source = decode_source(data, encoding_of(data)[1], errors="xmlcharrefreplace")
     lists = _page_lists(source.text) if "page-list" in source.text else []
-    return Content(
+    return MemberContent(
         source.text,
         [
             each
@@ -139,7 +139,7 @@ def _page_lists(source: str) -> list[int]:
 # ---- XML -----------------------------------------------------------------------------------------
 
 
-def table(data: bytes, language: Language) -> Content[bytes]:
+def read_table(data: bytes, language: LanguageChange) -> MemberContent[bytes]:
     """Read a table of contents in the format NCX.
 
     Raises:
@@ -157,10 +157,10 @@ def table(data: bytes, language: Language) -> Content[bytes]:
 
     root = xml.parse(lambda namespace, name: name == "text" and namespace == _NCX, use)
     stated = [*_language_of(root, xml)]
-    return Content(xml.content, texts, stated=stated, language=language, encode=_encoder(xml))
+    return MemberContent(xml.content, texts, stated=stated, language=language, encode=_encoder(xml))
 
 
-def package(data: bytes, language: Language) -> Content[bytes]:
+def read_package(data: bytes, language: LanguageChange) -> MemberContent[bytes]:
     """Read the title, the description and the language of a book.
 
     Raises:
@@ -182,7 +182,7 @@ def package(data: bytes, language: Language) -> Content[bytes]:
     names = ("title", "description", "language")
     root = xml.parse(lambda namespace, name: name in names and namespace == DC, use)
     stated += _language_of(root, xml)
-    return Content(xml.content, texts, stated=stated, language=language, encode=_encoder(xml))
+    return MemberContent(xml.content, texts, stated=stated, language=language, encode=_encoder(xml))
 
 
 def _encoder(xml: XmlFile) -> Callable[[bytes], bytes]:

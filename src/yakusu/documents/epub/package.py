@@ -41,7 +41,7 @@ class Book:
     n_recordings: int = 0
 
 
-def opened(data: bytes) -> tuple[Archive, Book]:
+def opened_book(data: bytes) -> tuple[Archive, Book]:
     """Open a book.
 
     Raises:

@@ -6,7 +6,7 @@ charts and documents in them. Masters stay.
 
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.odf.document import OdfDocument
-from yakusu.documents.office.odf.package import opened
+from yakusu.documents.office.odf.package import opened_archive
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -15,5 +15,7 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid OpenDocument presentation or drawing.
     """
-    archive = opened(data, ("presentation", "graphics"), "a presentation or drawing", ".odp")
+    archive = opened_archive(
+        data, ("presentation", "graphics"), "a presentation or drawing", ".odp"
+    )
     return OdfDocument(archive, "presentation")

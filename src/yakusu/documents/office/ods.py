@@ -6,7 +6,7 @@ entries and pivot tables compare cells stay. Equal texts of cells are one text.
 
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.odf.document import OdfDocument
-from yakusu.documents.office.odf.package import opened
+from yakusu.documents.office.odf.package import opened_archive
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -15,5 +15,5 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid OpenDocument spreadsheet.
     """
-    archive = opened(data, ("spreadsheet",), "a spreadsheet", ".ods")
+    archive = opened_archive(data, ("spreadsheet",), "a spreadsheet", ".ods")
     return OdfDocument(archive, "spreadsheet")

@@ -21,7 +21,7 @@ _KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large par
 _FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
 
 
-class Members(Protocol):
+class PartSource(Protocol):
     """What an archive contains."""
 
     def read(self, name: str) -> bytes:
@@ -55,14 +55,14 @@ class Dialect(Protocol):
 
 
 @dataclass
-class _Alternative:
+class AlternativeElement:
     """One of two alternative elements, of which a program reads only one."""
 
     is_copy: bool
     texts: defaultdict[str, deque[int]]  # indexes by text, in the first of the two elements
 
 
-_Paragraph: TypeAlias = tuple[Element, Inline, tuple[_Alternative, ...]]
+Paragraph: TypeAlias = tuple[Element, Inline, tuple[AlternativeElement, ...]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class OfficePart:
     """
 
     def __init__(
-        self, archive: Members, name: str, dialect: Dialect, texts: list[str], n_free: int
+        self, archive: PartSource, name: str, dialect: Dialect, texts: list[str], n_free: int
     ) -> None:
         self._archive = archive
         self._name = name
@@ -146,13 +146,7 @@ class OfficePart:
         written += xml.content[at:]
         return xml.encoded(written)
 
-    def _chosen(
-        self, segments: Sequence[SourceSegment[bytes]], own: Iterator[str]
-    ) -> Sequence[str]:
-        """A translation for each segment, given those of the paragraphs that follow."""
-        return [next(own) for _ in segments]
-
-    def _wanted(self, element: Element, paragraphs: Iterable[_Paragraph]) -> _Wanted:
+    def _wanted(self, element: Element, paragraphs: Iterable[Paragraph]) -> _Wanted:
         segments = [
             SourceSegment(
                 paragraph.inner,
@@ -164,12 +158,12 @@ class OfficePart:
         ]
         return _Wanted(element.start, element.end, segments)
 
-    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[_Paragraph]:
+    def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
         """Yield the paragraphs in an element, which may contain others, in reading order.
 
         Each comes with the alternatives in which it is.
         """
-        waiting: list[tuple[Element, int, tuple[_Alternative, ...]]] = [(element, 0, ())]
+        waiting: list[tuple[Element, int, tuple[AlternativeElement, ...]]] = [(element, 0, ())]
         while waiting:
             element, depth, alternatives = waiting.pop()
             if self._dialect.is_paragraph(element):
@@ -191,11 +185,11 @@ class OfficePart:
                 is_copy = self._dialect.is_copy(child)
                 if is_copy is not None:
                     texts = defaultdict(deque) if texts is None else texts
-                    inner = (*alternatives, _Alternative(is_copy, texts))
+                    inner = (*alternatives, AlternativeElement(is_copy, texts))
                 children.append((child, depth, inner))
             waiting += reversed(children)
 
-    def _index(self, text: str, alternatives: tuple[_Alternative, ...]) -> int:
+    def _index(self, text: str, alternatives: tuple[AlternativeElement, ...]) -> int:
         """The index of a new text, or of the text of which it is a copy."""
         for alternative in alternatives:
             if alternative.is_copy and alternative.texts[text]:
@@ -235,6 +229,12 @@ class OfficePart:
                 )
         return bytes(out)
 
+    def _chosen(
+        self, segments: Sequence[SourceSegment[bytes]], own: Iterator[str]
+    ) -> Sequence[str]:
+        """A translation for each segment, given those of the paragraphs that follow."""
+        return [next(own) for _ in segments]
+
 
 class OfficeDocument:
     """A document in a zip archive.
@@ -270,7 +270,7 @@ class OfficeDocument:
         )
 
 
-def read_part(archive: Members, name: str) -> XmlFile:
+def read_part(archive: PartSource, name: str) -> XmlFile:
     """Read an XML part.
 
     Raises:
@@ -282,7 +282,7 @@ def read_part(archive: Members, name: str) -> XmlFile:
 
 
 def parse_part(
-    archive: Members,
+    archive: PartSource,
     name: str,
     wanted: Callable[[str, str], bool],
     use: Callable[[Element], object],

@@ -9,7 +9,7 @@ from typing import Any
 from yakusu.data.files.xmltree import Element
 from yakusu.documents.office.odf.sheets import Scope, index_in, is_cell, shown
 from yakusu.documents.office.odf.text import TextDialect
-from yakusu.documents.office.parts import Members, OfficePart
+from yakusu.documents.office.parts import OfficePart, PartSource
 
 
 class ChartDialect(TextDialect):
@@ -50,7 +50,7 @@ class ChartPart(OfficePart):
 
     def __init__(
         self,
-        archive: Members,
+        archive: PartSource,
         name: str,
         dialect: ChartDialect,
         texts: list[str],

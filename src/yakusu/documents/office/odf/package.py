@@ -27,7 +27,7 @@ class DocumentArchive(Protocol):
         """Return the document with new contents of some members."""
 
 
-def opened(data: bytes, kinds: tuple[str, ...], what: str, suffix: str) -> Archive:
+def opened_archive(data: bytes, kinds: tuple[str, ...], what: str, suffix: str) -> Archive:
     """Open an OpenDocument file.
 
     Args:

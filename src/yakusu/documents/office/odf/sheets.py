@@ -33,7 +33,7 @@ from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.odf.comparisons import Comparisons
 from yakusu.documents.office.odf.text import NAMES, TEXT, TextDialect
-from yakusu.documents.office.parts import Members, OfficePart, read_part
+from yakusu.documents.office.parts import OfficePart, PartSource, read_part
 from yakusu.documents.splice import Copy, SourceSegment
 from yakusu.errors import DataError
 
@@ -198,7 +198,7 @@ class _SheetPart(OfficePart):
 
     def __init__(
         self,
-        archive: Members,
+        archive: PartSource,
         name: str,
         dialect: SheetDialect,
         texts: list[str],
@@ -457,7 +457,7 @@ def _is_well_formed(content: bytes) -> bool:
 class _Rest:
     """A part in which instructions stand for plain cells."""
 
-    def __init__(self, archive: Members, plain: _PlainCells) -> None:
+    def __init__(self, archive: PartSource, plain: _PlainCells) -> None:
         self._archive, self._plain = archive, plain
 
     def read(self, name: str) -> bytes:
@@ -487,7 +487,7 @@ class SheetPart:
 
     def __init__(
         self,
-        archive: Members,
+        archive: PartSource,
         name: str,
         comparisons: Comparisons,
         texts: list[str],
@@ -500,7 +500,7 @@ class SheetPart:
         comparisons.read(content)
         self.n_results = _n_results(content) if b":formula" in content else 0
         self._plain: _PlainCells | None = None
-        rest: Members = archive
+        rest: PartSource = archive
         dialect = SheetDialect(comparisons)
         if _is_simple(archive.read(name), content):
             self._plain = _PlainCells(content, dialect)

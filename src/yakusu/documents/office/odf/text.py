@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator
 
 from yakusu.data.files.xmltree import CharacterData, Element, Other, XmlFile, escaped
 from yakusu.documents.inline import Piece, PieceKind, Run
-from yakusu.documents.office.parts import Members, parse_part
+from yakusu.documents.office.parts import PartSource, parse_part
 from yakusu.errors import DataError
 
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -26,7 +26,7 @@ _SPACE = "space "  # name of a piece; the number of spaces follows
 _UNSEEN = re.compile("(.*-)?(rsid|language|country|script)(-asian|-complex)?")  # properties
 
 
-def styles_of(archive: Members, part: str) -> dict[str, Hashable]:
+def styles_of(archive: PartSource, part: str) -> dict[str, Hashable]:
     """What the automatic styles of text change, by name.
 
     Raises:
@@ -65,7 +65,7 @@ class TextDialect:
     def __init__(self, styles: dict[str, Hashable]) -> None:
         self._styles = styles
 
-    def add_styles(self, archive: Members, part: str) -> None:
+    def add_styles(self, archive: PartSource, part: str) -> None:
         """Add the automatic styles of a part.
 
         Raises:
