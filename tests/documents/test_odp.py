@@ -1,15 +1,20 @@
 """OpenDocument presentations, drawings and flat files."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests.cases import THOROUGH
 from tests.documents.shared import members, readable_texts, translated, with_members, within
 from tests.documents.test_ods import CHART, MANIFEST, NAMESPACES, PLAIN, TYPE, cell, ods_of, p, row
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office import flat
 from yakusu.documents.office.odp import read
+from yakusu.documents.registry import parse_document
 from yakusu.errors import DataError
 
 CONTENT, OBJECT = "content.xml", "Object 1/content.xml"
@@ -156,3 +161,42 @@ def test_other_flat_files_are_refused(data: bytes, words: str) -> None:
 def test_a_file_of_another_kind_is_refused() -> None:
     with pytest.raises(DataError, match="not a presentation or drawing: save it as"):
         opened(ods_of(""))
+
+
+SHEET = f'<table:table table:name="Data">{PLAIN}</table:table>'
+PAGES = f"<draw:page>{box('one')}</draw:page><draw:page>{box('two')}</draw:page>"
+
+
+def listed(data: bytes, kind: str) -> bytes:
+    """A document whose manifest lists its content."""
+    entries = "".join(
+        f'<manifest:file-entry manifest:full-path="{path}" manifest:media-type="{media}"/>'
+        for path, media in (("/", TYPE + kind), (CONTENT, "text/xml"))
+    )
+    manifest = (
+        f'<manifest:manifest{NAMESPACES} manifest:version="1.2">{entries}</manifest:manifest>'
+    )
+    return with_members(data, {"META-INF/manifest.xml": manifest.encode()})
+
+
+@pytest.mark.skipif(not THOROUGH or not shutil.which("soffice"), reason="needs LibreOffice")
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.odp", listed(odp_of(PAGES), "presentation")),
+        ("a.ods", listed(ods_of(PLAIN), "spreadsheet")),
+        ("a.fods", flat_of("spreadsheet", f"<office:spreadsheet>{SHEET}</office:spreadsheet>")),
+    ],
+)
+def test_libreoffice_shows_as_many_pages(name: str, data: bytes, tmp_path: Path) -> None:
+    document = parse_document(tmp_path / name, data, DocumentOptions())
+    pages = []
+    for content in (data, translated(document, str.upper)):
+        (tmp_path / name).write_bytes(content)
+        command = ["soffice", f"-env:UserInstallation={(tmp_path / 'user').as_uri()}"]
+        command += ["--headless", "--convert-to", "pdf", "--outdir", str(tmp_path)]
+        subprocess.run([*command, str(tmp_path / name)], check=True, capture_output=True)
+        pdf = (tmp_path / name).with_suffix(".pdf")
+        pages.append(len(re.findall(rb"/Type */Page\b", pdf.read_bytes())))
+        pdf.unlink()
+    assert pages[0] == pages[1] > 0
