@@ -32,7 +32,7 @@ from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.odf.comparisons import Comparisons
-from yakusu.documents.office.odf.text import NAMES, TEXT, TextDialect
+from yakusu.documents.office.odf.text import NAMES, OFFICE, TEXT, TextDialect
 from yakusu.documents.office.parts import OfficePart, PartSource, read_part
 from yakusu.documents.splice import Copy, SourceSegment
 from yakusu.errors import DataError
@@ -98,7 +98,8 @@ class SheetDialect(TextDialect):
         return (namespace == TABLE and name in _SKIPPED) or super().is_skipped(namespace, name)
 
     def _is_text(self, cell: Element) -> bool:
-        if cell.get("value-type") not in ("", "string") or cell.get("formula"):
+        kind = cell.attributes.get(f"{OFFICE} value-type", "string")
+        if kind != "string" or cell.get("formula"):
             return False
         text = "\n".join(map(shown, paragraphs_of(cell)))
         value = value_of(cell)
