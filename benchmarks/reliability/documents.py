@@ -27,7 +27,7 @@ from yakusu.errors import DataError
 
 FORMATS = (
     *("html", "markdown", "text", "po", "xliff", "json_strings"),
-    *("docx", "pptx", "xlsx", "odt", "subtitles"),
+    *("docx", "pptx", "xlsx", "odt", "odp", "ods", "flat", "epub", "subtitles"),
     *("properties", "strings", "property_lists"),
 )
 BILINGUAL = ("po", "xliff")

@@ -215,6 +215,8 @@ def test_segments_are_removed_only_if_the_user_agrees(team: Path, run_yakusu: Ru
         (["export", "team.db", "a.xlf"], "a.xlf has no suffix of a format: add --to tmx"),
         (["export", "team.db"], "the format is missing: add --to tmx"),
         (["add", "team.db", "a.html"], "a.html is a document in one language: give a translation"),
+        (["add", "team.db", "a.epub"], "a.epub is a document in one language: give a translation"),
+        (["add", "team.db", "a.ods"], "a.ods does not exist"),
         (["add", "team.db", "a.xlsx"], "a.xlsx: the file is not a valid zip archive"),
         (
             ["add", "no-folder/a.db", "a.tsv", "--source", "en", "--target", "de"],

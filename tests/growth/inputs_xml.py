@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -70,6 +71,44 @@ def _odt(body: str, styles: str = "") -> bytes:
     )
     kind = b"application/vnd.oasis.opendocument.text"
     return _zipped({"mimetype": kind, "content.xml": xml.encode()})
+
+
+def _ods(body: str, kind: str = "spreadsheet") -> bytes:
+    sheet = f"<table:table>{body}</table:table>"
+    xml = (
+        members(_odt(sheet))["content.xml"]
+        .decode()
+        .replace(
+            "<office:document-content", f'<office:document-content xmlns:table="{_ODF}table:1.0"', 1
+        )
+    )
+    return _zipped(
+        {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}".encode(),
+            "content.xml": xml.encode(),
+        }
+    )
+
+
+def _epub(metadata: str, page: str = "", items: str = "") -> bytes:
+    opf = "application/oebps-package+xml"
+    container = f'<a><rootfile full-path="p.opf" media-type="{opf}"/></a>'
+    package = (
+        f'<package xmlns:dc="http://purl.org/dc/elements/1.1/">{metadata}{items}'
+        '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></package>'
+    )
+    parts = {"META-INF/container.xml": container, "p.opf": package, "a.xhtml": page}
+    return _zipped({name: content.encode() for name, content in parts.items()})
+
+
+def _book_pages(n: int) -> bytes:
+    """A book with many pages, each of which is a member."""
+    count = max(1, n // 300)
+    items = "".join(
+        f'<item id="p{i}" href="{i}.html" media-type="text/html"/>' for i in range(count)
+    )
+    parts = members(_epub("", "", items)) | {f"{i}.html": b"<p>text</p>" for i in range(count)}
+    return _zipped(parts)
 
 
 def _xliff_1(body: str) -> bytes:
@@ -350,6 +389,46 @@ _XLIFF_2 = {
         "</unit>",
     ),
 }
+_TEXT_CELL = (
+    "<table:table-cell office:value-type='string'{}><text:p>text{}</text:p></table:table-cell>"
+)
+_BOOK = {
+    "titles": _repeated("<dc:title>text</dc:title>"),
+    "languages": _repeated("<dc:language>en</dc:language>"),
+    "a title": _repeated("text &amp; ", "<dc:title>", "</dc:title>"),
+    "a description": _repeated(
+        "&lt;p>text &amp;amp; &lt;b>#&lt;/b>", "<dc:description>", "</dc:description>"
+    ),
+    "a description without entities": _repeated(
+        "<p>text &amp; <b>#</b>", "<dc:description><![CDATA[", "]]></dc:description>"
+    ),
+    "brackets in a description": _repeated("&lt;a", "<dc:description>", "</dc:description>"),
+}
+_BOOK_PAGE = {
+    "lists of pages": _repeated("<nav type='page-list'>text</nav><p>text</p>"),
+    "comments before the page": _repeated("<!-- -->", "", "<html lang='en'><p>text</p></html>"),
+}
+_SHEETS = {
+    "plain cells": _repeated(_TEXT_CELL.format("", "").replace("'", '"')),
+    "plain cells with different texts": _repeated(_TEXT_CELL.format("", "#").replace("'", '"')),
+    "cells": _repeated(_TEXT_CELL.format("", "<!-- -->")),
+    "cells with values": _repeated(_TEXT_CELL.format(" office:string-value='text#'", "#")),
+    "paragraphs of a cell with a value": lambda n: _TEXT_CELL.format(
+        f" office:string-value='{'text ' * (n // 30)}'", "</text:p><text:p>text" * (n // 30)
+    ),
+    "constants of formulas": _repeated(
+        '<table:table-cell table:formula=\'"text#"&amp;"t#*x*y"\'/>', _TEXT_CELL.format("", "#")
+    ),
+    "a formula": _repeated('"*text"', "<table:table-cell table:formula='", "'/>"),
+    "wildcards": _repeated("a*", "<table:table-cell table:formula='\"", "\"'/>"),
+    "names of labels": _repeated("a#", '<table:table-cell table:formula="', '"/>'),
+    "a style of a cell": _repeated("a ", "<table:table-cell table:style-name='", "'/>"),
+    "rows in cells": lambda n: (
+        "<table:table-cell><a>" * 100
+        + _TEXT_CELL.format("", "") * (n // 90)
+        + "</a></table:table-cell>" * 100
+    ),
+}
 _PAIR = "<trans-unit><source>text</source><target>text</target></trans-unit>"
 _XLIFF_CORPUS = {
     "units": _repeated(_PAIR, "<file source-language='en' target-language='de'>", "</file>"),
@@ -431,6 +510,11 @@ CRAFTED: tuple[Crafted, ...] = (
         lambda n: _odt("", _repeated("<style:style style:family='text'/>")(n)),
         _document("office.odt"),
     ),
+    *_crafted("ods", _document("office.ods"), _ods, _SHEETS),
+    *_crafted("odp", _document("office.odp"), partial(_ods, kind="presentation"), _OPEN_DOCUMENT),
+    *_crafted("epub", _document("epub.epub"), _epub, _BOOK),
+    *_crafted("epub", _document("epub.epub"), partial(_epub, ""), _BOOK_PAGE),
+    Crafted("epub: pages", _book_pages, _document("epub.epub")),
     *_crafted("xliff 1", _document("messages.xliff"), _xliff_1, _XLIFF_1),
     *_crafted("xliff 1", _document("messages.xliff"), _unit_1, _SOURCE),
     *_crafted("xliff 2", _document("messages.xliff"), _xliff_2, _XLIFF_2),

@@ -114,6 +114,12 @@ def _of_parts() -> list[Any]:
     return [*_PARTS]
 
 
+def _of_sheets() -> list[Any]:
+    from yakusu.documents.office.odf.comparisons import _FORMULAE, _TAGS
+
+    return [*_FORMULAE, *_TAGS.values()]
+
+
 _CODE = (
     "data/lines/code.py: code_pattern: "
     "f\"{_SIGNS}(?:{signs or '(?!)'})|{_START}(?=[\\\\w.+-])(?:{words or '(?!)'})\""
@@ -162,6 +168,10 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/messages/icu.py: _plain: code": _of_layouts,
     "documents/messages/po.py: _refusal: flags": _of_flags,
     "documents/office/docx.py: f'(wordprocessingml|ms-word)\\\\.{end}$'": _of_parts,
+    "documents/office/odf/comparisons.py: "
+    "b':%s\\\\s*=\\\\s*(\"[^\"<]*+\"|\\'[^\\'<]*+\\')' % name": _of_sheets,
+    "documents/office/odf/comparisons.py: "
+    "b':%s(\\\\s(?:[^<>\"\\']|\"[^\"<]*+\"|\\'[^\\'<]*+\\')*+)' % name.encode()": _of_sheets,
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 

@@ -11,23 +11,25 @@ from yakusu.documents.suffixes import SNIFFED, SUFFIXES
 from yakusu.errors import DataError
 
 _ZIP = {  # modules of formats whose files are ZIP archives
+    "epub.epub",
     "office.docx",
+    "office.odp",
+    "office.ods",
     "office.odt",
     "office.pptx",
     "office.xlsx",
 }
-_OWN_FORMAT = {".srt"}  # one module reads this format and others
+_OWN_FORMAT = {".fodg", ".fodp", ".fods", ".fodt", ".srt"}  # a module reads these and others
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
     ".bz2 .gz .xz .zst": "a compressed file: decompress it, or translate its lines with --ray",
     ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
-    ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
-    ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
-    ".key .odp .ppt": "a presentation: save it as .pptx",
+    ".key .ppt": "a presentation: save it as .pptx",
     ".mo": "a compiled PO file: translate its .po file",
-    ".ods .xls": "a spreadsheet: save it as .xlsx",
+    ".sxc .sxi .sxw": "an OpenOffice file of an older version: save it as .odt, .ods or .odp",
+    ".xls": "a spreadsheet: save it as .xlsx",
     ".pages": "a Pages document: export it as .docx",
     ".pdf": "a PDF file: translate the document that it was made from",
     ".resx": "a .NET resource file: convert it to .po (resx2po)",

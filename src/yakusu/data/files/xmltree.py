@@ -18,6 +18,7 @@ from yakusu.data.files.encodings import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.errors import DataError
 
 _ATTRIBUTE = re.compile(r"""(?<!\s)\s+([^\s=]++)\s*=\s*("[^"]*"|'[^']*')""")
+_BYTES_ATTRIBUTE = re.compile(rb"""(?<=\s)([^\s=<>"']++)\s*=\s*("[^"]*+"|'[^']*+')""")
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _FORBIDDEN = re.compile("[\0-\x08\v\f\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 XML_SPACE = "http://www.w3.org/XML/1998/namespace space"  # name of the attribute xml:space
@@ -529,6 +530,14 @@ def with_attribute(tag: str, name: str, value: str) -> str:
     return f"{start} {name}={written}{tag.removeprefix(start)}"
 
 
+def value_place(tag: bytes, ending: bytes) -> tuple[int, int] | None:
+    """Where the quoted value of the first attribute stands whose name ends with a text."""
+    for found in _BYTES_ATTRIBUTE.finditer(tag):
+        if found[1].endswith(ending):
+            return found.span(2)
+    return None
+
+
 def attributes_of(tag: str) -> Iterator[tuple[str, str]]:
     """Names and quoted values of the attributes of a start tag."""
     return ((found[1], found[2]) for found in _ATTRIBUTE.finditer(tag))
@@ -536,9 +545,14 @@ def attributes_of(tag: str) -> Iterator[tuple[str, str]]:
 
 def escaped(text: str) -> str:
     """Text as character data, without characters that XML does not allow."""
-    text = _FORBIDDEN.sub("", text)
+    text = writable(text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("\r", "&#13;")
+
+
+def writable(text: str) -> str:
+    """Text without characters that XML does not allow."""
+    return _FORBIDDEN.sub("", text)
 
 
 def is_writable(text: str) -> bool:

@@ -75,10 +75,10 @@ def _decode(data: bytes) -> DecodedFile:
     return decode_source(data, codec, errors="xmlcharrefreplace")
 
 
-def html_segments(source: str) -> Iterator[SourceSegment[str]]:
-    """Yield the texts of a page, or of a part of one."""
+def html_segments(source: str, *, is_xml: bool = False) -> Iterator[SourceSegment[str]]:
+    """Yield the texts of a page, or of a part of one; see `tokens`."""
     pieces: list[Piece] = []
-    for each in placed(tokens(source)):
+    for each in placed(tokens(source, is_xml=is_xml)):
         if each.token.kind is TokenKind.START:
             for attribute in _translated_attributes(each):
                 yield from _attribute_segment(source, attribute)

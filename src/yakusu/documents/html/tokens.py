@@ -86,9 +86,14 @@ class HtmlToken(NamedTuple):
     attributes: tuple[Attribute, ...] = ()
 
 
-def tokens(source: str) -> Iterator[HtmlToken]:
-    """Yield the tokens of a page; each begins where the one before it ends."""
-    is_xml, at = source.lstrip("\ufeff").startswith("<?xml"), 0
+def tokens(source: str, *, is_xml: bool = False) -> Iterator[HtmlToken]:
+    """Yield the tokens of a page; each begins where the one before it ends.
+
+    Args:
+        source: The page.
+        is_xml: It is XML, even without a declaration: any element can be `<empty/>`.
+    """
+    is_xml, at = is_xml or source.lstrip("\ufeff").startswith("<?xml"), 0
     pattern = _TOKEN
     while found := pattern.search(source, at):
         start, end = found.span()

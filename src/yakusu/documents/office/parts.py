@@ -129,7 +129,7 @@ class OfficePart:
 
         def write(wanted: _Wanted) -> None:
             nonlocal at, written
-            new = [next(own) for _ in wanted.segments]
+            new = self._chosen(wanted.segments, own)
             written += xml.content[at : wanted.start]
             splicer = Splicer(xml.content, wanted.segments)
             written += splicer.spliced(new, wanted.start, end=wanted.end)
@@ -229,6 +229,12 @@ class OfficePart:
                 )
         return bytes(out)
 
+    def _chosen(
+        self, segments: Sequence[SourceSegment[bytes]], own: Iterator[str]
+    ) -> Sequence[str]:
+        """A translation for each segment, given those of the paragraphs that follow."""
+        return [next(own) for _ in segments]
+
 
 class OfficeDocument:
     """A document in a zip archive.
@@ -276,7 +282,7 @@ def read_part(archive: PartSource, name: str) -> XmlFile:
 
 
 def parse_part(
-    archive: Archive,
+    archive: PartSource,
     name: str,
     wanted: Callable[[str, str], bool],
     use: Callable[[Element], object],

@@ -1,0 +1,156 @@
+"""What a spreadsheet compares its cells with: such cells must keep their texts.
+
+    of:=IF([.A2]="Yes";1;0)    of:=COUNTIF([.A1:.A9];"Do.*")    a filter, a list of valid entries
+
+Formulas and conditions are not translated, and neither are cells that have the text of a constant
+in one of them, in any case. For constants with wildcards, these are all cells that match, and for
+formulas that look at parts of texts, all cells that contain the constant.
+"""
+
+import html
+import re
+from collections import defaultdict
+
+from yakusu.data.lines.words import has_letter
+
+_FORMULAS = "formulas compare cells with"
+_FILTERS = "filters select"
+_PIVOTS = "pivot tables use"
+_LISTS = "validity lists contain"
+_SHEETS = "formulas with INDIRECT can name the sheets"
+
+_FORMULAE = [  # one expression each, because a search for a constant is fast
+    re.compile(rb""":%s\s*=\s*("[^"<]*+"|'[^'<]*+')""" % name)
+    for name in (b"formula", b"expression", b"condition")
+]
+_TAGS = {  # names of elements -> how they are found, with their attributes
+    name: re.compile(rb""":%s(\s(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+)""" % name.encode())
+    for name in (
+        *("data-pilot-table", "data-pilot-field", "data-pilot-member", "filter-condition"),
+        *("data-pilot-group", "data-pilot-group-member", "filter-set-item", "condition", "table"),
+    )
+}
+_ATTRIBUTE = re.compile(
+    rb"""[\s:](value|name|source-field-name|display-name)\s*=\s*(?:"([^"]*+)"|'([^']*+)')""",
+    re.ASCII,
+)
+_CONSTANT = re.compile('"((?:[^"]|"")*+)"')
+_REFERENCE = re.compile(r"\[[^\[\]]*+\]")
+_LABEL = re.compile("'([^']++)'")
+_OPERATOR = re.compile("<>|<=|>=|[<>=]")
+_WILDCARD = re.compile(r"(?:\.[*+]|[*?])++")  # also of regular expressions
+_OF_PARTS = re.compile(
+    r"\b(SEARCHB?|FINDB?|LEFTB?|RIGHTB?|MIDB?|SUBSTITUTE|REPLACEB?|REGEX|XLOOKUP|XMATCH)\(|"
+    r"contains|begins-with|ends-with",
+    re.IGNORECASE,
+)
+_MOST_PATTERNS = 200  # each is compared with each cell
+_OF_PARTS_ANYWAY = b'search-criteria-must-apply-to-whole-cell="false"'
+_SIGNS = (b'"', b"'", b"&", b"INDIRECT")  # in formulas that may have constants
+
+
+class Comparisons:
+    """The texts with which a spreadsheet compares cells.
+
+    Attributes:
+        n_lists: Lists of valid entries.
+        n_pivots: Pivot tables.
+        stayed: The texts of cells that stay, by the reason; the texts are in order.
+    """
+
+    def __init__(self) -> None:
+        self.n_lists = self.n_pivots = 0
+        self.stayed: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._whole: dict[str, str] = {}  # text -> why it stays
+        self._patterns: dict[tuple[str, ...], str] = {}  # what is between wildcards
+        self._has_indirect = self._is_of_parts = False
+
+    def read(self, content: bytes) -> None:
+        """Read the formulas, conditions, filters and pivot tables of a part, in UTF-8."""
+        self._is_of_parts |= _OF_PARTS_ANYWAY in content
+        for pattern in _FORMULAE:
+            for found in pattern.finditer(content):
+                if any(sign in found[1][1:-1] for sign in _SIGNS):
+                    self._add_formula(html.unescape(found[1][1:-1].decode()))
+        for name, pattern in _TAGS.items():
+            if name != "table" or self._has_indirect:
+                for found in pattern.finditer(content):
+                    self._add_tag(name, _attributes(found[1]))
+
+    def _add_tag(self, name: str, values: dict[str, str]) -> None:
+        if name == "table":
+            self._add_constant(values.get("name", ""), _SHEETS)
+        elif name == "condition":
+            self._add_formula(values.get("value", ""))
+        elif name.startswith("filter"):
+            self._add_constant(values.get("value", ""), _FILTERS)
+        else:
+            self.n_pivots += name == "data-pilot-table"
+            for value in values.values():
+                self._whole.setdefault(key_of(value), _PIVOTS)
+
+    def _add_formula(self, formula: str) -> None:
+        is_list = "cell-content-is-in-list" in formula
+        self.n_lists += is_list
+        reason = _LISTS if is_list else _FORMULAS
+        self._has_indirect |= "INDIRECT(" in formula
+        is_of_parts = self._is_of_parts or _OF_PARTS.search(formula)
+        for found in _CONSTANT.finditer(formula):
+            constant = found[1].replace('""', '"')
+            self._add_constant(constant, reason)
+            if is_of_parts and has_letter(constant):
+                self._patterns.setdefault(("", key_of(constant), ""), reason)
+        for found in _LABEL.finditer(_REFERENCE.sub("", _CONSTANT.sub("", formula))):
+            self._add_constant(found[1], reason)  # a label of a row or column
+
+    def _add_constant(self, constant: str, reason: str) -> None:
+        """Add a constant, which may be a criterion, such as "<>Do.*"."""
+        if not has_letter(constant):
+            return
+        self._whole.setdefault(key_of(constant), reason)
+        criterion = constant
+        if operator := _OPERATOR.match(constant):
+            criterion = constant[operator.end() :]
+            self._whole.setdefault(key_of(criterion), reason)
+        pieces = _WILDCARD.split(key_of(criterion.strip("^$")))
+        if len(pieces) > 1 and any(map(has_letter, pieces)):
+            self._patterns.setdefault(tuple(pieces), reason)
+
+    def stays(self, text: str) -> bool:
+        """Whether a cell with a text keeps it; such texts are reported."""
+        key = key_of(text)
+        reason = self._whole.get(key, "")
+        if not reason and self._patterns:
+            too_many = _FORMULAS if len(self._patterns) > _MOST_PATTERNS else ""
+            matching = (why for each, why in self._patterns.items() if _matches(each, key))
+            reason = too_many or next(matching, "")
+        if reason and has_letter(text):
+            self.stayed[reason][text.strip()] = None
+        return bool(reason)
+
+
+def _attributes(tag: bytes) -> dict[str, str]:
+    """The values of attributes with texts of cells or names of sheets."""
+    return {
+        found[1].decode(): html.unescape((found[2] or found[3] or b"").decode())
+        for found in _ATTRIBUTE.finditer(tag)
+    }
+
+
+def key_of(text: str) -> str:
+    """A text for comparisons, in which spreadsheets ignore case."""
+    return text.strip().casefold()
+
+
+def _matches(pieces: tuple[str, ...], text: str) -> bool:
+    """Whether a text consists of these pieces, with anything between them."""
+    first, *others, last = pieces
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for piece in others:
+        at = text.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return at <= end
