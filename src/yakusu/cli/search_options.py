@@ -62,6 +62,11 @@ _OF_SAMPLING = {
     "top_p": Shown(
         "Draw from the most likely tokens that together have probability P.", panel=_RANDOM
     ),
+    "mbr": Shown(
+        "Draw N samples, and keep the one that is most like the others (minimum Bayes risk).",
+        "N",
+        panel=_RANDOM,
+    ),
     "seed": Shown("Seed; a sample depends only on it and on the sentence.", panel=_RANDOM),
 }
 _FAST = Shown("Drop unlikely hypotheses early; a few translations change.")

@@ -15,12 +15,15 @@ class SamplingConfig(Config):
         top_p: Draw only from the smallest set of most likely tokens whose total probability is at
             least `top_p` (nucleus sampling, Holtzman et al. 2020).
         seed: Seed of the random numbers. Samples do not depend on other sentences.
+        mbr: Draw this many samples, and return the `n_best` that are most like all of them (minimum
+            Bayes risk); 0: return the samples.
     """
 
     temperature: float = setting(1.0, gt=0)
     top_k: int | None = setting(None, ge=1)
     top_p: float = setting(1.0, gt=0, le=1)
     seed: int = setting(1, ge=0)
+    mbr: int = setting(0, ge=0, le=256)
 
 
 class SearchConfig(Config):
@@ -65,6 +68,10 @@ class SearchConfig(Config):
         if self.sampling is None and self.n_best > self.beam:
             raise ValueError(
                 f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
+            )
+        if self.sampling and 0 < self.sampling.mbr < self.n_best:
+            raise ValueError(
+                f"n_best = {self.n_best} exceeds mbr = {self.sampling.mbr}: draw more samples"
             )
 
     @property

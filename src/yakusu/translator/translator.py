@@ -386,6 +386,10 @@ class Translator:
                     return
                 if self._doubter:
                     self._doubter.check(plans, found)
+                if self.search.sampling and self.search.sampling.mbr:
+                    from yakusu.translator.consensus import agreed
+
+                    found = [[agreed(each, self.search.n_best) for each in own] for own in found]
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
@@ -417,6 +421,8 @@ class Translator:
             raise ModelError(
                 "sampling does not learn from a memory: add --no-learning to use its matches only"
             )
+        if search.sampling and search.sampling.mbr:
+            search = search.model_copy(update={"n_best": search.sampling.mbr})
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
         return self.decoder.searches(search, self._planner.constraints.rules, batch=batch)
