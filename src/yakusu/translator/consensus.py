@@ -5,59 +5,71 @@
 
 P and R count the n-grams of characters without white space (Popović 2017).
 
-N samples, V n-grams.
+N texts, L n-grams of all of them, G distinct ones.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from yakusu.arrays import Doubles, Longs
 from yakusu.translator.writing.writer import Candidate
 
 _ORDERS, _BETA2 = range(1, 7), 4.0
 
 
-def agreed(samples: Sequence[Candidate], n_best: int) -> list[Candidate]:
-    """The samples that are most like all of them, best first; equal texts count as often as drawn.
+def agreed(samples: Sequence[Candidate]) -> list[Candidate]:
+    """The sample that is most like all of them; [] without samples.
+
+    Equal texts count as often as they were drawn. Of texts that are equally like the others, the
+    first is chosen.
 
     Args:
         samples: The samples of a segment; those without a text are dropped.
-        n_best: Number of samples to return, with different texts.
     """
     first = {text: (found, text) for found, text in reversed(samples) if text}
     drawn = Counter(text for _, text in samples if text)
-    texts = list(drawn)
-    expected = similarities(texts) @ np.array([*drawn.values()]) if texts else ()
-    order = sorted(range(len(texts)), key=lambda i: -expected[i])  # the first drawn, if equal
-    return [first[texts[i]] for i in order[:n_best]]
+    if not drawn:
+        return []
+    texts, times = [*drawn], np.array([*drawn.values()])
+    expected = (similarities(texts) * times).sum(axis=1)
+    return [first[texts[int(expected.argmax())]]]
 
 
-def similarities(texts: Sequence[str]) -> NDArray[np.float64]:
+def similarities(texts: Sequence[str]) -> Doubles:
     """chrF of each text (rows) with each as the reference (columns), (N, N), from 0 to 1."""
-    plain = ["".join(text.split()) for text in texts]
-    precision, recall = np.zeros((2, len(texts), len(texts)))
-    n_orders = np.zeros_like(precision)
-    for n in _ORDERS:
-        counts = _counts(plain, n)  # (N, V)
-        matches = np.array([np.minimum(own, counts).sum(axis=1) for own in counts])
-        totals = counts.sum(axis=1)
+    precision, recall, n_orders = np.zeros((3, len(texts), len(texts)))
+    for counts in _counts(["".join(text.split()) for text in texts]):
+        matches, totals = np.zeros((len(texts), len(texts))), counts.sum(axis=1)
+        times = 1
+        while counts.shape[1]:  # min(a, b) is how many of 1, 2, ... neither a nor b is less than
+            has = (counts >= times).astype(np.float32)
+            matches += has @ has.T  # whole numbers, so the sums are exact
+            times += 1
+            counts = counts[:, (counts >= times).any(axis=0)]
         both = (totals[:, None] > 0) & (totals > 0)
         precision += np.divide(matches, totals[:, None], where=both, out=np.zeros_like(precision))
         recall += np.divide(matches, totals, where=both, out=np.zeros_like(recall))
         n_orders += both
     precision, recall = (each / n_orders.clip(min=1) for each in (precision, recall))
     scale = (_BETA2 * precision + recall).clip(min=np.finfo(float).tiny)
-    found: NDArray[np.float64] = (1 + _BETA2) * precision * recall / scale
+    found: Doubles = (1 + _BETA2) * precision * recall / scale
     return found
 
 
-def _counts(texts: Sequence[str], n: int) -> NDArray[np.float64]:
-    """How often each n-gram occurs in each text, (N, V)."""
-    grams = [Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in texts]
-    columns = {gram: i for i, gram in enumerate(dict.fromkeys(g for own in grams for g in own))}
-    counts = np.zeros((len(texts), len(columns)))
-    for row, own in zip(counts, grams, strict=True):
-        row[[columns[gram] for gram in own]] = [*own.values()]
-    return counts
+def _counts(texts: Sequence[str]) -> Iterator[Longs]:
+    """How often each n-gram occurs in each text, (N, G), for each n."""
+    codes = np.array([*map(ord, "".join(texts))], dtype=np.int64)
+    alphabet, characters = np.unique(codes, return_inverse=True)
+    owners = np.repeat(np.arange(len(texts)), [*map(len, texts)])
+    starts, grams = np.arange(len(codes)), np.zeros_like(codes)
+    for n in _ORDERS:
+        starts = starts[: np.searchsorted(starts, len(codes) - n + 1)]
+        starts = starts[owners[starts] == owners[starts + n - 1]]
+        # An n-gram is an (n - 1)-gram and a character.
+        keys = grams[starts] * len(alphabet) + characters[starts + n - 1]
+        distinct, grams[starts] = np.unique(keys, return_inverse=True)
+        cells = owners[starts] * len(distinct) + grams[starts]
+        counts = np.bincount(cells, minlength=len(texts) * len(distinct))
+        yield counts.reshape(len(texts), len(distinct))

@@ -389,7 +389,7 @@ class Translator:
                 if self.search.sampling and self.search.sampling.mbr:
                     from yakusu.translator.consensus import agreed
 
-                    found = [[agreed(each, self.search.n_best) for each in own] for own in found]
+                    found = [[agreed(each) for each in own] for own in found]
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
