@@ -251,7 +251,7 @@ def _states(states: SegmentStates) -> StatesStructure:
 
 
 def _sampling(sampler: Sampler) -> SamplingStructure:
-    """The settings of a sampler, and the address of its random numbers, which the library copies."""
+    """The settings of a sampler and the address of its numbers, which the library copies."""
     config = sampler.config
     return SamplingStructure(
         sampler.uniform.ctypes.data, config.temperature, config.top_p, config.top_k or 0

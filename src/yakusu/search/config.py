@@ -15,8 +15,8 @@ class SamplingConfig(Config):
         top_p: Draw only from the smallest set of most likely tokens whose total probability is at
             least `top_p` (nucleus sampling, Holtzman et al. 2020).
         seed: Seed of the random numbers. Samples do not depend on other sentences.
-        mbr: Draw this many samples, and return the `n_best` that are most like all of them (minimum
-            Bayes risk); 0: return the samples.
+        mbr: Draw this many samples, and return the `n_best` that are most like all of them in chrF
+            (minimum Bayes risk); 0: return the samples.
     """
 
     temperature: float = setting(1.0, gt=0)
@@ -69,10 +69,15 @@ class SearchConfig(Config):
             raise ValueError(
                 f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
             )
-        if self.sampling and 0 < self.sampling.mbr < self.n_best:
+        if 0 < self.n_compared < self.n_best:
             raise ValueError(
-                f"n_best = {self.n_best} exceeds mbr = {self.sampling.mbr}: draw more samples"
+                f"mbr = {self.n_compared} is less than n_best = {self.n_best}: draw more samples"
             )
+
+    @property
+    def n_compared(self) -> int:
+        """The number of samples that are compared; 0: the hypotheses are those of the search."""
+        return self.sampling.mbr if self.sampling else 0
 
     @property
     def n_slots(self) -> int:

@@ -1,9 +1,9 @@
-"""Minimum Bayes risk decoding: the sample that is most like the others (Eikema and Aziz 2020).
+"""Minimum Bayes risk decoding: the sample that is most like all of them (Eikema and Aziz 2020).
 
     y* = argmax over samples y of the sum over samples r of chrF(y, r)
     chrF = 5 P R / (4 P + R)    P, R: precision and recall, means over n = 1 to 6
 
-P and R count the n-grams of characters without white space (Popović 2017).
+P and R count the n-grams of characters without white space (Popović 2015), as in sacreBLEU.
 
 N texts, L n-grams of all of them, G distinct ones.
 """
@@ -19,22 +19,21 @@ from yakusu.translator.writing.writer import Candidate
 _ORDERS, _BETA2 = range(1, 7), 4.0
 
 
-def agreed(samples: Sequence[Candidate]) -> list[Candidate]:
-    """The sample that is most like all of them; [] without samples.
+def agreed(samples: Sequence[Candidate], n_best: int) -> list[Candidate]:
+    """The samples that are most like all of them, with different texts, best first.
 
     Equal texts count as often as they were drawn. Of texts that are equally like the others, the
-    first is chosen.
+    first one is preferred.
 
     Args:
         samples: The samples of a segment; those without a text are dropped.
+        n_best: Maximum number of samples to return.
     """
     first = {text: (found, text) for found, text in reversed(samples) if text}
     drawn = Counter(text for _, text in samples if text)
-    if not drawn:
-        return []
     texts, times = [*drawn], np.array([*drawn.values()])
-    expected = (similarities(texts) * times).sum(axis=1)
-    return [first[texts[int(expected.argmax())]]]
+    order = (-(similarities(texts) * times).sum(axis=1)).argsort(kind="stable")
+    return [first[texts[i]] for i in order[:n_best]]
 
 
 def similarities(texts: Sequence[str]) -> Doubles:
