@@ -35,7 +35,7 @@ from yakusu.search.sampling import Sampler
 from yakusu.search.shortlist import Shortlists, warn_once
 from yakusu.search.tokens import TokenRules
 
-_SAMPLED = 256  # samples that a session draws together, unless one sentence has more
+_SAMPLED = 256  # samples that a session draws together, at least those of one sentence
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 
@@ -127,7 +127,7 @@ class NativeDecoder(Decoder):
         shortlists = self._shortlists(config)
         n_rows = batch * config.n_slots
         if config.sampling:  # the log-probabilities of all tokens are stored
-            n_rows = max(config.n_slots, min(n_rows, _SAMPLED))
+            n_rows = min(n_rows, _SAMPLED)
         sessions = _SearchSessions(self, rules, n_rows, config.sampling is not None)
         return self.workers.begin(add, sessions, batch=batch)
 
