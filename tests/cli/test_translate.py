@@ -527,6 +527,11 @@ def test_options_of_sampling_override_only_those_settings_of_the_model(
         (["--temperature", "inf"], "--temperature inf: input should be a finite number"),
         (["--top-p", "0"], "--top-p 0.0: input should be greater than 0"),
         (["--top-p", "1.5"], "--top-p 1.5: input should be less than or equal to 1"),
+        (["--mbr", "2", "--n-best", "3"], "mbr = 2 is less than n_best = 3: draw more samples"),
+        (
+            ["--mbr", "2", "--beam", "5"],
+            "--beam has no effect with --mbr, which draws samples: omit it",
+        ),
     ],
 )
 def test_invalid_sampling_is_refused_with_the_option(

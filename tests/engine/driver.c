@@ -226,7 +226,7 @@ static Spelling spelling(Characters *c, int has_more) {
     return (Spelling){c->next, c->tokens, c->byte_of};
 }
 
-static void search(const Kernels *kernels, const Model *const *models, int n_models, int max_rows) {
+static void search(const Kernels *kernels, const Model *const *models, int n_models, int max_rows, int samples) {
     static const Settings all[] = {
         {.beam = 1, .n_best = 1, .limit = 40, .margin = INFINITY, .alpha = 0.6},
         {.beam = 4, .n_best = 3, .limit = 50, .repeats = 3, .margin = 2.5, .alpha = 0.6, .traced = 1},
@@ -235,7 +235,10 @@ static void search(const Kernels *kernels, const Model *const *models, int n_mod
     static const int32_t required[] = {1, 7, 7, 9}, prefix[] = {10, TOKENS - 16 + 0xc}; /* begins a character */
     Characters of_all, of_some;
     Spelling common = spelling(&of_all, 0), wider = spelling(&of_some, 1);
-    const Requirements own[] = {
+    double uniform[5 * 50];
+    for (int i = 0; i < 5 * 50; i++) uniform[i] = i * 37 % 250 / 250.0;
+    const Sampling samplings[] = {{uniform, 1.0, 1.0, 0}, {uniform, 0.5, 0.8, 0}, {uniform, 2.0, 1.0, 5}};
+    Requirements own[] = {
         {0},
         {.required = required, .n_required = 4},
         {.required = required + 1, .n_required = 2, .spelling = &wider},
@@ -245,10 +248,11 @@ static void search(const Kernels *kernels, const Model *const *models, int n_mod
     int32_t ids[64];
     memset(allowed, 1, sizeof allowed), memset(allowed + TOKENS - 16, 0, 16);
     allowed[1] = allowed[7] = allowed[9] = 0, allowed[of_all.tokens[0x4f]] = 1;
-    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, &common, NULL, NULL);
+    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, &common, NULL, samples, NULL);
     if (!session) exit(1);
     for (int key = 0; key < 24; key++) {
         int n = sentence(key, ids), n_prefix = key % 4 == 3 ? 2 : 0;
+        own[key % 4].sampling = samples ? &samplings[key % 3] : NULL;
         if (!yk_search(session, key, ids, n, prefix, n_prefix, &all[key % 3], &own[key % 4])) exit(1);
     }
     int more = yk_advance(session, 0);
@@ -266,7 +270,7 @@ static void score(const Kernels *kernels, const Model *model) {
     int32_t src[64], tgt[64], best[64 * 3];
     double log_probs[64], of_best[64 * 3];
     memset(allowed, 1, sizeof allowed);
-    Session *session = yk_session(&model, 1, kernels, 8, allowed, NULL, NULL, NULL);
+    Session *session = yk_session(&model, 1, kernels, 8, allowed, NULL, NULL, 0, NULL);
     int n = sentence(9, src), n_tgt = sentence(4, tgt);
     Record record = {.n_alternatives = 3, .log_probs = log_probs, .alternatives = best, .of_alternatives = of_best};
     if (!session || !yk_score(session, 1, src, n, tgt, n_tgt, &record)) exit(1);
@@ -284,9 +288,9 @@ int main(int argc, char **argv) {
     for (Format format = FLOAT32; format <= MIXED; format++) {
         Model *first = new_model(1, 1, 0, RELU, format), *second = new_model(2, 0, 1, GELU, format);
         const Model *both[] = {first, second};
-        search(kernels, both, 1, 64);
-        search(kernels, both + 1, 1, 7); /* few rows: sentences wait */
-        search(kernels, both, 2, 32);
+        search(kernels, both, 1, 64, 0), search(kernels, both, 1, 20, 1);
+        search(kernels, both + 1, 1, 7, 0); /* few rows: sentences wait */
+        search(kernels, both, 2, 32, 0), search(kernels, both, 2, 32, 1);
         score(kernels, first), score(kernels, second);
         yk_free_model(first), yk_free_model(second);
     }

@@ -107,7 +107,7 @@ def session(models: Sequence[NativeModel], isa: str) -> Iterator[c_void_p]:
     allowed[1] = 0
     handles = (c_void_p * len(models))(*(model.handle for model in models))
     made = library().yk_session(
-        handles, len(models), kernels(isa), 64, allowed.ctypes.data, None, None, None
+        handles, len(models), kernels(isa), 64, allowed.ctypes.data, None, None, False, None
     )
     yield c_void_p(made)
     library().yk_free_session(made)

@@ -208,7 +208,7 @@ def test_placeholder_tokens_and_characters_call_no_function_in_python(calls: lis
     assert not calls
 
 
-def test_phrases_and_samples_call_functions_in_python(calls: list[str]) -> None:
+def test_phrases_call_functions_in_python_and_samples_do_not(calls: list[str]) -> None:
     rng = Random(9)
     one, source = native(make_model(rng)), sentence(rng)
 
@@ -221,4 +221,7 @@ def test_phrases_and_samples_call_functions_in_python(calls: list[str]) -> None:
     assert called(["b"], SearchConfig()) == {"_restrict", "_order", "_follow"}
     assert called([], SearchConfig()) == {"_restrict", "_follow"}
     sampled = SearchConfig(sampling=SamplingConfig())
-    assert called([], sampled) == {"_restrict", "_draw", "_follow"}
+    assert called([], sampled) == {"_restrict", "_follow"}  # those of the phrase to exclude
+    calls.clear()
+    one.search([Query(source)], sampled, RULES, batch=1)
+    assert not calls

@@ -62,6 +62,11 @@ _OF_SAMPLING = {
     "top_p": Shown(
         "Draw from the most likely tokens that together have probability P.", panel=_RANDOM
     ),
+    "mbr": Shown(
+        "Draw N samples, and choose the one that is most like all of them (minimum Bayes risk).",
+        "N",
+        panel=_RANDOM,
+    ),
     "seed": Shown("Seed; a sample depends only on it and on the sentence.", panel=_RANDOM),
 }
 _FAST = Shown("Drop unlikely hypotheses early; a few translations change.")
@@ -84,6 +89,9 @@ def search_config(values: dict[str, Any]) -> SearchConfig:
         for name, value in values.items()
         if not (value is None or value is False or value == [])
     }
+    for name in ("beam", "margin", "fast", "shortlist") if "mbr" in given else ():
+        if name in given:
+            raise RecipeError(f"--{name} has no effect with --mbr, which draws samples: omit it")
     if given.pop("fast", False):
         if "margin" in given:
             raise RecipeError("--fast is --margin 2: give one of them")

@@ -31,11 +31,11 @@ from yakusu.search.decoder import (
 )
 from yakusu.search.hypothesis import limit
 from yakusu.search.neighbours import StateCodebook, StateCodes
-from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 from yakusu.search.shortlist import Shortlists, warn_once
 from yakusu.search.tokens import TokenRules
 
+_SAMPLED = 256  # samples that a session draws together, at least those of one sentence
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 
@@ -120,12 +120,15 @@ class NativeDecoder(Decoder):
             if len(query.source) > self.max_length:
                 raise too_long(len(query.source), self.max_length)
             settings = self._settings(query, config)
-            guided = _guided(query, config, rules, settings.limit)
             shortlist = shortlists.of(query) if shortlists else None
-            session.search(key, query, settings, guided, shortlist)
+            sampler = _sampler(query, config, settings.limit)
+            session.search(key, query, settings, _guided(query), shortlist, sampler)
 
         shortlists = self._shortlists(config)
-        sessions = _SearchSessions(self, rules, batch * config.n_slots, config.sampling is not None)
+        n_rows = batch * config.n_slots
+        if config.sampling:  # the log-probabilities of all tokens are stored
+            n_rows = min(n_rows, _SAMPLED)
+        sessions = _SearchSessions(self, rules, n_rows, config.sampling is not None)
         return self.workers.begin(add, sessions, batch=batch)
 
     def _shortlists(self, config: SearchConfig) -> Shortlists | None:
@@ -276,14 +279,17 @@ def _margin(query: Query, config: SearchConfig) -> float:
     return math.inf if config.margin is None or has_goal or config.sampling else config.margin
 
 
-def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int) -> Guided | None:
+def _guided(query: Query) -> Guided | None:
     """The guide of a sentence; None: the library applies its restrictions."""
-    if config.sampling:
-        sizes = {"n_samples": config.n_slots, "n_steps": n_steps}
-        sampler = Sampler(config.sampling, query.source, **sizes)
-        return Guided(query.restrictions or Restrictions(rules), sampler)
     restrictions = query.restrictions
     return Guided(restrictions) if restrictions and restrictions.has_constraints else None
+
+
+def _sampler(query: Query, config: SearchConfig, n_steps: int) -> Sampler | None:
+    """The sampler of a sentence; None: it is not sampled."""
+    if config.sampling is None:
+        return None
+    return Sampler(config.sampling, query.source, n_samples=config.n_slots, n_steps=n_steps)
 
 
 # ---- records -------------------------------------------------------------------------------------

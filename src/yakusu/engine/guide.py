@@ -1,10 +1,10 @@
-"""Guides: the functions that the library calls in searches with constraints or samples.
+"""Guides: the functions that the library calls in searches with constraints.
 
 K hypotheses of a sentence, V vocabulary without padding, M candidates.
 """
 
 from collections.abc import Callable
-from ctypes import c_float, c_int32, c_uint8
+from ctypes import c_int32, c_uint8
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from yakusu.engine.library import PROPOSALS, Guide
 from yakusu.search.restrictions import Restrictions
-from yakusu.search.sampling import Sampler
 
 CANDIDATE = np.dtype([("log_prob", np.float64), ("beam", np.int32), ("id", np.int32)])
 RESTRICTED, WITH_GOAL = 1, 2  # see native/session.h
@@ -21,10 +20,9 @@ RESTRICTED, WITH_GOAL = 1, 2  # see native/session.h
 
 @dataclass
 class Guided:
-    """The constraints and the sampler of a sentence."""
+    """The constraints of a sentence."""
 
     restrictions: Restrictions
-    sampler: Sampler | None = None
     has_begun: bool = field(default=False, init=False)
 
     @property
@@ -41,21 +39,19 @@ class Guides:
 
     Args:
         n_tokens: V, padded as in the library.
-        samples: Whether tokens are drawn.
 
     Attributes:
         sentences: The guided sentences by key.
         errors: The exceptions by key.
     """
 
-    def __init__(self, *, n_tokens: int, samples: bool) -> None:
+    def __init__(self, *, n_tokens: int) -> None:
         self.sentences: dict[int, Guided] = {}
         self.errors: dict[int, BaseException] = {}
         self._n_tokens = n_tokens
         self.functions = Guide(
             Guide.restrict_type(self._kept(self._restrict)),
             Guide.order_type(self._kept(self._order)),
-            Guide.draw_type(self._kept(self._draw)) if samples else Guide.draw_type(),
             Guide.follow_type(self._kept(self._follow)),
         )
 
@@ -86,12 +82,6 @@ class Guides:
         order = self.sentences[key].restrictions.order(rows["log_prob"], rows["beam"], rows["id"])
         rows[:] = rows[order]
 
-    def _draw(self, key: int, n: int, step: int, logits: int, ids: int) -> None:
-        sampler = self.sentences[key].sampler
-        assert sampler is not None
-        own = _array(logits, c_float, (n, self._n_tokens))
-        _array(ids, c_int32, (n,))[:] = sampler.draw(own, step)
-
     def _follow(self, key: int, n: int, beams: int, ids: int) -> None:
         guided = self.sentences[key]
         chosen, tokens = (_array(each, c_int32, (n,)).astype(np.int64) for each in (beams, ids))
@@ -99,8 +89,6 @@ class Guides:
         extended = chosen if guided.has_begun else np.zeros_like(chosen)
         guided.restrictions.follow(extended, tokens)
         guided.has_begun = True
-        if guided.sampler:
-            guided.sampler.follow(chosen)
 
 
 def _array(address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -141,6 +141,17 @@ class StatesStructure(Structure):
     _fields_ = (("n", c_int32), ("codes", c_void_p), ("tokens", c_void_p))
 
 
+class SamplingStructure(Structure):
+    """How tokens are drawn; see native/sampling.h."""
+
+    _fields_ = (
+        ("uniform", c_void_p),
+        ("temperature", c_double),
+        ("top_p", c_double),
+        ("top_k", c_int32),
+    )
+
+
 class Requirements(Structure):
     """What applies to the search for one sentence; see native/session.h."""
 
@@ -152,6 +163,7 @@ class Requirements(Structure):
         ("states", POINTER(StatesStructure)),
         ("n_shortlist", c_int32),
         ("shortlist", c_void_p),
+        ("sampling", POINTER(SamplingStructure)),
     )
 
 
@@ -181,12 +193,10 @@ class Guide(Structure):
 
     restrict_type = CFUNCTYPE(None, c_int64, c_int, c_int, c_void_p, c_void_p)
     order_type = CFUNCTYPE(None, c_int64, c_int, c_void_p)
-    draw_type = CFUNCTYPE(None, c_int64, c_int, c_int, c_void_p, c_void_p)
     follow_type = CFUNCTYPE(None, c_int64, c_int, c_void_p, c_void_p)
     _fields_ = (
         ("restrict", restrict_type),
         ("order", order_type),
-        ("draw", draw_type),
         ("follow", follow_type),
     )
 
@@ -208,6 +218,7 @@ _SIGNATURES = {  # name: result, arguments
         c_void_p,
         POINTER(ByteSpelling),
         POINTER(Guide),
+        c_int,
         POINTER(CodebookStructure),
     ),
     "yk_free_session": (None, c_void_p),
@@ -222,6 +233,7 @@ _SIGNATURES = {  # name: result, arguments
 _STRUCTURES = (
     *(ModelSizes, Settings, Finished, Search, Traced, ByteSpelling),
     *(Requirements, Record, Guide, CodebookStructure, StatesStructure),
+    SamplingStructure,
 )
 _FUNCTIONS = Functions(
     "native engine",

@@ -18,6 +18,7 @@ from yakusu.engine.library import (
     ByteSpelling,
     Record,
     Requirements,
+    SamplingStructure,
     Settings,
     StatesStructure,
     library,
@@ -31,6 +32,7 @@ from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.neighbours import SegmentStates, StateCodes
+from yakusu.search.sampling import Sampler
 from yakusu.search.shortlist import Tokens
 from yakusu.search.tokens import TokenRules
 
@@ -105,7 +107,7 @@ class Session:
                 f"this processor does not support the instruction set '{self.kernels}'"
             )
         n_tokens = self.models[0].tgt_vocab_size - 1
-        self._guides = Guides(n_tokens=padded(n_tokens), samples=self.samples)
+        self._guides = Guides(n_tokens=padded(n_tokens))
         self._allowed = np.zeros(padded(n_tokens), np.uint8)
         self._allowed[:n_tokens] = True if self.rules is None else self.rules.allowed
         if self.rules is None:
@@ -120,6 +122,7 @@ class Session:
             self._allowed.ctypes.data,
             self._spelling,
             byref(self._guides.functions),
+            self.samples,
             self.codebook and byref(self.codebook.structure),
         )
         if not self._handle:
@@ -136,6 +139,7 @@ class Session:
         settings: Settings,
         guided: Guided | None = None,
         shortlist: Tokens | None = None,
+        sampler: Sampler | None = None,
     ) -> None:
         """Add a sentence.
 
@@ -144,8 +148,9 @@ class Session:
             query: The sentence. The library applies its restrictions if they are placeholder tokens
                 and characters only.
             settings: Settings of its search.
-            guided: All of its restrictions and its sampler in Python, if it needs any there.
+            guided: All of its restrictions in Python, if it needs any there.
             shortlist: The only tokens that may follow, increasing; None: all.
+            sampler: How its tokens are drawn, if the session samples.
         """
         src, given = array("i", self.models[0].encoded(query.source)), array("i", query.prefix)
         own = Requirements()
@@ -161,6 +166,8 @@ class Session:
             own.states = pointer(_states(query.states))
         if shortlist is not None:
             own.shortlist, own.n_shortlist = shortlist.ctypes.data, len(shortlist)
+        if sampler:
+            own.sampling = pointer(_sampling(sampler))
         ids = *src.buffer_info(), *given.buffer_info()
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), byref(own)))
         if guided:
@@ -241,6 +248,14 @@ def _states(states: SegmentStates) -> StatesStructure:
     """The addresses of the arrays of states, which the library copies."""
     codes, tokens = states.codes, states.tokens
     return StatesStructure(len(tokens), codes.ctypes.data, tokens.ctypes.data)
+
+
+def _sampling(sampler: Sampler) -> SamplingStructure:
+    """The settings of a sampler and the address of its numbers, which the library copies."""
+    config = sampler.config
+    return SamplingStructure(
+        sampler.uniform.ctypes.data, config.temperature, config.top_p, config.top_k or 0
+    )
 
 
 def _no_memory() -> ModelError:

@@ -28,22 +28,23 @@ static int add_probed(const Search *search, const Best *best, int k, Candidate *
 /* An extension of each hypothesis, drawn from the log-probabilities that are stored, from `row` on. */
 static int draw(Session *session, Sentence *s, int row, Candidate *out) {
     const Search *search = &s->search;
-    int n = search->n_open, size = session->n_tokens;
-    float *log_probs = session->log_probs + (size_t)row * size;
-    int32_t ids[MAX_BEAM] = {0}; /* if the guide fails */
-    for (int k = 0; k < n; k++) {
-        const Best *best = &session->best[row + k];
-        float *own = log_probs + (size_t)k * size;
+    int size = session->n_tokens;
+    for (int r = 0; r < s->n_rows; r++) {
+        const Best *best = &session->best[row + r];
+        float *log_probs = session->log_probs + (size_t)(row + r) * size;
         for (int id = 0; id < size; id++)
-            if (!best->allowed[id]) own[id] = -INFINITY;
-        for (int i = 0; i < best->n_banned; i++) own[best->banned[i]] = -INFINITY;
+            if (!best->allowed[id]) log_probs[id] = -INFINITY;
+        for (int i = 0; i < best->n_banned; i++) log_probs[best->banned[i]] = -INFINITY;
+        uint64_t total = session->kernels->weigh(log_probs, size, s->sampling.temperature, session->weights);
+        Choices choices = choices_of(&s->sampling, log_probs, session->weights, total, size, session->ids);
+        for (int k = 0; k < search->n_open; k++) {
+            const Hypothesis *h = &search->open[k];
+            if (h->row != r) continue;
+            int32_t id = drawn(&choices, s->sampling.uniform[h->sample * search->settings.limit + search->length]);
+            out[k] = (Candidate){h->log_prob - log_norm(best) + (double)log_probs[id], k, id};
+        }
     }
-    session->guide.draw(s->key, n, search->length, log_probs, ids);
-    for (int k = 0; k < n; k++) {
-        double before = search->open[k].log_prob - log_norm(&session->best[row + k]);
-        out[k] = (Candidate){before + (double)log_probs[(size_t)k * size + ids[k]], k, ids[k]};
-    }
-    return n;
+    return search->n_open;
 }
 
 /* Memory for the extensions of a sentence that requires tokens. */
@@ -87,6 +88,19 @@ static void tell(Session *session, Sentence *s, const int32_t *beams) {
     if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);
 }
 
+/* Number the rows of the next step; equal samples share one. */
+static void number_rows(Search *search, int shared) {
+    int32_t before[MAX_BEAM];
+    int n = 0, last = search->length - 1;
+    for (int k = 0; k < search->n_open; k++) {
+        Hypothesis *h = &search->open[k];
+        before[k] = h->row, h->row = -1;
+        for (int i = 0; shared && i < k && h->row < 0; i++)
+            if (before[i] == before[k] && search->open[i].tokens[last] == h->tokens[last]) h->row = search->open[i].row;
+        if (h->row < 0) h->row = n++;
+    }
+}
+
 int extend(Session *session, Sentence *s, int row) {
     Search *search = &s->search;
     const Best *best = &session->best[row];
@@ -94,9 +108,9 @@ int extend(Session *session, Sentence *s, int row) {
     int32_t beams[MAX_BEAM];
     int n = 0;
     if (s->is_scored || (best->n_probes && !best->wanted)) { /* the token is given */
-        for (int k = 0; k < search->n_open; k++) n += add_probed(search, &best[k], k, candidates + n);
+        for (int k = 0; k < search->n_open; k++) n += add_probed(search, &best[search->open[k].row], k, candidates + n);
         if (s->is_scored) record(s, best);
-    } else if (session->guide.draw) {
+    } else if (session->samples) {
         n = draw(session, s, row, candidates);
     } else if (s->guided == WITH_GOAL || search->n_required) {
         if (!reserve_candidates(session)) return 0;
@@ -108,6 +122,7 @@ int extend(Session *session, Sentence *s, int row) {
     } else n = best_extensions(search, best, candidates);
     if (!reserve_trace(search, n)) return 0;
     follow(search, candidates, n, session->members[0].model->config.eos, beams);
+    number_rows(search, session->samples && !s->guided);
     tell(session, s, beams);
     return 1;
 }

@@ -3,12 +3,13 @@
 
 #include "session.h"
 
-enum { VERSION = 7 }; /* as in library.py */
+enum { VERSION = 8 }; /* as in library.py */
 
 API int yk_interface(int i) {
     static const int numbers[] = {
         VERSION, LANES, MAX_MEMBERS, PROPOSALS, sizeof(Config), sizeof(Settings), sizeof(Finished), sizeof(Search),
         sizeof(Traced), sizeof(Spelling), sizeof(Requirements), sizeof(Record), sizeof(Guide), sizeof(Codebook), sizeof(States),
+        sizeof(Sampling),
     };
     return i < (int)(sizeof numbers / sizeof *numbers) ? numbers[i] : -1;
 }

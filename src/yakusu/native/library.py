@@ -16,7 +16,7 @@ from yakusu.errors import ModelError
 # As `library_name` in compile.py, which takes time to import.
 _SUFFIX = {"win32": "dll", "darwin": "dylib"}.get(sys.platform, "so")
 PATH = Path(__file__).with_name(f"libyakusu.{_SUFFIX}")
-VERSION = 7  # as in interface.c; changes with the meaning of an argument and the layout of weights
+VERSION = 8  # as in interface.c; changes with the meaning of an argument and the layout of weights
 REPAIR = "install yakusu again with a C compiler or the package ziglang"
 VARIABLE = "YAKUSU_INSTRUCTION_SET"  # environment variable
 

@@ -239,11 +239,39 @@ static void mean(const Model *m, int i, int n_members, int n, Best *best, float 
     }
 }
 
+/* exp(x) for x <= 0 in units of 2^-44, rounded; 0 for NaN. */
+INLINE uint64_t fixed_exp(double x) {
+    static const double whole = 0x1.8p52; /* adding it rounds to an integer */
+    int64_t bits, exponent, most = 0x4040000000000000; /* the bits of 32.0 */
+    memcpy(&bits, &x, 8), bits &= INT64_MAX; /* |x| */
+    bits = bits < most ? bits : most, memcpy(&x, &bits, 8);
+    double n = whole - x * 0x1.71547652b82fep0, k = n - whole; /* x / ln 2 */
+    double r = (-x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33; /* x - k ln 2 */
+    double y = 1.0 / 39916800; /* Taylor: 1 + r + r^2 / 2 + ... */
+    y = y * r + 1.0 / 3628800, y = y * r + 1.0 / 362880, y = y * r + 1.0 / 40320, y = y * r + 1.0 / 5040;
+    y = y * r + 1.0 / 720, y = y * r + 1.0 / 120, y = y * r + 1.0 / 24, y = y * r + 1.0 / 6;
+    y = y * r + 0.5, y = y * r + 1.0, y = y * r + 1.0;
+    memcpy(&bits, &y, 8), memcpy(&exponent, &n, 8);
+    bits = (int64_t)((uint64_t)bits + ((uint64_t)exponent << 52)); /* y 2^k */
+    memcpy(&y, &bits, 8);
+    y = y * 0x1p44 + 0x1p52, memcpy(&bits, &y, 8);
+    return (uint64_t)bits & 0xfffffffffffff;
+}
+
+static uint64_t weigh(const float *logits, int n, double temperature, uint64_t *weights) {
+    uint64_t total = 0;
+    vec most = v_set(-INFINITY);
+    for (int at = 0; at < n; at += LANES) most = v_max(v_load(logits + at), most); /* without NaN */
+    double largest = v_largest(most);
+    for (int i = 0; i < n; i++) total += weights[i] = fixed_exp(((double)logits[i] - largest) / temperature);
+    return total;
+}
+
 #define JOIN(a, b) a##b
 #define NAME(isa) JOIN(kernels_, isa)
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
 const Kernels NAME(ISA) = {
-    STRING(ISA), encode, decode,   predict,   mean,
+    STRING(ISA), encode, decode,   predict,   mean,   weigh,
     linear,      attend, activate, normalise,
 };

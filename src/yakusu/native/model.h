@@ -56,6 +56,8 @@ typedef struct {
        tokens of the mean of their probabilities, and the logarithms of all of them (n, n_tokens). `logits`
        (FEW, n_tokens) is working memory, of an ensemble. */
     void (*mean)(const Model *, int i, int n_members, int n, Best *best, float *log_probs, float *logits, Scratch *);
+    /* exp((logit - largest) / temperature) of n logits, in units of 2^-44; returns the sum. */
+    uint64_t (*weigh)(const float *logits, int n, double temperature, uint64_t *weights);
     /* Parts of the above, for tests. */
     void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);
     void (*attend)(const Heads *, const float *q, size_t stride, int n, const Positions *of, float *scores,

@@ -91,7 +91,7 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
     best->banned = buffer->banned, best->n_banned = limited ? banned_tokens(session, search, h, buffer->banned) : 0;
     best->allowed = s->guided ? session->allowed : allowed_tokens(session, s, h, buffer);
     if (!best->allowed) return 0;
-    if (h->n_missing) best->n_probes = 1, buffer->probes[0] = h->missing[0];
+    if (h->n_missing && !session->samples) best->n_probes = 1, buffer->probes[0] = h->missing[0];
     if (search->n_required && best->n_banned && !has_choice(session, best)) best->n_banned = 0;
     return 1;
 }
@@ -117,7 +117,7 @@ static int ask_guide(Session *session, Sentence *s, int row) {
         best->allowed = memcpy(flags, session->flags + k * size, size);
         if (left == 1) end(eos, flags, size);
         /* Samples have no proposals: `extend` regards a probed token as a given one. */
-        const int32_t *p = session->guide.draw ? NULL : session->proposals + k * PROPOSALS;
+        const int32_t *p = session->samples ? NULL : session->proposals + k * PROPOSALS;
         for (; p && best->n_probes < PROPOSALS && *p >= 0; p++) buffer->probes[best->n_probes++] = *p;
         if (s->guided == WITH_GOAL && best->n_banned && !has_choice(session, best)) best->n_banned = 0;
     }
@@ -138,21 +138,28 @@ int write_rows(Session *session, Sentence *s, int row) {
     int eos = session->members[0].model->config.eos;
     int is_last = t + 1 == search->settings.limit;
     int forced = t < s->n_given ? s->given[t] : is_last && s->is_plain ? eos : -1;
-    for (int k = 0; k < search->n_open; k++, row++) {
+    s->n_rows = 0;
+    for (int k = 0; k < search->n_open; k++) {
         Hypothesis *h = &search->open[k];
-        Buffer *buffer = &session->buffers[row];
+        int own = row + h->row;
+        if (h->row < s->n_rows) { /* that of an equal sample */
+            h->cache[t] = session->rows[own].cache[t];
+            continue;
+        }
+        s->n_rows++;
+        Buffer *buffer = &session->buffers[own];
         float *block = take_block(session);
         if (!block) return 0;
         h->cache[t] = s->blocks[s->n_blocks++] = block;
-        session->rows[row] = (Row){h->tokens, t, h->cache, s->memory, weights_at(session, s, t)};
-        Best *best = &session->best[row];
+        session->rows[own] = (Row){h->tokens, t, h->cache, s->memory, weights_at(session, s, t)};
+        Best *best = &session->best[own];
         *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
                        .probes = buffer->probes, .probed = buffer->probed, .tokens = s->shortlist,
                        .n_tokens = s->n_shortlist};
         if (s->is_scored) best->allowed = NULL, best->wanted = s->record.n_alternatives;
         if (forced >= 0) best->n_probes = 1, buffer->probes[0] = forced;
-        else if (!session->guide.draw) best->wanted = n_wanted(search);
+        else if (!session->samples) best->wanted = n_wanted(search);
         if (forced < 0 && !restrict_row(session, s, h, best, buffer)) return 0;
     }
-    return forced >= 0 || !s->guided || ask_guide(session, s, row - search->n_open);
+    return forced >= 0 || !s->guided || ask_guide(session, s, row);
 }

@@ -157,6 +157,7 @@ static void continue_with(const Search *s, const Candidate *c, Hypothesis *to) {
     extend_runs(to, n, c->id);
     place(from, c->id, to);
     to->tokens[n] = c->id, to->path[n] = to->log_prob = c->log_prob, to->node = from->node;
+    to->sample = from->sample, to->row = from->row;
 }
 
 void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t *beams) {

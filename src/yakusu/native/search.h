@@ -31,6 +31,8 @@ typedef struct {
     int n_missing;
     double *path; /* (limit): log-probability after each token */
     double log_prob;
+    int sample;   /* its number, if it is drawn */
+    int row;      /* of its sentence: samples that are equal so far share one */
 } Hypothesis;
 
 typedef struct {

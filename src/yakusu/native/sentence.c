@@ -89,6 +89,14 @@ static int copy_shortlist(Sentence *s, const Requirements *own) {
     return 1;
 }
 
+static int copy_sampling(Sentence *s, const Sampling *sampling) {
+    size_t size = (size_t)s->search.settings.beam * s->search.settings.limit * sizeof *sampling->uniform;
+    double *uniform = s->arrays[5] = allocate(size);
+    if (!uniform) return 0;
+    s->sampling = *sampling, s->sampling.uniform = memcpy(uniform, sampling->uniform, size);
+    return 1;
+}
+
 /* Memory for the keys and values of the source. */
 static int allocate_memory(const Session *session, Sentence *s) {
     size_t size = session->block_size * s->n_source, of_layers = (session->n_layers * sizeof(Sources) + 63) / 64 * 64;
@@ -121,12 +129,15 @@ Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, 
     if (!allocate_search(s) || !allocate_memory(session, s) || !copy_shortlist(s, own)) return free_sentence(session, s), NULL;
     if (session->codebook && own->states && !arrange(session->codebook, own->states, &s->states))
         return free_sentence(session, s), NULL;
-    s->search.n_open = session->guide.draw ? settings->beam : 1;
+    if (own->sampling && !copy_sampling(s, own->sampling)) return free_sentence(session, s), NULL;
+    s->search.n_open = session->samples ? settings->beam : 1;
     memcpy(s->source, source, n_source * sizeof *source);
     if (n_given) memcpy(s->given, given, n_given * sizeof *given);
-    Hypothesis *empty = s->search.open;
-    empty->n_missing = own->n_required;
-    if (own->n_required) memcpy(empty->missing, own->required, own->n_required * sizeof *own->required);
+    for (int k = 0; k < s->search.n_open; k++) {
+        Hypothesis *empty = &s->search.open[k];
+        empty->sample = k, empty->row = own->guided ? k : 0, empty->n_missing = own->n_required;
+        if (own->n_required) memcpy(empty->missing, own->required, own->n_required * sizeof *own->required);
+    }
     push(&session->waiting, s);
     return s;
 }

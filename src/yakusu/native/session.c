@@ -53,7 +53,7 @@ static int reserve(Session *session, int n, int length) {
 }
 
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
-                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide,
+                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide, int samples,
                     const Codebook *codebook) {
     Session *s = allocate(sizeof *s);
     if (!s) return NULL;
@@ -69,14 +69,18 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     s->max_rows = max_rows, s->allowed = allowed, s->spelling = spelling;
     s->codebook = codebook, s->scans = yk_scans(yk_name(kernels));
     if (guide) s->guide = *guide;
-    int stored = n_models > 1 || s->guide.draw;
+    s->samples = samples;
+    int stored = n_models > 1 || samples;
     s->waiting.end = &s->waiting.first, s->open.end = &s->open.first, s->finished.end = &s->finished.first;
     s->rows = allocate(max_rows * sizeof *s->rows), s->best = allocate(max_rows * sizeof *s->best);
     s->buffers = allocate(max_rows * sizeof *s->buffers);
     size_t size = (size_t)max_rows * s->n_tokens;
     if (stored) s->log_probs = allocate(size * sizeof *s->log_probs);
     if (n_models > 1) s->logits = allocate((size_t)FEW * s->n_tokens * sizeof *s->logits);
+    if (samples) s->weights = allocate(s->n_tokens * sizeof *s->weights);
+    if (samples) s->ids = allocate(s->n_tokens * sizeof *s->ids);
     int ok = s->rows && s->best && s->buffers && (!stored || s->log_probs) && (n_models < 2 || s->logits);
+    ok = ok && (!samples || (s->weights && s->ids));
     if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
     yk_free_session(s);
     return NULL;
@@ -91,6 +95,7 @@ API void yk_free_session(Session *s) {
     for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
     release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
     release(s->log_probs), release(s->candidates), release(s->ranked), release(s->flags), release(s->proposals);
+    release(s->weights), release(s->ids);
     free_scratch(&s->scratch), release_distances(&s->distances);
     release(s);
 }
@@ -171,7 +176,7 @@ static int admit(Session *session) {
 static void record_hidden(Session *session) {
     const float *x = session->scratch.x;
     size_t width = session->members[0].model->width;
-    for (Sentence *s = session->open.first; s; x += s->search.n_open * width, s = s->next)
+    for (Sentence *s = session->open.first; s; x += s->n_rows * width, s = s->next)
         if (s->record.hidden) memcpy(s->record.hidden + s->search.length * width, x, width * sizeof *x);
 }
 
@@ -185,7 +190,7 @@ static int find_nearest(Session *session, int n) {
     if (!reserve_distances(codebook, n, most, d)) return 0;
     session->kernels->linear(codebook->axes, session->scratch.x, n, d->scores, &session->scratch);
     for (Sentence *s = session->open.first; s; s = s->next)
-        for (int k = 0; k < s->search.n_open; k++, row++) {
+        for (int k = 0; k < s->n_rows; k++, row++) {
             const float *scores = d->scores + (size_t)row * codebook->n_components;
             Buffer *buffer = &session->buffers[row];
             Best *best = &session->best[row];
@@ -213,8 +218,8 @@ static void mix_nearest(Session *session, int n) {
 static void predict_rows(Session *session, const Model *m) {
     int first = 0;
     for (Sentence *s = session->open.first, *next; s; s = next) {
-        int n = s->search.n_open;
-        for (next = s->next; next && !s->output && !next->output; next = next->next) n += next->search.n_open;
+        int n = s->n_rows;
+        for (next = s->next; next && !s->output && !next->output; next = next->next) n += next->n_rows;
         session->kernels->predict(s->output ? s->output : &m->output, first, n, session->best, &session->scratch);
         first += n;
     }
@@ -242,11 +247,11 @@ static int step(Session *session) {
     if (!admit(session)) return -1;
     for (Sentence *s = session->open.first; s; s = s->next) {
         if (!write_rows(session, s, n)) return -1;
-        n += s->search.n_open;
+        n += s->n_rows;
     }
     if (n && !predict(session, n)) return -1;
     for (Sentence **at = &session->open.first, *s; (s = *at);) {
-        int n_rows = s->search.n_open;
+        int n_rows = s->n_rows;
         if (!extend(session, s, row)) return -1;
         row += n_rows;
         if (can_improve(&s->search)) {

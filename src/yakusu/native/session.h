@@ -6,6 +6,7 @@
 #define YK_SESSION_H
 
 #include "neighbours.h"
+#include "sampling.h"
 #include "search.h"
 
 typedef struct Session Session;
@@ -27,9 +28,6 @@ typedef struct {
     void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
     /* Put n candidates into the order in which they are followed. */
     void (*order)(int64_t key, int n, Candidate *candidates);
-    /* Draw an extension of each of n hypotheses from log-probabilities (n, V); those of tokens that may not
-       follow are -infinity. NULL: the search takes the best extensions. */
-    void (*draw)(int64_t key, int n, int step, const float *log_probs, int32_t *ids);
     /* Receive the n open hypotheses: the hypothesis that each one extends, and its last token. */
     void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
 } Guide;
@@ -48,6 +46,7 @@ typedef struct {
     const int32_t *shortlist; /* (n_shortlist), increasing: the tokens that may follow, with eos, the prefix and
                                  `required`; NULL: all. Of sessions with one model that do not sample, and of
                                  sentences without states that are not guided. */
+    const Sampling *sampling; /* of sessions that sample, or NULL */
 } Requirements;
 
 /* What is recorded while a given target is decoded; (T) tokens including eos. */
@@ -64,10 +63,10 @@ typedef struct {
 } Record;
 
 /* `allowed` (V): the tokens that may follow in every sentence when no character is incomplete. `spelling`
-   and `guide` may be NULL. If the guide draws tokens, all sentences are sampled. `codebook`: of the only model of
-   a session that does not sample, or NULL. */
+   and `guide` may be NULL. `samples`: whether all sentences are sampled. `codebook`: of the only model of a
+   session that does not sample, or NULL. */
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
-                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide,
+                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide, int samples,
                     const Codebook *codebook);
 API void yk_free_session(Session *session);
 

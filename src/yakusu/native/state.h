@@ -14,6 +14,7 @@ typedef struct Sentence {
     int64_t key;
     Search search;
     int n_source, n_given, guided, is_scored;
+    int n_rows;        /* of the current step: of its hypotheses, one for equal samples */
     int is_plain;      /* whether only the rules of the session apply to its search */
     Spelling spelling; /* its own, or that of the session; all NULL: none */
     int32_t *source, *given; /* `given`: the prefix or the target (n_given) */
@@ -25,7 +26,8 @@ typedef struct Sentence {
     int32_t *shortlist; /* (n_shortlist), or NULL */
     int n_shortlist;
     Linear *output;  /* the rows of the output layer of `shortlist`, once it is open */
-    void *arrays[5]; /* what the pointers above point into */
+    Sampling sampling; /* of sessions that sample */
+    void *arrays[6]; /* what the pointers above point into */
 } Sentence;
 
 typedef struct { Sentence *first, **end; } Queue;
@@ -52,6 +54,7 @@ struct Session {
     const Codebook *codebook; /* NULL: nothing is predicted from states */
     const Scans *scans;
     Distances distances;
+    int samples; /* whether all sentences are sampled */
     int max_rows, n_rows; /* `n_rows`: of the open sentences, at most */
     Queue waiting, open, finished;
     Sentence *last;  /* returned by yk_next */
@@ -68,6 +71,8 @@ struct Session {
     Ranked *ranked;        /* the same number */
     uint8_t *flags;        /* (MAX_BEAM, tokens) of a guided sentence */
     int32_t *proposals;    /* (MAX_BEAM, PROPOSALS) */
+    uint64_t *weights;     /* (tokens) of a sampled row */
+    int32_t *ids;          /* (tokens) */
 };
 
 /* ---- sentence.c ---------------------------------------------------------------------------- */

@@ -15,12 +15,15 @@ class SamplingConfig(Config):
         top_p: Draw only from the smallest set of most likely tokens whose total probability is at
             least `top_p` (nucleus sampling, Holtzman et al. 2020).
         seed: Seed of the random numbers. Samples do not depend on other sentences.
+        mbr: Draw this many samples, and return the `n_best` that are most like all of them in chrF
+            (minimum Bayes risk); 0: return the samples.
     """
 
     temperature: float = setting(1.0, gt=0)
     top_k: int | None = setting(None, ge=1)
     top_p: float = setting(1.0, gt=0, le=1)
     seed: int = setting(1, ge=0)
+    mbr: int = setting(0, ge=0, le=256)
 
 
 class SearchConfig(Config):
@@ -66,6 +69,15 @@ class SearchConfig(Config):
             raise ValueError(
                 f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
             )
+        if 0 < self.n_compared < self.n_best:
+            raise ValueError(
+                f"mbr = {self.n_compared} is less than n_best = {self.n_best}: draw more samples"
+            )
+
+    @property
+    def n_compared(self) -> int:
+        """The number of samples that are compared; 0: the hypotheses are those of the search."""
+        return self.sampling.mbr if self.sampling else 0
 
     @property
     def n_slots(self) -> int:

@@ -21,7 +21,8 @@ class Sampler:
     """Draws tokens by inverting the cumulative distribution at uniform random numbers.
 
     The random numbers of a sample are a function of (seed, source ids, number of the sample), so a
-    sample does not depend on other sentences.
+    sample does not depend on other sentences. The native engine draws the same tokens with these
+    numbers (`native/sampling.c`).
 
     Args:
         config: Temperature, `top_k`, `top_p` and seed.

@@ -32,9 +32,10 @@ from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, IdPair, Query, Searches
-from yakusu.search.hypothesis import Hypothesis, length_penalty
+from yakusu.search.hypothesis import NOTHING, Hypothesis, length_penalty
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
+from yakusu.translator.consensus import agreed
 from yakusu.translator.doubting import Doubter
 from yakusu.translator.folder.opening import open_decoder
 from yakusu.translator.folder.quality import read_calibration
@@ -386,6 +387,8 @@ class Translator:
                     return
                 if self._doubter:
                     self._doubter.check(plans, found)
+                if self.search.n_compared:
+                    found = [[agreed(each, self.search.n_best) for each in own] for own in found]
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
@@ -417,6 +420,8 @@ class Translator:
             raise ModelError(
                 "sampling does not learn from a memory: add --no-learning to use its matches only"
             )
+        if search.n_compared:
+            search = search.model_copy(update={"n_best": search.n_compared})
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
         return self.decoder.searches(search, self._planner.constraints.rules, batch=batch)
@@ -442,7 +447,12 @@ class Translator:
             )
             for sentence, ids in sentences
         )
-        return self._search(queries, batch=batch)
+        found = self._search(queries, batch=batch)
+        if self.search.n_compared:
+            texts = [[(h, self._writer.decoded(h.tokens)) for h in own] for own in found]
+            best = (agreed(own, self.search.n_best) for own in texts)
+            found = [[h for h, _ in own] or [NOTHING] for own in best]
+        return found
 
     def score(
         self,

@@ -178,13 +178,13 @@ class Writer:
 
     def text_of(self, segment: Segment, tokens: Sequence[int]) -> str:
         """What the model has written for a segment; "" if it generates no text."""
-        text = self._task.postprocess(self._decoded(tokens), segment.text)
+        text = self._task.postprocess(self.decoded(tokens), segment.text)
         if not (text and PLACE.search(segment.text)):
             return text
         return adjust_spaces(to_places(text, segment.text), segment.text)
 
-    def _decoded(self, tokens: Sequence[int]) -> str:
-        """The text of tokens."""
+    def decoded(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, in which spans are private-use characters."""
         if UNK in tokens:
             return "".join(self._pieces(tokens))
         (output,) = self._tokenizer.decode_target([tokens])
