@@ -161,6 +161,7 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
     "documents/messages/po.py: _refusal: flags": _of_flags,
+    "documents/messages/xml_values.py: _text_items: code": lambda: [re.compile("blue fox|blue")],
     "documents/office/docx.py: _part_names: f'(wordprocessingml|ms-word)\\\\.{pattern}$'": (
         _of_parts
     ),

@@ -26,13 +26,12 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".pages": "a Pages document: export it as .docx",
     ".pdf": "a PDF file: translate the document that it was made from",
     ".properties": "a Java properties file: convert it to .po (prop2po)",
-    ".resx": "a .NET resource file: convert it to .po (resx2po)",
     ".rst": "a reStructuredText file: extract its texts as .pot (sphinx-build -b gettext)",
     ".rtf": "an RTF file: save it as .docx",
     ".sdlxliff": "an XLIFF file of Trados: translate the document that it was made from",
     ".strings .stringsdict .xcstrings": "a strings file of Xcode: export it as .xliff",
     ".tmx": "a translation memory: use it to train a model (yakusu train --pairs)",
-    ".ts": "a TypeScript or Qt Linguist file: convert Qt messages to .po (lconvert)",
+    ".ts": "a TypeScript file: move its texts into a .json file",
     ".yaml .yml": "a YAML file: convert it to .json",
 }
 _MAGIC = {
@@ -45,8 +44,13 @@ _MAGIC = {
     b"\xff\xd8\xff": "a picture",
     b"GIF8": "a picture",
 }
+# A message file of Qt Linguist; other .ts files are TypeScript.
+_IS_QT = re.compile(
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+(?:\s++|<[?!](?!--)[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<TS[\s>]"
+)
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains NUL
-_UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XLIFF
+_UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XML
+_XML = ("messages.xliff", "messages.resx", "messages.qt_linguist")
 
 
 def supported() -> str:
@@ -182,6 +186,8 @@ def _sniffed(beginning: bytes) -> str | None:
     if is_xliff(beginning):
         return "messages.xliff"
     head = beginning.replace(b"\0", b"")
+    if _IS_QT.match(head):
+        return "messages.qt_linguist"
     return "html.html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
 
 
@@ -200,5 +206,5 @@ def _check(path: Path, data: bytes, name: str) -> None:
             raise DataError(f"{path} is not a {path.suffix} file: check its suffix, or {fix}")
     elif found:
         raise DataError(f"{path} is {found}, not what its suffix {path.suffix} says: {fix}")
-    elif b"\0" in data and not data.startswith(_UTF_16[name == "messages.xliff"]):
+    elif b"\0" in data and not data.startswith(_UTF_16[name in _XML]):
         raise DataError(f"{path} is a binary file, not what its suffix {path.suffix} says: {fix}")

@@ -17,6 +17,8 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".ott": "office.odt",
     ".po": "messages.po",
     ".pot": "messages.po",
+    ".resw": "messages.resx",
+    ".resx": "messages.resx",
     ".srt": "subtitles",
     ".text": "text",
     ".txt": "text",
@@ -26,4 +28,4 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xlf": "messages.xliff",
     ".xliff": "messages.xliff",
 }
-SNIFFED = {".xml"}  # the content decides
+SNIFFED = {".ts", ".xml"}  # the content decides

@@ -23,7 +23,7 @@ _PERCENT = re.compile(
     r"(?:hh|h|ll|l|L|q|j|z|t)?[a-zA-Z@]|%%|%<\w+>|%"
 )
 _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
-_NUMBERED = re.compile(r"%L?\d+%?|%L?n|%")
+NUMBERED = re.compile(r"%L?\d+%?|%L?n|%")
 # Those whose argument depends on their position, such as %s and {}, not %1$s, %(name)s or {0}.
 _POSITIONAL = re.compile(r"%(?!\d+\$|[(<{%])|\{(?=[!:}])")
 _PLACEHOLDERS = (
@@ -32,7 +32,7 @@ _PLACEHOLDERS = (
         _PERCENT,
     ),
     (r"(python-brace|perl-brace|csharp|java|c\+\+|rust)-format", _BRACES),
-    (r"(qt|qt-plural|kde|kde-kuit|boost)-format", _NUMBERED),
+    (r"(qt|qt-plural|kde|kde-kuit|boost)-format", NUMBERED),
 )
 
 _UNKNOWN = Known()
@@ -234,7 +234,7 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
 
 
 def _positional(pattern: re.Pattern[str], text: str) -> list[str]:
-    if pattern is _NUMBERED:
+    if pattern is NUMBERED:
         return []
     return [each for each in _found(pattern, text) if _POSITIONAL.match(each)]
 
