@@ -143,7 +143,6 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.doc", "is a Word file of an older version: save it as .docx"),
         ("a.txt.gz", "is a compressed file: decompress it, or translate its lines with --ray"),
         ("a.tmx", "is a translation memory: use it to train a model (yakusu train --pairs)"),
-        ("a.yml", "is a YAML file: convert it to .json"),
         ("a.ts", "is a TypeScript file: move its texts into a .json file"),
         ("a.properties", "is a Java properties file: convert it to .po"),
         ("a.strings", "is a strings file of Xcode: export it as .xliff"),

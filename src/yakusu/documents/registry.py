@@ -32,7 +32,6 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".strings .stringsdict .xcstrings": "a strings file of Xcode: export it as .xliff",
     ".tmx": "a translation memory: use it to train a model (yakusu train --pairs)",
     ".ts": "a TypeScript file: move its texts into a .json file",
-    ".yaml .yml": "a YAML file: convert it to .json",
 }
 _MAGIC = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a Word file of an older version or with a password",

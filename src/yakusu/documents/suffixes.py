@@ -27,5 +27,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xhtml": "html.html",
     ".xlf": "messages.xliff",
     ".xliff": "messages.xliff",
+    ".yaml": "messages.yaml_strings",
+    ".yml": "messages.yaml_strings",
 }
 SNIFFED = {".ts", ".xml"}  # the content decides
