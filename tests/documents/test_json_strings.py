@@ -171,6 +171,23 @@ def test_only_default_messages_of_formatjs_are_texts() -> None:
     assert texts(data) == ["Good day"]
 
 
+@pytest.mark.parametrize(
+    ("stated", "languages", "written"),
+    [
+        ("en", ("en", "de"), "de"),
+        ("en_US", ("en", "pt-BR"), "pt_BR"),
+        ("fr", ("en", "de"), "fr"),
+        ("en", ("", "de"), "en"),
+    ],
+)
+def test_the_locale_of_an_arb_file_becomes_the_target_language(
+    stated: str, languages: tuple[str, str], written: str
+) -> None:
+    data = '{"hi": "Hi you", "@@locale": "%s", "@hi": {"context": "@@locale"}}'
+    document = read((data % stated).encode(), DocumentOptions(languages))
+    assert document.render(["Na du"]).decode() == (data % written).replace("Hi you", "Na du")
+
+
 SHOUTED = re.compile(r"\b(?:Say|say|Some|some)\b[^\"|<$\[]*")  # what is a text in LAYOUTS_OF_FILES
 LAYOUTS_OF_FILES = {
     "extension": {

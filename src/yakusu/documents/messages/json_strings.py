@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from yakusu.data.languages import same_language
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.messages.apps.units import Edit, spliced
 from yakusu.documents.messages.icu import render_all
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.layouts import JsonPath, layout_of
@@ -22,6 +24,7 @@ from yakusu.errors import AS_UTF8, DataError
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _PLAIN = re.compile("[A-Za-z0-9 ]")  # escaped in some files, but never needed
+_LOCALE = ("@@locale",)
 _DEEPEST = 100  # levels of arrays and objects
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -54,7 +57,9 @@ class JsonDocument:
     lines: Sequence[int] = ()
     reports_blank = True
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, languages: tuple[str, str] = ("", "")) -> None:
+        self._languages = languages
+        self._locale: _String | None = None  # what an ARB file states
         self._bom, self._encoding, self._content = _decode(data)
         root = _parse(self._content)
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
@@ -63,6 +68,8 @@ class JsonDocument:
         self._strings: list[_String] = []
         self._left: list[str] = []
         for string in _strings(self._content):
+            if string.path == _LOCALE:
+                self._locale = string
             role = layout.role(string.path)
             if role == "note" or not has_letter(string.value):
                 continue
@@ -89,8 +96,7 @@ class JsonDocument:
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         skipped = list(self._left)
-        pieces = []
-        start = 0
+        edits = [*self._renamed()]
         rendered = render_all(self._messages, translations)
         for string, value in zip(self._strings, rendered, strict=True):
             if value is None:
@@ -102,11 +108,19 @@ class JsonDocument:
                 )
                 skipped.append(self._reason(string, reason))
             elif value != string.value:
-                pieces += [self._content[start : string.start], self._style.write(value)]
-                start = string.end
+                edits.append((string.start, string.end, self._style.write(value)))
         self.skipped = skipped
-        content = "".join([*pieces, self._content[start:]])
-        return self._bom + content.encode(self._encoding)
+        return self._bom + spliced(self._content, sorted(edits)).encode(self._encoding)
+
+    def _renamed(self) -> Iterator[Edit]:
+        """The change that makes the language of an ARB file the target language."""
+        source, target = self._languages
+        stated = self._locale.value.replace("_", "-") if self._locale else ""
+        if self._locale and source and target and same_language(source, stated):
+            if not same_language(target, stated):
+                separator = "-" if "-" in self._locale.value else "_"
+                new = self._style.write(target.replace("-", separator))
+                yield self._locale.start, self._locale.end, new
 
 
 def read(data: bytes, options: DocumentOptions) -> JsonDocument:
@@ -114,12 +128,12 @@ def read(data: bytes, options: DocumentOptions) -> JsonDocument:
 
     Args:
         data: UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
-        options: Not used.
+        options: `languages`: the locale of an ARB file becomes the target language.
 
     Raises:
         DataError: The data is not valid JSON.
     """
-    return JsonDocument(data)
+    return JsonDocument(data, options.languages)
 
 
 def _decode(data: bytes) -> tuple[bytes, str, str]:
