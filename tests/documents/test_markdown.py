@@ -616,9 +616,9 @@ def test_tags_of_blocks_in_mdx_end_sentences_and_lines() -> None:
 
 def test_titles_in_front_matter_are_texts() -> None:
     data = (
-        "---\ntitle: Three lamps\ndescription: >\n  On old lamps\n  and doors\nslug: three lamps\n"
-        "tags: [lamp, door]\n---\n\nRead this\n"
-    ).encode()
+        b"---\ntitle: Three lamps\ndescription: >\n  On old lamps\n  and doors\nslug: three lamps\n"
+        b"tags: [lamp, door]\n---\n\nRead this\n"
+    )
     document = read(data, DocumentOptions())
     assert [*document.texts] == ["Three lamps", "On old lamps and doors", "Read this"]
     assert document.render(document.texts) == data

@@ -139,7 +139,6 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.xlsx", "is a spreadsheet: save it as .html"),
         ("a.pptx", "is a presentation: copy its texts into a .txt file"),
         ("a.epub", "is an EPUB book: unpack it as a ZIP archive"),
-        ("a.csv", "is a table: copy the column to translate into a .txt file"),
         ("a.doc", "is a Word file of an older version: save it as .docx"),
         ("a.txt.gz", "is a compressed file: decompress it, or translate its lines with --ray"),
         ("a.tmx", "is a translation memory: use it to train a model (yakusu train --pairs)"),

@@ -29,11 +29,13 @@ class DocumentOptions:
 
     Attributes:
         languages: Codes of the source and target languages, "" if unknown.
-        retranslate: Translate messages that already have a translation (PO, XLIFF).
+        retranslate: Translate messages that already have a translation (PO, XLIFF, Qt).
+        columns: Names or numbers of the columns of a table to translate.
     """
 
     languages: tuple[str, str] = ("", "")
     retranslate: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

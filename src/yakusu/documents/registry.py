@@ -1,13 +1,15 @@
 """The document formats, by the suffix of a file."""
 
+import codecs
 import re
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from yakusu.data.files.xliff import HEAD, is_xliff
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
-from yakusu.documents.suffixes import SNIFFED, SUFFIXES
+from yakusu.documents.suffixes import CODE, SNIFFED, SUFFIXES, TABLES
 from yakusu.errors import DataError
 
 _ZIP = {"office.docx", "office.odt"}  # modules of formats whose files are ZIP archives
@@ -16,7 +18,6 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
     ".bz2 .gz .xz .zst": "a compressed file: decompress it, or translate its lines with --ray",
-    ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
     ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
     ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
@@ -58,8 +59,12 @@ def supported() -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def is_supported(path: Path) -> bool:
+def is_supported(path: Path, *, has_columns: bool = False) -> bool:
     """Whether a file has a format that can be translated, judging by its suffix or content.
+
+    Args:
+        path: The file.
+        has_columns: Whether the columns of tables to translate are known.
 
     Raises:
         DataError: The content decides, and the file cannot be read.
@@ -71,7 +76,29 @@ def is_supported(path: Path) -> bool:
                 return _sniffed(file.read(HEAD)) is not None
         except OSError as error:
             raise unreadable_file(path, error) from error
-    return suffix in SUFFIXES
+    return suffix in SUFFIXES and (has_columns or suffix not in TABLES)
+
+
+def has_untranslated_text(path: Path) -> bool:
+    """Whether a file that cannot be translated may contain text, judging by its suffix and content.
+
+    Pictures, fonts, style sheets, scripts and other code do not.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    suffix = path.suffix.lower()
+    if suffix in CODE:
+        return False
+    if _advice(suffix):
+        return True
+    with open_file(path) as file:
+        head = file.read(HEAD)
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return "\0" not in text and has_letter(text)
 
 
 def check_suffixes(path: Path, out: Path) -> None:

@@ -392,7 +392,11 @@ def _send(
 
 
 def _as_json(options: DocumentOptions) -> dict[str, Any]:
-    return {"languages": options.languages, "retranslate": options.retranslate}
+    return {
+        "languages": options.languages,
+        "retranslate": options.retranslate,
+        "columns": options.columns,
+    }
 
 
 def _answer(worker: _Worker) -> dict[str, Any]:

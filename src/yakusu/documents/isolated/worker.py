@@ -212,7 +212,7 @@ def _write(connection: Connection, document: Document, translations: list[str]) 
 
 def _options(values: dict[str, Any]) -> DocumentOptions:
     source, target = values["languages"]
-    return DocumentOptions((source, target), values["retranslate"])
+    return DocumentOptions((source, target), values["retranslate"], tuple(values["columns"]))
 
 
 def _limit(memory: int, cpu_seconds: int) -> dict[str, str]:

@@ -115,12 +115,14 @@ class JsonDocument:
     def _renamed(self) -> Iterator[Edit]:
         """The change that makes the language of an ARB file the target language."""
         source, target = self._languages
-        stated = self._locale.value.replace("_", "-") if self._locale else ""
-        if self._locale and source and target and same_language(source, stated):
-            if not same_language(target, stated):
-                separator = "-" if "-" in self._locale.value else "_"
-                new = self._style.write(target.replace("-", separator))
-                yield self._locale.start, self._locale.end, new
+        locale = self._locale
+        if not (locale and source and target):
+            return
+        stated = locale.value.replace("_", "-")
+        if same_language(source, stated) and not same_language(target, stated):
+            separator = "-" if "-" in locale.value else "_"
+            new = self._style.write(target.replace("-", separator))
+            yield locale.start, locale.end, new
 
 
 def read(data: bytes, options: DocumentOptions) -> JsonDocument:
