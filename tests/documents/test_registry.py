@@ -95,7 +95,7 @@ def test_other_xml_files_are_not_translated(tmp_path: Path) -> None:
         assert not is_supported(path)
 
 
-@pytest.mark.parametrize("name", ["a.jpeg", "a.DOC", "a.sdlxliff", "README", "a.html.bak", "a.xml"])
+@pytest.mark.parametrize("name", ["a.jpeg", "a.DOC", "a.tex", "README", "a.html.bak", "a.xml"])
 def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
     tmp_path: Path, name: str
 ) -> None:
@@ -141,7 +141,6 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.epub", "is an EPUB book: unpack it as a ZIP archive"),
         ("a.doc", "is a Word file of an older version: save it as .docx"),
         ("a.txt.gz", "is a compressed file: decompress it, or translate its lines with --ray"),
-        ("a.tmx", "is a translation memory: use it to train a model (yakusu train --pairs)"),
         ("a.ts", "is a TypeScript file: move its texts into a .json file"),
         ("a.properties", "is a Java properties file: convert it to .po"),
         ("a.strings", "is a strings file of Xcode: export it as .xliff"),

@@ -29,9 +29,7 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".properties": "a Java properties file: convert it to .po (prop2po)",
     ".rst": "a reStructuredText file: extract its texts as .pot (sphinx-build -b gettext)",
     ".rtf": "an RTF file: save it as .docx",
-    ".sdlxliff": "an XLIFF file of Trados: translate the document that it was made from",
     ".strings .stringsdict .xcstrings": "a strings file of Xcode: export it as .xliff",
-    ".tmx": "a translation memory: use it to train a model (yakusu train --pairs)",
     ".ts": "a TypeScript file: move its texts into a .json file",
 }
 _MAGIC = {
@@ -50,7 +48,7 @@ _IS_QT = re.compile(
 )
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains NUL
 _UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XML
-_XML = ("messages.xliff", "messages.resx", "messages.qt_linguist")
+_XML = ("messages.xliff", "messages.resx", "messages.qt_linguist", "messages.tmx")
 
 
 def supported() -> str:

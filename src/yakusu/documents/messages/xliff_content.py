@@ -39,6 +39,7 @@ class Content:
         file: The file.
         element: A <source>, a segment of it, or <sub>.
         depth: The number of <sub> around it.
+        code: Regular expression of what is kept in its text; None: nothing.
 
     Attributes:
         texts: The texts to translate.
@@ -48,7 +49,9 @@ class Content:
         DataError: A <sub> is in too many others.
     """
 
-    def __init__(self, file: XmlFile, element: Element, depth: int = 0) -> None:
+    def __init__(
+        self, file: XmlFile, element: Element, depth: int = 0, *, code: str | None = None
+    ) -> None:
         if depth > _MAX_DEPTH:
             raise DataError(
                 f"line {file.line_of(element.start)}: <sub> elements are nested more than "
@@ -57,6 +60,7 @@ class Content:
         self._file = file
         self._element = element
         self._depth = depth
+        self._code_in_text = code
         children = element.children
         self._cdata = (
             len(children) == 1 and isinstance(children[0], CharacterData) and children[0].cdata
@@ -70,7 +74,7 @@ class Content:
         if element.inherited(XML_SPACE, "default") != "preserve":
             string = INDENTATION.sub(" ", string)
         has_key = is_key(re.sub(MARKS, "", string))
-        self._message = text_string("" if has_key else string, spaced=True)
+        self._message = text_string("" if has_key else string, code, spaced=True)
         inner = [p for parts in self._parts.values() for p in parts if isinstance(p, Content)]
         problem = f"{self.raw!r} looks like an identifier, not like text" if has_key else ""
         problems = [problem, self._message.problem, *(content.problem for content in inner)]
@@ -102,7 +106,7 @@ class Content:
         at = element.start
         for inner in element.descendants():
             if inner.name == "sub" and inner.start >= at:
-                content = Content(self._file, inner, self._depth + 1)
+                content = Content(self._file, inner, self._depth + 1, code=self._code_in_text)
                 parts += [self._file.raw(at, inner.inner), content]
                 at = inner.inner_end
         parts.append(self._file.raw(at, code.stop))

@@ -179,8 +179,8 @@ def _index(column: str, header: Sequence[str]) -> int:
     found = column_index(int(column) if column.isdecimal() else column, header)
     if found is None or not 0 <= found < len(header):
         raise DataError(
-            f"line 1 has no column {column!r}, but the columns {_listed(header)}: name one of these "
-            "with --columns"
+            f"line 1 has no column {column!r}, but the columns {_listed(header)}: name one of "
+            "these with --columns"
         )
     return found
 
