@@ -80,10 +80,10 @@ TMX = """\
       <prop type="x-k">Kept</prop>
       <seg>Press <bpt i="1">&lt;b></bpt>the <hi>red</hi> lamp<ept i="1">&lt;/b></ept> &amp; go</seg>
     </tuv>
-    <tuv xml:lang="fr"><seg>Rouge</seg></tuv>
+    <tuv xml:lang="fr"><seg>Bleu</seg></tuv>
   </tu>
   <tu><tuv xml:lang="en"><seg>Kept</seg></tuv><tuv xml:lang="DE-AT"><seg>Alt</seg></tuv></tu>
-  <tu><tuv xml:lang="fr"><seg>Reste</seg></tuv></tu>
+  <tu><tuv xml:lang="fr"><seg>Deux</seg></tuv></tu>
 </body></tmx>
 """
 
@@ -97,7 +97,7 @@ def test_variants_of_the_target_are_added_to_tmx() -> None:
         '<bpt i="1">&lt;b></bpt>THE <hi>RED</hi> LAMP<ept i="1">&lt;/b></ept> &amp; GO</seg>'
         "\n    </tuv>"
     )
-    end = '\n    <tuv xml:lang="fr"><seg>Rouge'
+    end = '\n    <tuv xml:lang="fr"><seg>Bleu'
     assert translated(document, str.upper).decode() == TMX.replace(end, added + end)
     again = tmx.read(translated(document, str.upper), OPTIONS)
     assert [*again.texts] == [] and again.render([]) == translated(document, str.upper)

@@ -195,6 +195,7 @@ class DocumentOutput:
 
         Raises:
             DataError: A file was refused; the others of a folder are written.
+            typer.Exit: Files with text were copied untranslated, and that is not accepted.
         """
         from yakusu.pipeline.document_plan import plan
         from yakusu.pipeline.documents import translate_with, untranslated_files
@@ -226,14 +227,13 @@ class DocumentOutput:
         if more := done.left_out[_LISTED:]:
             _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
+        accepted = self.options.copy_unknown
         if done.untranslated:
-            _log.warning("%s", untranslated_files(done.untranslated))
+            fix = "" if accepted else " (convert them, or add --copy-unknown to accept this)"
+            _log.warning("%s%s", untranslated_files(done.untranslated), fix)
         _list_refused(source, done)
-        if done.untranslated and not self.options.copy_unknown:
-            raise DataError(
-                f"{source}: {counted(len(done.untranslated), 'file')} copied untranslated: convert "
-                "them, or add --copy-unknown to accept this"
-            )
+        if done.untranslated and not accepted:
+            raise typer.Exit(1)
 
 
 def _list_refused(source: str, done: "TranslatedDocuments") -> None:

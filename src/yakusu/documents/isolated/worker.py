@@ -36,6 +36,7 @@ _SAMPLES = {  # documents that load libraries and compile patterns when they are
     ".srt": b"1\n00:01 --> 00:02\na <i>b</i>\n",
     ".txt": b"a\n",
     ".xlf": b'<xliff version="1.2"><file><body>' + _UNIT + b"</body></file></xliff>",
+    ".yml": b"a: b c\n",
 }
 _REPEATED = 3  # after which the interpreter has adapted the code that they run
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
