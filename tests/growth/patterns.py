@@ -165,6 +165,9 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/office/docx.py: _part_names: f'(wordprocessingml|ms-word)\\\\.{pattern}$'": (
         _of_parts
     ),
+    "documents/tables/cells.py: _rows: f'[^\\\\r\\\\n{re.escape(separator)}]*+'": lambda: [
+        re.compile(r"[^\r\n,]*+")
+    ],
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 

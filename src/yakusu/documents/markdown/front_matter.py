@@ -13,7 +13,6 @@ _TEXTS = (  # keys at the top
     *("title", "subtitle", "description", "summary", "excerpt", "abstract", "lead", "tagline"),
     *("caption", "linkTitle", "sidebar_label", "pagination_label", "seo_title", "image_alt"),
 )
-_END = re.compile(r"(?:---|\.\.\.)[ \t]*\s*\Z")
 
 
 def front_segments(source: str, start: int, end: int) -> Iterator[SourceSegment[str]]:
@@ -26,7 +25,7 @@ def front_segments(source: str, start: int, end: int) -> Iterator[SourceSegment[
     """
     if source[start - 3 : start] != "---":
         return  # TOML
-    content = _END.sub("", source[start:end])
+    content = source[start:end].rstrip()[:-3]  # without the last "---" or "..."
     units = list[AppUnit]()
     try:
         YamlFile(content.encode("utf-8", "surrogatepass"), "", "").parse(units.append)

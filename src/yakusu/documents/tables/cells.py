@@ -107,9 +107,10 @@ class TableFile:
         if new.lstrip()[:1] in _FORMULA and cell.value.lstrip()[:1] not in _FORMULA:
             return None
         new = new.replace("\n", newline)
+        special = {self._separator, "\r", "\n"}
         if not self._has_quotes:
-            return None if re.search(rf"[\r\n{re.escape(self._separator)}]", new) else new
-        special = {self._separator, '"', "\r", "\n"}
+            return new if special.isdisjoint(new) else None
+        special.add('"')
         if cell.is_quoted or not special.isdisjoint(new) or new != new.strip():
             return '"' + new.replace('"', '""') + '"'
         return new
