@@ -251,6 +251,10 @@ def _list_refused(source: str, done: "TranslatedDocuments") -> None:
 
 def _show(file: "TranslatedFile") -> None:
     print(f"{file.out}: " + ("copied" if file.copied else counted(file.texts, "text")))
+    for check in file.checks[:_LISTED]:
+        _log.warning("%s: %s", file.source, check)
+    if more := file.checks[_LISTED:]:
+        _log.warning("%s: %s more to check", file.source, counted(len(more), "message"))
     for reason in file.skipped[:_LISTED]:
         _log.warning("%s: %s: left unchanged", file.source, reason)
     if more := file.skipped[_LISTED:]:

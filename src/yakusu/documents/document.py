@@ -92,6 +92,15 @@ class NamesTexts(Protocol):
         """The name of each text; "": it has none."""
 
 
+@runtime_checkable
+class NeedsChecks(Protocol):
+    """A document with what the source lacks, such as plural forms, which a person must check."""
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """A sentence for each message to check; complete after `render`."""
+
+
 class Document(Protocol):
     """A file whose texts can be replaced."""
 

@@ -20,6 +20,7 @@ from yakusu.documents.document import (
     DocumentOptions,
     Known,
     NamesTexts,
+    NeedsChecks,
     Offer,
     StatesOrigin,
     check_translations,
@@ -89,6 +90,8 @@ class TranslatedFile:
         unchanged: Number of these texts whose translation is the same text.
         copied: The format is unknown, so the file was copied.
         untranslated: It was copied, although it may contain text.
+        checks: A sentence for each message that a person must check, such as one with plural forms
+            that the source lacks.
         skipped: A sentence for each text that was left unchanged, with the reason and, for a
             message, its line.
         kept: Those of `skipped` that have no translation that can be used.
@@ -102,6 +105,7 @@ class TranslatedFile:
     skipped: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     untranslated: bool = False
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -432,6 +436,7 @@ def translate_opened(
         *(job.source, job.out, len(pairs), unchanged),
         skipped=(*unusable, *known.elements()),
         kept=unusable,
+        checks=tuple(document.checks) if isinstance(document, NeedsChecks) else (),
     )
     return file, data
 

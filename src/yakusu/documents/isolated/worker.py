@@ -15,7 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from yakusu.documents.document import Document, DocumentOptions, NamesTexts, StatesOrigin
+from yakusu.documents.document import (
+    Document,
+    DocumentOptions,
+    NamesTexts,
+    NeedsChecks,
+    StatesOrigin,
+)
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.registry import parse_document
 from yakusu.documents.suffixes import SUFFIXES
@@ -207,7 +213,8 @@ def _sample(texts: Sequence[str]) -> list[str]:
 
 def _write(connection: Connection, document: Document, translations: list[str]) -> None:
     written = document.render(translations)
-    connection.send_json({"skipped": [*document.skipped]})
+    checks = document.checks if isinstance(document, NeedsChecks) else ()
+    connection.send_json({"skipped": [*document.skipped], "checks": [*checks]})
     connection.send_bytes(written)
 
 

@@ -16,6 +16,7 @@ from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps.units import Edit, spliced
 from yakusu.documents.messages.icu import render_all
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
@@ -52,6 +53,7 @@ class JsonDocument:
         texts: The texts of all messages.
         skipped: Messages that were left as they were, each with the reason; complete after
             `render`.
+        checks: Messages with plural forms that were added; complete after `render`.
     """
 
     lines: Sequence[int] = ()
@@ -87,16 +89,19 @@ class JsonDocument:
             if message.problem:
                 self._left.append(self._reason(string, f"cannot be translated: {message.problem}"))
         self.skipped: Sequence[str] = self._left
+        self.checks: Sequence[str] = ()
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
+    def _line(self, string: _String) -> int:
+        return bisect(self._line_ends, string.start) + 1
+
     def _reason(self, string: _String, reason: str) -> str:
-        line = bisect(self._line_ends, string.start) + 1
-        return f"line {line}: {json.dumps(string.value, ensure_ascii=False)} {reason}"
+        return f"line {self._line(string)}: {json.dumps(string.value, ensure_ascii=False)} {reason}"
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         skipped = list(self._left)
-        edits = [*self._renamed()]
+        edits, checks = [*self._renamed()], list[str]()
         rendered = render_all(self._messages, translations)
         for string, value in zip(self._strings, rendered, strict=True):
             if value is None:
@@ -108,8 +113,10 @@ class JsonDocument:
                 )
                 skipped.append(self._reason(string, reason))
             elif value != string.value:
-                edits.append((string.start, string.end, self._style.write(value)))
-        self.skipped = skipped
+                new, check = with_plural_forms(value, self._languages[1])
+                edits.append((string.start, string.end, self._style.write(new)))
+                checks += [f"line {self._line(string)}: {check}"] if check else []
+        self.skipped, self.checks = skipped, checks
         return self._bom + spliced(self._content, sorted(edits)).encode(self._encoding)
 
     def _renamed(self) -> Iterator[Edit]:
@@ -130,7 +137,8 @@ def read(data: bytes, options: DocumentOptions) -> JsonDocument:
 
     Args:
         data: UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
-        options: `languages`: the locale of an ARB file becomes the target language.
+        options: `languages`: the locale of an ARB file becomes the target language, and ICU plurals
+            get the forms of the target language.
 
     Raises:
         DataError: The data is not valid JSON.

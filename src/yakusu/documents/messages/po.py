@@ -13,6 +13,7 @@ from yakusu.data.files.po import Entry
 from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import TextString, render_all
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.plural_forms import text_string
 from yakusu.documents.messages.po_file import PoFile
@@ -69,6 +70,7 @@ class PoDocument:
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = PoFile(data)
+        self._options = options
         units = [_unit(entry, self._file, options.retranslate) for entry in self._file.entries]
         found = [unit for unit in units if unit]
         self._keys = [unit for unit in found if _problem(unit)]
@@ -104,9 +106,12 @@ class PoDocument:
             if reason := kept or _refusal(unit, strings):
                 skipped.append(_left(unit, reason))
                 continue
-            values = {form: strings[key] or "" for form, key in unit.keys.items()}
+            language = self._options.languages[1] or self._file.language
+            completed = {key: with_plural_forms(s or "", language) for key, s in strings.items()}
+            values = {form: completed[key][0] for form, key in unit.keys.items()}
             try:
                 is_sure = all(each.match == 100 for each in known)
+                is_sure &= not any(check for _, check in completed.values())
                 edits |= self._edits(unit, values, is_sure=is_sure)
             except UnicodeEncodeError as error:
                 reason = f"{self._file.encoding}, the charset of the header, has no"

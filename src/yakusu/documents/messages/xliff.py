@@ -203,7 +203,7 @@ class _Rendering:
         for element, content in unit.contents:
             texts = [next(self._texts) for _ in content.texts]
             known += (self._known.get(number, _UNKNOWN) for number, _ in texts)
-            rendered = content.render([text for _, text in texts])
+            rendered = content.render([text for _, text in texts], self._options.languages[1])
             if rendered is None:
                 reason = "; ".join(each.kept for each in known if each.kept) or _UNUSABLE
             elif others := reordered(content.raw, rendered):

@@ -16,6 +16,7 @@ from yakusu.data.files.xmltree import (
 )
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.plural_forms import text_string
 from yakusu.errors import DataError
@@ -116,8 +117,10 @@ class Content:
         breaks = code.kind is CodeKind.BREAK
         return Piece(_KINDS[code.kind], name=name, breaks=breaks, firm=False), parts
 
-    def render(self, translations: Sequence[str]) -> str | None:
+    def render(self, translations: Sequence[str], language: str = "") -> str | None:
         """Return the content with these translations, one for each text.
+
+        ICU plurals get the forms of the language, if it is known.
 
         None: a translation is blank, or its markup is not that of its text.
         """
@@ -126,7 +129,11 @@ class Content:
         n_texts = len(self._message.texts)
         string = self._message.render(translations[:n_texts])
         codes = self._rendered_codes(translations[n_texts:])
-        if string is None or codes is None or not self._nests(string):
+        if string is None or codes is None:
+            return None
+        if self._message.is_icu and not re.search(MARKS, string):  # codes must not be repeated
+            string, _ = with_plural_forms(string, language)
+        if not self._nests(string):
             return None
         if self._cdata and self._file.holds(string):
             return "<![CDATA[" + string.replace("]]>", "]]]]><![CDATA[>") + "]]>"

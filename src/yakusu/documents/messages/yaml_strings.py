@@ -27,6 +27,7 @@ from yakusu.documents.messages.apps.units import (
     spliced,
     text_item,
 )
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.yaml_scalars import is_typed, scalar_with, without_properties
 from yakusu.documents.splice import decode_source
@@ -75,6 +76,9 @@ class YamlFile:
         language: Code of the target language, "" if unknown.
         source_language: Code of the source language, "" if unknown.
 
+    Attributes:
+        checks: A sentence for each message with ICU plural forms that were added.
+
     Raises:
         DataError: The file is not UTF-8, or UTF-16 with a byte order mark.
     """
@@ -87,13 +91,14 @@ class YamlFile:
         self._newline = "\r\n" if "\r\n" in self._text else "\n"
         self._root: list[tuple[int, int, str]] = []  # the keys at the top
         self._levels: list[_Level] = []
+        self.checks: list[str] = []
         self._anchors: dict[str, int] = {}  # nodes in each, if aliases are followed
 
     def parse(self, use: Callable[[AppUnit], None]) -> None:
         """Call a function with each value; see `AppFile`."""
         import yaml
 
-        self._root, self._levels, self._anchors = [], [], {}
+        self._root, self._levels, self._anchors, self.checks = [], [], {}, []
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # with libyaml, or without
         try:
             for event in yaml.parse(self._text[self._base :], Loader=loader):
@@ -262,6 +267,8 @@ class YamlFile:
         line = event.start_mark.line + 1
 
         def write(new: str) -> str | None:
+            new, check = with_plural_forms(new, self._languages[1])
+            self.checks += [f"line {line}: {check}"] if check else []
             return scalar_with(self._text[start:end], value, new, in_flow=in_flow)
 
         category = self._levels[-1].key or "" if self._levels else ""
@@ -324,7 +331,20 @@ class YamlFile:
         return self._invalid(before.count("\n"), column, str(error.reason))
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+class YamlDocument(AppDocument):
+    """A YAML file whose values can be translated."""
+
+    def __init__(self, file: YamlFile) -> None:
+        self._yaml = file
+        super().__init__(file)
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """A sentence for each message with plural forms that were added."""
+        return self._yaml.checks
+
+
+def read(data: bytes, options: DocumentOptions) -> YamlDocument:
     """Read a YAML file.
 
     Args:
@@ -336,4 +356,4 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
         DataError: The data is not valid YAML, is nested too deeply, or its aliases stand for too
             many values.
     """
-    return AppDocument(YamlFile(data, *options.languages))
+    return YamlDocument(YamlFile(data, *options.languages))
