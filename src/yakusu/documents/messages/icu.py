@@ -36,7 +36,7 @@ _OFFSET = re.compile(r"\s*offset\s*:\s*-?\d+\s*", re.IGNORECASE)
 _SELECTOR = re.compile(r"\s*(?:=-?[\d.]+|[^\s{}=,'#|]+)\s*\{")
 _END = re.compile(r"\s*\}")
 _PLURAL = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(plural|selectordinal)\s*,")
-_BRANCH = re.compile(r"(\s*)([^\s{}=,'#|]++)(\s*)\{\Z")
+_NOT_NAME = re.compile(r"[\s{}=,'#|]")
 _QUOTED = re.compile(r"'[{}#](?:[^']|'')*'(?!')")
 _STYLE = re.compile(r"(?:[^{}']|''|'[{}](?:[^']|'')*'|'(?![{}']))*")
 _MAX_DEPTH = 20  # nested arguments
@@ -390,17 +390,17 @@ def _with_forms(level: _Level, forms: Mapping[str, Sequence[str]], added: list[s
 
 def _add_forms(sources: list[str], categories: Sequence[str], added: list[str]) -> None:
     """Add forms to the sources of a plural, which are selectors and branches in turn."""
-    branches = [_BRANCH.search(source.removeprefix("}")) for source in sources[:-1:2]]
-    present = {branch[2]: number for number, branch in enumerate(branches) if branch}
+    heads = [source[:-1].rstrip() for source in sources[:-1:2]]
+    names = [_NOT_NAME.split(head)[-1] for head in heads]
+    present = {name: number for number, name in enumerate(names)}
     missing = [each for each in categories if each not in present]
     if "other" not in present or not missing:
         return
     number = present["other"]
-    branch = branches[number]
-    assert branch is not None
-    space = branch[1] if number else " "
-    content = sources[2 * number + 1]
-    new = "".join(f"{space}{each}{branch[3]}{{{content}}}" for each in missing)
+    before = heads[number].removesuffix("other")
+    space = before[len(before.rstrip()) :] if number else " "
+    end = sources[2 * number][len(heads[number]) :] + sources[2 * number + 1] + "}"
+    new = "".join(space + each + end for each in missing)
     sources[-1] = sources[-1].replace("}", "}" + new, 1)
     added += missing
 

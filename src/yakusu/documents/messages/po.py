@@ -1,5 +1,7 @@
 """PO and POT files of gettext: messages without a translation are texts.
 
+A template's header gets the plural forms of the target language, and so do its messages.
+
 A message that is translated here is marked fuzzy, unless a memory has exactly its texts. Every
 other line is kept as it is.
 """
@@ -69,7 +71,7 @@ class PoDocument:
     reports_blank = True
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
-        self._file = PoFile(data)
+        self._file = PoFile(data, options.languages[1])
         self._options = options
         units = [_unit(entry, self._file, options.retranslate) for entry in self._file.entries]
         found = [unit for unit in units if unit]
@@ -117,6 +119,9 @@ class PoDocument:
                 reason = f"{self._file.encoding}, the charset of the header, has no"
                 skipped.append(_left(unit, f"{reason} {error.object[error.start]!r}"))
         self.skipped = skipped
+        if edits and self._file.new_plurals:
+            number, line = self._file.new_plurals
+            edits[number] = (number + 1, [line])
         return self._file.bom + b"".join(_edited(self._file.lines, edits))
 
     def _edits(
