@@ -108,6 +108,7 @@ def test_rails_gets_the_language_and_its_plural_forms() -> None:
         ("en:\n  a: x\nfr:\n  a: x", "de", "en:\n  a: x\nfr:\n  a: x"),
         ("is:\n  a: x", "de", "is:\n  a: x"),
         ("en:\n  a: x", "", "en:\n  a: x"),
+        ("en: x", "de", "en: x"),
     ],
 )
 def test_only_a_single_key_of_the_source_language_is_renamed(

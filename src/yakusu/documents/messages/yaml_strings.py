@@ -90,6 +90,7 @@ class YamlFile:
         self._base = len(self._text) - len(self._text.removeprefix("\ufeff"))
         self._newline = "\r\n" if "\r\n" in self._text else "\n"
         self._root: list[tuple[int, int, str]] = []  # the keys at the top
+        self._is_nested = False  # whether a value at the top is a mapping
         self._levels: list[_Level] = []
         self.checks: list[str] = []
         self._anchors: dict[str, int] = {}  # nodes in each, if aliases are followed
@@ -99,6 +100,7 @@ class YamlFile:
         import yaml
 
         self._root, self._levels, self._anchors, self.checks = [], [], {}, []
+        self._is_nested = False
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # with libyaml, or without
         try:
             for event in yaml.parse(self._text[self._base :], Loader=loader):
@@ -121,7 +123,7 @@ class YamlFile:
     def _renamed(self) -> Iterator[Edit]:
         """The change that makes the target language the only key at the top."""
         source, target = self._languages
-        if len(self._root) != 1 or not (source and target):
+        if len(self._root) != 1 or not (source and target and self._is_nested):
             return
         start, end, key = self._root[0]
         code = key.replace("_", "-")
@@ -150,6 +152,7 @@ class YamlFile:
             yield from self._flushed()
             self._value()
             is_mapping = isinstance(event, events.MappingStartEvent)
+            self._is_nested |= is_mapping and len(self._levels) == 1
             level = _Level(event.anchor or "", bool(event.flow_style), is_mapping)
             self._levels.append(level)
             if len(self._levels) > _DEEPEST:
