@@ -50,8 +50,8 @@ def test_cells_of_a_named_column_are_texts(newline: str, before: str) -> None:
 
 
 def test_numbers_name_columns_without_a_header() -> None:
-    document = csv_format.read(b"One lamp,1\nTwo lamps,2\n", columns("1"))
-    assert translated(document, str.upper) == b"ONE LAMP,1\nTWO LAMPS,2\n"
+    document = csv_format.read(b"One lamp,1\nTwo lamps,2\ne-mail,3\n", columns("1"))
+    assert translated(document, str.upper) == b"ONE LAMP,1\nTWO LAMPS,2\nE-MAIL,3\n"
 
 
 def test_quotes_are_text_in_tsv_which_cannot_hold_tabs() -> None:

@@ -7,7 +7,7 @@ id,text              columns ("text",): the first row is the header and stays
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -21,6 +21,7 @@ from yakusu.documents.messages.apps.units import (
     spliced,
     text_item,
 )
+from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.splice import decode_source
 from yakusu.errors import DataError
 
@@ -97,10 +98,14 @@ class TableFile:
         marked = MarkedString([text_item(cell.value.replace("\r\n", "\n"))])
         write = partial(self._written, cell, newline)
         string = AppString(cell.start, cell.end, line, marked, write)
+        reason = ""
         if cell.value.lstrip().startswith("="):
-            reason = string.reason("is a formula")
-            return AppString(cell.start, cell.end, line, marked, write, problem=reason)
-        return string.checked()
+            reason = "is a formula"
+        elif marked.message.problem:
+            reason = f"cannot be translated: {marked.message.problem}"
+        elif is_key(cell.value):  # other words are text, because the user chose the column
+            reason = "looks like an identifier, not like text"
+        return replace(string, problem=string.reason(reason)) if reason else string
 
     def _written(self, cell: Cell, newline: str, new: str) -> str | None:
         """The source of a cell; None: the table cannot hold it, or it would be a formula."""
