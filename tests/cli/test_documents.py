@@ -43,6 +43,39 @@ def test_a_folder_goes_on_after_files_that_are_refused(
     assert said.err.splitlines()[-1] == f"error: {folder}: 2 of 4 files not translated: see above"
 
 
+def test_files_with_text_that_are_copied_are_named(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    (folder / "a.md").write_text("the old ferry\n")
+    for name in ("b.adoc", "c.pdf", "d.csv", "e.png", "f.css", "g.ts", "h.woff2", "README"):
+        (folder / name).write_bytes(b"id,the text\n1,a baker\n" if name[0] in "bdfgR" else b"\xff")
+    names = ", ".join(str(folder / name) for name in ("README", "b.adoc", "c.pdf", "d.csv"))
+    run = ("translate", model, folder, "--out", out)
+    said = run_yakusu(*run)
+    assert said.code == 1
+    warning = f"4 files copied untranslated: {names}"
+    fix = " (convert them, or add --copy-unknown to accept this)"
+    assert caplog.messages[-1] == warning + fix
+    assert len(list(out.iterdir())) == 9
+    said = run_yakusu(*run, "--overwrite", "--copy-unknown")
+    assert said.code == 0 and caplog.messages[-1] == warning
+    said = run_yakusu(*run, "--overwrite", "--columns", "the text")
+    assert said.code == 1 and f"{out / 'd.csv'}: 1 text" in said.out
+    assert caplog.messages[-1].startswith("3 files copied untranslated")
+
+
+def test_a_table_needs_the_names_of_columns(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_text("id,text\n1,a baker\n")
+    said = run_yakusu("translate", model, path, "--out", out)
+    assert said.code == 2 and "line 1 has the columns id, text: name those to" in said.error
+    assert not out.exists()
+
+
 def test_the_limits_of_a_document_can_be_lifted(
     run_yakusu: Yakusu, model: Path, folder: Path, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from yakusu.cli import app
         ("numba", "train"),
         ("MeCab", "mecab"),
         ("lxml.etree", "corpora"),
-        ("yaml", "import"),
+        ("yaml", "documents"),
     ],
 )
 def test_a_missing_library_is_named_with_the_extra_that_installs_it(

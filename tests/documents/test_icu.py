@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from yakusu.data.lines.private_use import MARKS, closing, empty, opening
 from yakusu.documents.messages.icu import Message, render_all
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.plural_forms import text_string
 
 
@@ -23,6 +24,41 @@ def test_each_branch_of_a_plural_is_a_text() -> None:
     assert message.render([f"{empty(0)} Ding", f"In {empty(1)}: {empty(0)} Dinge"]) == (
         "{count, plural, one {# Ding} other {In {place}: # Dinge}}"
     )
+
+
+@pytest.mark.parametrize(
+    ("string", "language", "expected", "names"),
+    [
+        (
+            "{n, plural, =0 {No} one {# file} other {# files}} left",
+            "pl",
+            "{n, plural, =0 {No} one {# file} other {# files} few {# files} many {# files}} left",
+            "few, many",
+        ),
+        ("{n,plural,other{# a}}", "de", "{n,plural,other{# a} one{# a}}", "one"),
+        (
+            "{g, select, a {{n, plural,\n  one {1}\n  other {'{x}'}\n}} other {b}}",
+            "lv",
+            "{g, select, a {{n, plural,\n  one {1}\n  other {'{x}'}\n  zero {'{x}'}\n}} other {b}}",
+            "zero",
+        ),
+        (
+            "{n, selectordinal, other {#th}}",
+            "en",
+            "{n, selectordinal, other {#th} one {#th} two {#th} few {#th}}",
+            "one, two, few",
+        ),
+        ("{n, plural, one {a} other {b}}", "de", "{n, plural, one {a} other {b}}", ""),
+        ("{n, plural, one {a}}", "pl", "{n, plural, one {a}}", ""),
+        ("{n, plural, other {b}}", "", "{n, plural, other {b}}", ""),
+        ("plain {n}", "pl", "plain {n}", ""),
+    ],
+)
+def test_plurals_get_the_forms_of_the_target_language(
+    string: str, language: str, expected: str, names: str
+) -> None:
+    check = f"the plural forms {names} are copies of 'other': check them" if names else ""
+    assert with_plural_forms(string, language) == (expected, check)
 
 
 def test_text_around_an_argument_is_a_text_with_the_argument_as_a_mark() -> None:

@@ -171,6 +171,34 @@ def test_only_default_messages_of_formatjs_are_texts() -> None:
     assert texts(data) == ["Good day"]
 
 
+@pytest.mark.parametrize(
+    ("stated", "languages", "written"),
+    [
+        ("en", ("en", "de"), "de"),
+        ("en_US", ("en", "pt-BR"), "pt_BR"),
+        ("fr", ("en", "de"), "fr"),
+        ("en", ("", "de"), "en"),
+    ],
+)
+def test_the_locale_of_an_arb_file_becomes_the_target_language(
+    stated: str, languages: tuple[str, str], written: str
+) -> None:
+    data = '{"hi": "Hi you", "@@locale": "%s", "@hi": {"context": "@@locale"}}'
+    document = read((data % stated).encode(), DocumentOptions(languages))
+    assert document.render(["Na du"]).decode() == (data % written).replace("Hi you", "Na du")
+
+
+def test_plural_forms_that_the_source_lacks_are_added_and_are_to_be_checked() -> None:
+    data = b'{"b": "Two words",\n"a": "{n, plural, one {# file} other {# files}}"}'
+    document = read(data, DocumentOptions(("en", "pl")))
+    assert document.render(document.texts) == data and document.checks == []
+    written = document.render([text.upper() for text in document.texts]).decode()
+    assert "other {# FILES} few {# FILES} many {# FILES}}" in written
+    assert document.checks == [
+        "line 2: the plural forms few, many are copies of 'other': check them"
+    ]
+
+
 SHOUTED = re.compile(r"\b(?:Say|say|Some|some)\b[^\"|<$\[]*")  # what is a text in LAYOUTS_OF_FILES
 LAYOUTS_OF_FILES = {
     "extension": {

@@ -87,7 +87,7 @@ def test_a_text_is_the_content_of_a_block(source: str, expected: list[str]) -> N
         "- \n\n      kept\n",
         "<div><code>kept</code></div>\n",
         "<!-- kept -->\n",
-        "---\ntitle: kept\ntags: [kept]\n---\n",
+        "---\nlayout: kept\ntags: [kept]\n---\n",
         "+++\ntitle = 'kept'\n+++\n",
         '[kept]: http://kept "kept"\n',
         "$$\nkept\n$$\n",
@@ -612,3 +612,20 @@ def test_tags_of_blocks_in_mdx_end_sentences_and_lines() -> None:
     for word in ("One", "two", "three", "four", "five"):
         expected = expected.replace(word, word.upper())
     assert document.render([document.texts[0].upper()]).decode() == expected
+
+
+def test_titles_in_front_matter_are_texts() -> None:
+    data = (
+        b"---\ntitle: Three lamps\ndescription: >\n  On old lamps\n  and doors\nslug: three lamps\n"
+        b"tags: [lamp, door]\n---\n\nRead this\n"
+    )
+    document = read(data, DocumentOptions())
+    assert [*document.texts] == ["Three lamps", "On old lamps and doors", "Read this"]
+    assert document.render(document.texts) == data
+    written = document.render(["Drei: Lampen", "Von Lampen", "Lies das"]).decode()
+    assert written == (
+        '---\ntitle: "Drei: Lampen"\ndescription: >\n  Von Lampen\nslug: three lamps\n'
+        "tags: [lamp, door]\n---\n\nLies das\n"
+    )
+    for kept in ("---\ntitle: [open\n---\n\nRead\n", "+++\ntitle = 'Kept'\n+++\n\nRead\n"):
+        assert [*read(kept.encode(), DocumentOptions()).texts] == ["Read"]

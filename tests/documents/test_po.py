@@ -492,3 +492,19 @@ def test_a_message_that_is_kept_is_reported_with_the_reason() -> None:
     written = document.render(["Sichern", ""])
     assert written.endswith(b'msgid "Open"\nmsgstr ""\n')
     assert document.skipped == ["line 4: its quality is too low"]
+
+
+def test_a_template_gets_the_plural_forms_of_the_target_language() -> None:
+    header = (
+        'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+        '"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n\n'
+    )
+    entry = 'msgid "%d file"\nmsgid_plural "%d files"\n'
+    data = (header + entry + 'msgstr[0] ""\nmsgstr[1] ""\n').encode()
+    document = read(data, DocumentOptions(("en", "pl")))
+    written = document.render(["%d plik", "%d pliki"]).decode()
+    assert '"Plural-Forms: nplurals=3; plural=(n==1 ? 0 :' in written
+    forms = 'msgstr[0] "%d plik"\nmsgstr[1] "%d pliki"\nmsgstr[2] "%d pliki"\n'
+    assert written.endswith("\n\n#, fuzzy\n" + entry + forms)
+    unknown = read(data, DocumentOptions())
+    assert unknown.render(["a %d", "b %d"]).decode().startswith(header)

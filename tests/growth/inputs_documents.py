@@ -54,7 +54,7 @@ def _read(module: str) -> Callable[[bytes], object]:
 
     def read(data: bytes) -> object:
         document: Document = import_module(f"yakusu.documents.{module}").read(
-            data, DocumentOptions(("", "ru"))
+            data, DocumentOptions(("", "ru"), columns=("1",))
         )
         document.render(document.texts)
         document.render([text.replace("text", "word") for text in document.texts])
@@ -473,6 +473,24 @@ _PLIST: dict[str, Callable[[int], bytes]] = {
         "arrays": ("<dict>", "<array><string>a</string></array>", "</dict>"),
     }.items()
 }
+_YAML: dict[str, Callable[[int], bytes]] = {
+    "values": _repeated("- some text\n"),
+    "plural forms": _repeated("- {one: a text, other: some text}\n"),
+    "anchors and aliases": _numbered("- &a# a text\n- *a#\n"),
+    "anchors before text": _repeated("&a ", after="text"),
+    "a quoted value": _repeated("'' ", before="a: '", after="text'"),
+    "a block": _repeated("  a text\n\n", before="a: >\n"),
+    "blanks": _repeated(" ", before="a: text", after="#"),
+    "brackets": _repeated("["),
+    "keys without values": _repeated("a: "),
+}
+_CSV: dict[str, Callable[[int], bytes]] = {
+    "rows": _repeated("a text,1\n"),
+    "cells": _repeated("text,"),
+    "quotes": _repeated('""', before='"text'),
+    "a cell in quotes": _repeated('""\n', before='"text', after='"'),
+    "empty rows": _repeated("\n", before="text"),
+}
 
 CRAFTED = (
     *_crafted("html.html", "html", _HTML),
@@ -487,4 +505,6 @@ CRAFTED = (
     *_crafted("subtitles", "srt", _SRT),
     *_crafted("subtitles", "vtt", _VTT),
     *_crafted("text", "text", _TEXT),
+    *_crafted("messages.yaml_strings", "yaml", _YAML),
+    *_crafted("tables.csv", "table", _CSV),
 )

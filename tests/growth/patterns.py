@@ -167,11 +167,15 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
     "documents/messages/po.py: _refusal: flags": _of_flags,
+    "documents/messages/xml_values.py: _text_items: code": lambda: [re.compile("blue fox|blue")],
     "documents/office/docx.py: f'(wordprocessingml|ms-word)\\\\.{end}$'": _of_parts,
     "documents/office/odf/comparisons.py: "
     "b':%s\\\\s*=\\\\s*(\"[^\"<]*+\"|\\'[^\\'<]*+\\')' % name": _of_sheets,
     "documents/office/odf/comparisons.py: "
     "b':%s(\\\\s(?:[^<>\"\\']|\"[^\"<]*+\"|\\'[^\\'<]*+\\')*+)' % name.encode()": _of_sheets,
+    "documents/tables/cells.py: _rows: f'[^\\\\r\\\\n{re.escape(separator)}]*+'": lambda: [
+        re.compile(r"[^\r\n,]*+")
+    ],
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 

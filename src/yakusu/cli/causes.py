@@ -14,10 +14,9 @@ from yakusu.errors import DataError, ModelError, YakusuError
 _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("torch", "tensorboard", "numba"), "train"),
     **dict.fromkeys(("constriction", "matplotlib", "scipy", "sklearn"), "compress"),
-    **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
+    **dict.fromkeys(("markdown_it", "mdit_py_plugins", "yaml"), "documents"),
     **dict.fromkeys(("lxml", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
-    "yaml": "import",
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
     **{"transformers": "hf", "ctranslate2": "ctranslate2"},

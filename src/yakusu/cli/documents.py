@@ -28,7 +28,27 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--retranslate",
-            help="Also translate messages that already have a translation (PO, XLIFF, .xcstrings).",
+            help="Also translate messages that already have a translation (PO, XLIFF, .xcstrings, "
+            "Qt).",
+            rich_help_panel=_PANEL,
+            hidden=True,
+        ),
+    ],
+    "columns": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Names or numbers of the columns of a table to translate (CSV, TSV); a name makes "
+            "the first row a header, which stays.",
+            rich_help_panel=_PANEL,
+            hidden=True,
+        ),
+    ],
+    "copy_unknown": Annotated[
+        bool,
+        typer.Option(
+            "--copy-unknown",
+            help="Exit with 0 although files of a folder that contain text are in unknown formats.",
             rich_help_panel=_PANEL,
             hidden=True,
         ),
@@ -65,11 +85,12 @@ _OPTIONS: dict[str, Any] = {
 
 def refuse_document(source: str, *, is_text: bool) -> None:
     """Refuse a document that would be read as lines of text."""
-    from yakusu.documents.suffixes import SUFFIXES
+    from yakusu.documents.suffixes import SUFFIXES, TABLES
 
     if Path(source).is_dir():
         raise DataError(f"{source} is a folder: add --out FOLDER to translate its documents")
-    if is_text and SUFFIXES.get(Path(source).suffix.lower(), "text") != "text":
+    suffix = Path(source).suffix.lower()
+    if is_text and suffix not in TABLES and SUFFIXES.get(suffix, "text") != "text":
         raise DataError(f"{source} is a document: add --out FILE to translate it")
 
 
@@ -79,12 +100,16 @@ class DocumentOutputOptions:
 
     Attributes:
         retranslate: Also translate messages that already have a translation.
+        columns: The columns of tables to translate, separated by commas; None: not given.
+        copy_unknown: Accept files with text in unknown formats.
         overwrite: Replace existing files.
         file_memory: MB of memory for reading and writing a document; None: the default.
         file_seconds: Processor seconds for reading and writing a document; None: the default.
     """
 
     retranslate: bool
+    columns: str | None
+    copy_unknown: bool
     overwrite: bool
     file_memory: int | None
     file_seconds: int | None
@@ -95,6 +120,11 @@ class DocumentOutputOptions:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         given = [name for name, value in values.items() if value is not None and value is not False]
         return [f"--{name.replace('_', '-')}" for name in given]
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The columns of tables to translate."""
+        return tuple(filter(None, map(str.strip, (self.columns or "").split(","))))
 
     def readers(self) -> "Readers":
         """What reads documents, with limits."""
@@ -166,11 +196,17 @@ class DocumentOutput:
 
         Raises:
             DataError: A file was refused; the others of a folder are written.
+            typer.Exit: Files with text were copied untranslated, and that is not accepted.
         """
         from yakusu.pipeline.document_plan import plan
-        from yakusu.pipeline.documents import translate_with
+        from yakusu.pipeline.documents import translate_with, untranslated_files
 
-        planned = plan(Path(source), Path(self.out), overwrite=self.options.overwrite)
+        columns = self.options.table_columns
+        planned = plan(
+            *(Path(source), Path(self.out)),
+            overwrite=self.options.overwrite,
+            has_columns=bool(columns),
+        )
         with closing(self.options.readers()) as readers:
             readers.start()  # while the model is read
             translator = opened()
@@ -178,6 +214,7 @@ class DocumentOutput:
                 translator,
                 planned,
                 retranslate=self.options.retranslate,
+                columns=columns,
                 strict=strict,
                 batch=batch,
                 window=window,
@@ -191,7 +228,13 @@ class DocumentOutput:
         if more := done.left_out[_LISTED:]:
             _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
+        accepted = self.options.copy_unknown
+        if done.untranslated:
+            fix = "" if accepted else " (convert them, or add --copy-unknown to accept this)"
+            _log.warning("%s%s", untranslated_files(done.untranslated), fix)
         _list_refused(source, done)
+        if done.untranslated and not accepted:
+            raise typer.Exit(1)
 
 
 def _list_refused(source: str, done: "TranslatedDocuments") -> None:
@@ -209,6 +252,10 @@ def _list_refused(source: str, done: "TranslatedDocuments") -> None:
 
 def _show(file: "TranslatedFile") -> None:
     print(f"{file.out}: " + ("copied" if file.copied else counted(file.texts, "text")))
+    for check in file.checks[:_LISTED]:
+        _log.warning("%s: %s", file.source, check)
+    if more := file.checks[_LISTED:]:
+        _log.warning("%s: %s more to check", file.source, counted(len(more), "message"))
     for reason in file.skipped[:_LISTED]:
         _log.warning("%s: %s: left unchanged", file.source, reason)
     if more := file.skipped[_LISTED:]:

@@ -29,11 +29,13 @@ class DocumentOptions:
 
     Attributes:
         languages: Codes of the source and target languages, "" if unknown.
-        retranslate: Translate messages that already have a translation (PO, XLIFF, .xcstrings).
+        retranslate: Translate messages that already have a translation (PO, XLIFF, .xcstrings, Qt).
+        columns: Names or numbers of the columns of a table to translate.
     """
 
     languages: tuple[str, str] = ("", "")
     retranslate: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,15 @@ class NamesTexts(Protocol):
     @property
     def keys(self) -> Sequence[str]:
         """The name of each text; "": it has none."""
+
+
+@runtime_checkable
+class NeedsChecks(Protocol):
+    """A document with what the source lacks, such as plural forms, which a person must check."""
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """A sentence for each message to check; complete after `render`."""
 
 
 class Document(Protocol):

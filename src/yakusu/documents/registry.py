@@ -1,13 +1,15 @@
 """The document formats, by the suffix of a file."""
 
+import codecs
 import re
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from yakusu.data.files.xliff import HEAD, is_xliff
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
-from yakusu.documents.suffixes import SNIFFED, SUFFIXES
+from yakusu.documents.suffixes import CODE, SNIFFED, SUFFIXES, TABLES
 from yakusu.errors import DataError
 
 _ZIP = {  # modules of formats whose files are ZIP archives
@@ -24,7 +26,6 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".7z .tar .zip": "an archive: unpack it, and translate the folder",
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
     ".bz2 .gz .xz .zst": "a compressed file: decompress it, or translate its lines with --ray",
-    ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
     ".key .ppt": "a presentation: save it as .pptx",
     ".mo": "a compiled PO file: translate its .po file",
@@ -32,13 +33,9 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".xls": "a spreadsheet: save it as .xlsx",
     ".pages": "a Pages document: export it as .docx",
     ".pdf": "a PDF file: translate the document that it was made from",
-    ".resx": "a .NET resource file: convert it to .po (resx2po)",
     ".rst": "a reStructuredText file: extract its texts as .pot (sphinx-build -b gettext)",
     ".rtf": "an RTF file: save it as .docx",
-    ".sdlxliff": "an XLIFF file of Trados: translate the document that it was made from",
-    ".tmx": "a translation memory: use it to train a model (yakusu train --pairs)",
-    ".ts": "a TypeScript or Qt Linguist file: convert Qt messages to .po (lconvert)",
-    ".yaml .yml": "a YAML file: convert it to .json",
+    ".ts": "a TypeScript file: move its texts into a .json file",
 }
 _MAGIC = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office file of an older version or with a password",
@@ -51,9 +48,16 @@ _MAGIC = {
     b"\xff\xd8\xff": "a picture",
     b"GIF8": "a picture",
 }
+# A message file of Qt Linguist; other .ts files are TypeScript.
+_IS_QT = re.compile(
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+(?:\s++|<[?!](?!--)[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<TS[\s>]"
+)
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains NUL
 _UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XML
-_XML = ("messages.xliff", "messages.apps.android")
+_XML = (
+    *("messages.xliff", "messages.resx", "messages.qt_linguist", "messages.tmx"),
+    "messages.apps.android",
+)
 _RESOURCES = re.compile(  # the root element of a resource file of Android
     rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<resources[\s>]"
 )
@@ -65,8 +69,12 @@ def supported() -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def is_supported(path: Path) -> bool:
+def is_supported(path: Path, *, has_columns: bool = False) -> bool:
     """Whether a file has a format that can be translated, judging by its suffix or content.
+
+    Args:
+        path: The file.
+        has_columns: Whether the columns of tables to translate are known.
 
     Raises:
         DataError: The content decides, and the file cannot be read.
@@ -78,7 +86,29 @@ def is_supported(path: Path) -> bool:
                 return _sniffed(file.read(HEAD)) is not None
         except OSError as error:
             raise unreadable_file(path, error) from error
-    return suffix in SUFFIXES
+    return suffix in SUFFIXES and (has_columns or suffix not in TABLES)
+
+
+def has_untranslated_text(path: Path) -> bool:
+    """Whether a file that cannot be translated may contain text, judging by its suffix and content.
+
+    Pictures, fonts, style sheets, scripts and other code do not.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    suffix = path.suffix.lower()
+    if suffix in CODE:
+        return False
+    if _advice(suffix):
+        return True
+    with open_file(path) as file:
+        head = file.read(HEAD)
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return "\0" not in text and has_letter(text)
 
 
 def check_suffixes(path: Path, out: Path) -> None:
@@ -194,6 +224,8 @@ def _sniffed(beginning: bytes) -> str | None:
     head = beginning.replace(b"\0", b"")
     if _RESOURCES.match(head) and re.search(rb"<(?:string|string-array|plurals)[\s>]", head):
         return "messages.apps.android"
+    if _IS_QT.match(head):
+        return "messages.qt_linguist"
     return "html.html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
 
 

@@ -2,6 +2,7 @@
 
 SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".arb": "messages.json_strings",
+    ".csv": "tables.csv",
     ".docm": "office.docx",
     ".docx": "office.docx",
     ".dotm": "office.docx",
@@ -18,6 +19,8 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".md": "markdown.markdown",
     ".mdown": "markdown.markdown",
     ".mdx": "markdown.markdown",
+    ".mqxliff": "messages.xliff",
+    ".mxliff": "messages.xliff",
     ".odg": "office.odp",
     ".odp": "office.odp",
     ".ods": "office.ods",
@@ -35,10 +38,15 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".pptm": "office.pptx",
     ".pptx": "office.pptx",
     ".properties": "messages.apps.properties",
+    ".resw": "messages.resx",
+    ".resx": "messages.resx",
+    ".sdlxliff": "messages.xliff",
     ".srt": "subtitles",
     ".strings": "messages.apps.strings",
     ".stringsdict": "messages.apps.property_lists",
     ".text": "text",
+    ".tmx": "messages.tmx",
+    ".tsv": "tables.tsv",
     ".txt": "text",
     ".vtt": "subtitles",
     ".webvtt": "subtitles",
@@ -50,5 +58,17 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xlsx": "office.xlsx",
     ".xltm": "office.xlsx",
     ".xltx": "office.xlsx",
+    ".yaml": "messages.yaml_strings",
+    ".yml": "messages.yaml_strings",
 }
-SNIFFED = {".xml"}  # the content decides
+TABLES = {".csv", ".tsv"}  # the user names the columns to translate
+SNIFFED = {".ts", ".xml"}  # the content decides
+_CODE = """
+    svg ps eps xpm css scss sass less styl js mjs cjs jsx ts tsx vue svelte map wasm wat py
+    pyi pyx ipynb rb pl pm php lua r jl sh bash zsh fish ps1 bat cmd awk sed c h cc cpp cxx
+    hh hpp m mm cs fs vb java kt kts scala groovy gradle go rs swift dart sql graphql proto
+    cmake mk make lock toml ini cfg conf env editorconfig gitignore dockerignore npmrc
+    webmanifest jsonl ndjson log diff patch pem crt key csproj sln vcxproj pbxproj
+    storyboard xib plist qrc pro ui
+"""
+CODE = frozenset(f".{suffix}" for suffix in _CODE.split())  # text that is not for readers

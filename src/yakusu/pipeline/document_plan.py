@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from yakusu.documents.registry import check_suffixes, is_supported
+from yakusu.documents.registry import check_suffixes, has_untranslated_text, is_supported
 from yakusu.errors import DataError
 
 _HIDDEN = (".", "~$")  # how hidden names begin; Word writes lock files as ~$NAME
@@ -19,12 +19,14 @@ class FileJob:
         out: The file to write, as the user names it.
         target: The file that is written: `out` without symbolic links.
         copied: The format is unknown, so the file is copied.
+        untranslated: It is copied, although it may contain text.
     """
 
     source: Path
     out: Path
     target: Path
     copied: bool
+    untranslated: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,15 @@ class Plan:
     left_out: tuple[Path, ...] = ()
 
 
-def plan(path: Path, out: Path, *, overwrite: bool) -> Plan:
+def plan(path: Path, out: Path, *, overwrite: bool, has_columns: bool = False) -> Plan:
     """Return the files to translate and to copy.
+
+    Args:
+        path: The file or folder to translate.
+        out: The file or folder to write.
+        overwrite: Replace files that exist.
+        has_columns: Whether the columns of tables to translate are known; tables in a folder are
+            copied otherwise.
 
     Raises:
         DataError: A path does not exist or cannot be read, or an output must not be written.
@@ -52,7 +61,10 @@ def plan(path: Path, out: Path, *, overwrite: bool) -> Plan:
         _check_folders(path, out)
         files, left_out = _files(path)
         outputs = [(file, out / file.relative_to(path)) for file in files]
-        jobs = [_job(file, to, copied=not is_supported(file)) for file, to in outputs]
+        jobs = [
+            _job(file, to, copied=not is_supported(file, has_columns=has_columns))
+            for file, to in outputs
+        ]
         if not jobs:
             raise DataError(f"{path} contains no files to translate: check the path")
         planned = Plan(tuple(jobs), tuple(left_out))
@@ -102,7 +114,7 @@ def _refuse_unreadable(error: OSError) -> None:
 
 
 def _job(source: Path, out: Path, *, copied: bool) -> FileJob:
-    return FileJob(source, out, _real(out), copied)
+    return FileJob(source, out, _real(out), copied, copied and has_untranslated_text(source))
 
 
 def _real(path: Path) -> Path:

@@ -20,6 +20,7 @@ from yakusu.documents.document import (
     DocumentOptions,
     Known,
     NamesTexts,
+    NeedsChecks,
     Offer,
     StatesOrigin,
     check_translations,
@@ -88,6 +89,9 @@ class TranslatedFile:
         texts: Number of texts in it, without those that have no letter.
         unchanged: Number of these texts whose translation is the same text.
         copied: The format is unknown, so the file was copied.
+        untranslated: It was copied, although it may contain text.
+        checks: A sentence for each message that a person must check, such as one with plural forms
+            that the source lacks.
         skipped: A sentence for each text that was left unchanged, with the reason and, for a
             message, its line.
         kept: Those of `skipped` that have no translation that can be used.
@@ -100,6 +104,8 @@ class TranslatedFile:
     copied: bool = False
     skipped: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    untranslated: bool = False
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,11 @@ class TranslatedDocuments:
         """Number of files that were copied because their format is unknown."""
         return sum(file.copied for file in self.files)
 
+    @property
+    def untranslated(self) -> tuple[Path, ...]:
+        """The files that were copied although they may contain text."""
+        return tuple(file.source for file in self.files if file.untranslated)
+
 
 def translate_document(
     model: str | Path,
@@ -141,6 +152,7 @@ def translate_document(
     *,
     text: TextConfig | None = None,
     retranslate: bool = False,
+    columns: Sequence[str] = (),
     overwrite: bool = False,
     strict: bool = False,
     engine: EngineConfig | Engine | None = None,
@@ -161,7 +173,9 @@ def translate_document(
         options: Settings of the search; those that are not given are the model's.
         text: How text is read; None: the defaults.
         retranslate: Translate messages that already have a translation, too (PO, XLIFF,
-            .xcstrings).
+            .xcstrings, Qt).
+        columns: Names or numbers of the columns of tables (CSV, TSV) to translate; a name makes the
+            first row a header, which stays.
         overwrite: Replace files that exist.
         strict: Write nothing if a text or a sentence has no translation that can be used.
         engine: What runs the model, as in `translate`.
@@ -180,12 +194,27 @@ def translate_document(
     Example:
         `yakusu.translate_document("runs/en-de/model", "guide.docx", "guide.de.docx")`
     """
-    planned = plan(Path(path), Path(out), overwrite=overwrite)  # before the model is read
+    planned = plan(  # before the model is read
+        Path(path), Path(out), overwrite=overwrite, has_columns=bool(columns)
+    )
     translator = open_translator(model, options, text=text, engine=engine)
     done = translate_with(
-        translator, planned, retranslate=retranslate, strict=strict, progress=progress
+        translator,
+        planned,
+        retranslate=retranslate,
+        columns=columns,
+        strict=strict,
+        progress=progress,
     )
+    if done.untranslated:
+        _log.warning("%s", untranslated_files(done.untranslated))
     return _without_refused(done)
+
+
+def untranslated_files(files: Sequence[Path]) -> str:
+    """A sentence about files that were copied although they may contain text."""
+    names = ", ".join(map(str, files[:_LISTED])) + (", ..." if files[_LISTED:] else "")
+    return f"{len(files):,} file{'s' * (len(files) != 1)} copied untranslated: {names}"
 
 
 def translate_with(
@@ -193,6 +222,7 @@ def translate_with(
     planned: Plan,
     *,
     retranslate: bool = False,
+    columns: Sequence[str] = (),
     strict: bool = False,
     batch: int = 64,
     window: int | None = None,
@@ -205,6 +235,7 @@ def translate_with(
         translator: The translator.
         planned: The files, from `document_plan.plan`.
         retranslate: As in `translate_document`.
+        columns: As in `translate_document`.
         strict: As in `translate_document`.
         batch: As in `Translator.stream`.
         window: As in `Translator.stream`.
@@ -222,7 +253,7 @@ def translate_with(
         every = translator.stream(texts, batch=batch, window=window)
         return (TranslatedText.of(best[0]) for best in every)
 
-    options = DocumentOptions(translator.languages, retranslate)
+    options = DocumentOptions(translator.languages, retranslate, tuple(columns))
     opened = partial(_opened, read or in_this_process, options)
     with translator.memories.held() if translator.memories else nullcontext():
         return _translate(planned, translate, opened, progress or Silent(), strict=strict)
@@ -255,8 +286,9 @@ def translate_files(
     def translate_all(texts: Iterable[Request]) -> Iterable[TranslatedText]:
         return map(TranslatedText, translate([request.text for request in texts]))
 
-    planned = plan(Path(path), Path(out), overwrite=overwrite)
-    opened = partial(_opened, in_this_process, options or DocumentOptions())
+    options = options or DocumentOptions()
+    planned = plan(Path(path), Path(out), overwrite=overwrite, has_columns=bool(options.columns))
+    opened = partial(_opened, in_this_process, options)
     return _without_refused(_translate(planned, translate_all, opened, progress or Silent()))
 
 
@@ -302,7 +334,8 @@ def _done(
     """What is done with a file, and what is to be written; None: a copy."""
     with opened(job) as document:
         if not document:
-            return TranslatedFile(job.source, job.out, copied=True), None
+            copied = TranslatedFile(job.source, job.out, copied=True, untranslated=job.untranslated)
+            return copied, None
         if is_only:  # the texts of several files are counted before
             tracker.advance(0, total=len(document.texts))
         return translate_opened(job, document, translate, tracker)
@@ -404,6 +437,7 @@ def translate_opened(
         *(job.source, job.out, len(pairs), unchanged),
         skipped=(*unusable, *known.elements()),
         kept=unusable,
+        checks=tuple(document.checks) if isinstance(document, NeedsChecks) else (),
     )
     return file, data
 

@@ -15,10 +15,10 @@ from tempfile import gettempdir, mkdtemp
 
 from filelock import FileLock, Timeout
 
-from yakusu.documents.suffixes import SNIFFED, SUFFIXES
+from yakusu.documents.suffixes import SNIFFED, SUFFIXES, TABLES
 from yakusu.serve.errors import RefusedError, invalid_request
 
-ACCEPTED = tuple(sorted({*SUFFIXES, *SNIFFED}))  # suffixes of documents
+ACCEPTED = tuple(sorted({*SUFFIXES, *SNIFFED} - TABLES))  # suffixes of documents
 _log = logging.getLogger(__name__)
 _PREFIX, _LOCK = "yakusu-serve-", "lock"  # of the folder of a service; of a file in it
 _SECONDS = 1800.0  # for which a translation is kept

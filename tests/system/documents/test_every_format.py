@@ -56,7 +56,7 @@ def test_the_result_does_not_depend_on_the_folder(
     assert (tmp_path / "a.md").read_bytes() == (out / "readme.md").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["shop.po", *XLIFF])
+@pytest.mark.parametrize("name", ["shop.po", "shop.ts", *XLIFF])
 def test_what_was_translated_is_not_translated_again(
     name: str, model: Path, out: Path, tmp_path: Path
 ) -> None:

@@ -113,7 +113,7 @@ def test_a_readme_keeps_its_structure(source: Path, out: Path) -> None:
             for child in token.children or ()
             if child.type not in ("text", "softbreak")
         )
-        return blocks, inline, head
+        return blocks, inline, re.sub("title: .*", "title:", head)
 
     assert structure(out) == structure(source)
     written = (out / "readme.md").read_text(encoding="utf-8")

@@ -1,7 +1,8 @@
-"""The inline content of XLIFF: text, tags that enclose text, and native code.
+"""The inline content of XLIFF and TMX: text, tags that enclose text, and native code.
 
     1.2   Press <g id="1">Start</g> <x id="2"/>
     2.x   Press <pc id="1">Start</pc> <ph id="2"/>
+    TMX   Press <hi>Start</hi> <ph x="1"/>
 
 Codes that begin and end a pair may be apart: bpt and ept, bx and ex, sc and ec, sm and em.
 """
@@ -16,7 +17,7 @@ from yakusu.data.files.xmltree import CharacterData, Element, Other
 
 ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
 INDENTATION = re.compile(r"(?<=\S)[ \t]*\n[ \t]+(?=\S)")
-_ENCLOSING = ("g", "mrk", "pc")  # their content is text
+_ENCLOSING = ("g", "mrk", "pc", "hi")  # their content is text
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def _is_translatable(element: Element) -> bool:
 
 def code_key(element: Element) -> str:
     """What the start and the end of a pair have in common."""
-    for name in ("rid", "startRef", "id"):
+    for name in ("rid", "startRef", "id", "i"):
         if name in element.attributes:
             return element.attributes[name]
     return ""

@@ -350,6 +350,7 @@ class _IsolatedDocument:
         self._known: Mapping[int, Known] = {}
         self.lines: Sequence[int] = described["lines"]
         self.skipped: Sequence[str] = described["skipped"]
+        self.checks: Sequence[str] = ()
         self.texts: Sequence[str] = worker.connection.receive_texts()
         has_keys: bool = described["has_keys"]
         n = len(self.texts)
@@ -365,7 +366,8 @@ class _IsolatedDocument:
             if self._states_origin:
                 self._worker.connection.send_known(self._known)
             self._worker.connection.send_texts(translations)
-            self.skipped = _answer(self._worker)["skipped"]
+            answer = _answer(self._worker)
+            self.skipped, self.checks = answer["skipped"], answer["checks"]
             return self._worker.connection.receive_file()
 
 
@@ -392,7 +394,11 @@ def _send(
 
 
 def _as_json(options: DocumentOptions) -> dict[str, Any]:
-    return {"languages": options.languages, "retranslate": options.retranslate}
+    return {
+        "languages": options.languages,
+        "retranslate": options.retranslate,
+        "columns": options.columns,
+    }
 
 
 def _answer(worker: _Worker) -> dict[str, Any]:

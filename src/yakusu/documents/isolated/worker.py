@@ -15,7 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from yakusu.documents.document import Document, DocumentOptions, NamesTexts, StatesOrigin
+from yakusu.documents.document import (
+    Document,
+    DocumentOptions,
+    NamesTexts,
+    NeedsChecks,
+    StatesOrigin,
+)
 from yakusu.documents.isolated.connection import Connection
 from yakusu.documents.registry import parse_document
 from yakusu.documents.suffixes import SUFFIXES
@@ -41,6 +47,7 @@ _SAMPLES = {  # documents that load libraries and compile patterns when they are
     ".xcstrings": b'{"strings": {"a %@": {}}}',
     ".xlf": b'<xliff version="1.2"><file><body>' + _UNIT + b"</body></file></xliff>",
     ".xml": b"<resources><string name='a'>b <b>c</b></string></resources>",
+    ".yml": b"a: b c\n",
 }
 _REPEATED = 3  # after which the interpreter has adapted the code that they run
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -211,13 +218,14 @@ def _sample(texts: Sequence[str]) -> list[str]:
 
 def _write(connection: Connection, document: Document, translations: list[str]) -> None:
     written = document.render(translations)
-    connection.send_json({"skipped": [*document.skipped]})
+    checks = document.checks if isinstance(document, NeedsChecks) else ()
+    connection.send_json({"skipped": [*document.skipped], "checks": [*checks]})
     connection.send_bytes(written)
 
 
 def _options(values: dict[str, Any]) -> DocumentOptions:
     source, target = values["languages"]
-    return DocumentOptions((source, target), values["retranslate"])
+    return DocumentOptions((source, target), values["retranslate"], tuple(values["columns"]))
 
 
 def _limit(memory: int, cpu_seconds: int) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Markdown: CommonMark with tables, footnotes, definition lists, task lists and admonitions.
 
 A text is the content of a heading, a paragraph or a table cell, the title of a link, a callout or a
-container, the alternative text of a picture, or a text of an HTML block. Code, front matter, link
-definitions, mathematics, and the modules, tags and expressions of MDX are kept.
+container, the alternative text of a picture, or a text of an HTML block; and the title and the
+description in front matter of YAML. Code, other front matter, link definitions, mathematics, and
+the modules, tags and expressions of MDX are kept.
 """
 
 import re
@@ -16,6 +17,7 @@ from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html.html import html_segments
 from yakusu.documents.inline import Piece, inline
 from yakusu.documents.markdown.directives import REASON
+from yakusu.documents.markdown.front_matter import front_segments
 from yakusu.documents.markdown.inline import pieces
 from yakusu.documents.markdown.lines import MarkdownBlock, MarkdownLines
 from yakusu.documents.markdown.parser import IS_MDX, parser
@@ -54,7 +56,8 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     front = _FRONT_MATTER.match(source.text, start)
     lines = MarkdownLines(source.text, front.end() if front else start)
     found = _Segments(lines, source.text)
-    return Spliced(source, list(found.of(source.text[lines.start :])), found.left)
+    titles = [*front_segments(source.text, front.end(1), front.end())] if front else []
+    return Spliced(source, [*titles, *found.of(source.text[lines.start :])], found.left)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Protocol, TypeAlias
@@ -35,6 +35,8 @@ _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
 _OFFSET = re.compile(r"\s*offset\s*:\s*-?\d+\s*", re.IGNORECASE)
 _SELECTOR = re.compile(r"\s*(?:=-?[\d.]+|[^\s{}=,'#|]+)\s*\{")
 _END = re.compile(r"\s*\}")
+_PLURAL = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(plural|selectordinal)\s*,")
+_NOT_NAME = re.compile(r"[\s{}=,'#|]")
 _QUOTED = re.compile(r"'[{}#](?:[^']|'')*'(?!')")
 _STYLE = re.compile(r"(?:[^{}']|''|'[{}](?:[^']|'')*'|'(?![{}']))*")
 _MAX_DEPTH = 20  # nested arguments
@@ -353,6 +355,54 @@ def _parsed(string: str, code: str | None) -> _Level:
         return plain
     # A pair of marks must not begin in one branch and end in another.
     return message if _n_pairs(message) == _n_pairs(plain) else plain
+
+
+def with_forms(string: str, forms: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
+    """Add the forms that the plurals of a message lack, as copies of their form `other`.
+
+    Args:
+        string: The message.
+        forms: The categories of the language for "plural" and "selectordinal".
+
+    Returns:
+        The message, and the categories that were added.
+    """
+    try:
+        level = _parsed(string, None)
+    except _LimitError:
+        return string, []
+    added = list[str]()
+    return (_with_forms(level, forms, added) if level.quoting else string), added
+
+
+def _with_forms(level: _Level, forms: Mapping[str, Sequence[str]], added: list[str]) -> str:
+    """The source of a level with the forms that are missing; `added` gets them."""
+    written = list[str]()
+    for _, parts in level.items:
+        sources = [
+            part if isinstance(part, str) else _with_forms(part, forms, added) for part in parts
+        ]
+        if len(parts) > 1 and (plural := _PLURAL.match(sources[0])):
+            _add_forms(sources, forms[plural[1].lower()], added)
+        written += sources
+    return "".join(written)
+
+
+def _add_forms(sources: list[str], categories: Sequence[str], added: list[str]) -> None:
+    """Add forms to the sources of a plural, which are selectors and branches in turn."""
+    heads = [source[:-1].rstrip() for source in sources[:-1:2]]
+    names = [_NOT_NAME.split(head)[-1] for head in heads]
+    present = {name: number for number, name in enumerate(names)}
+    missing = [each for each in categories if each not in present]
+    if "other" not in present or not missing:
+        return
+    number = present["other"]
+    before = heads[number].removesuffix("other")
+    space = before[len(before.rstrip()) :] if number else " "
+    end = sources[2 * number][len(heads[number]) :] + sources[2 * number + 1] + "}"
+    new = "".join(space + each + end for each in missing)
+    sources[-1] = sources[-1].replace("}", "}" + new, 1)
+    added += missing
 
 
 def render_all(messages: Sequence[TextString], translations: Sequence[str]) -> list[str | None]:

@@ -11,9 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from yakusu.data.languages import same_language
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.messages.apps.units import Edit, spliced
 from yakusu.documents.messages.icu import render_all
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
@@ -22,6 +25,7 @@ from yakusu.errors import AS_UTF8, DataError
 JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _PLAIN = re.compile("[A-Za-z0-9 ]")  # escaped in some files, but never needed
+_LOCALE = ("@@locale",)
 _DEEPEST = 100  # levels of arrays and objects
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -49,12 +53,15 @@ class JsonDocument:
         texts: The texts of all messages.
         skipped: Messages that were left as they were, each with the reason; complete after
             `render`.
+        checks: Messages with plural forms that were added; complete after `render`.
     """
 
     lines: Sequence[int] = ()
     reports_blank = True
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, languages: tuple[str, str] = ("", "")) -> None:
+        self._languages = languages
+        self._locale: _String | None = None  # what an ARB file states
         self._bom, self._encoding, self._content = decoded_json(data)
         root = parsed_json(self._content)
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
@@ -63,6 +70,8 @@ class JsonDocument:
         self._strings: list[_String] = []
         self._left: list[str] = []
         for string in _strings(self._content):
+            if string.path == _LOCALE:
+                self._locale = string
             role = layout.role(string.path)
             if role == "note" or not has_letter(string.value):
                 continue
@@ -80,17 +89,19 @@ class JsonDocument:
             if message.problem:
                 self._left.append(self._reason(string, f"cannot be translated: {message.problem}"))
         self.skipped: Sequence[str] = self._left
+        self.checks: Sequence[str] = ()
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
+    def _line(self, string: _String) -> int:
+        return bisect(self._line_ends, string.start) + 1
+
     def _reason(self, string: _String, reason: str) -> str:
-        line = bisect(self._line_ends, string.start) + 1
-        return f"line {line}: {json.dumps(string.value, ensure_ascii=False)} {reason}"
+        return f"line {self._line(string)}: {json.dumps(string.value, ensure_ascii=False)} {reason}"
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         skipped = list(self._left)
-        pieces = []
-        start = 0
+        edits, checks = [*self._renamed()], list[str]()
         rendered = render_all(self._messages, translations)
         for string, value in zip(self._strings, rendered, strict=True):
             if value is None:
@@ -102,11 +113,23 @@ class JsonDocument:
                 )
                 skipped.append(self._reason(string, reason))
             elif value != string.value:
-                pieces += [self._content[start : string.start], self._style.write(value)]
-                start = string.end
-        self.skipped = skipped
-        content = "".join([*pieces, self._content[start:]])
-        return self._bom + content.encode(self._encoding)
+                new, check = with_plural_forms(value, self._languages[1])
+                edits.append((string.start, string.end, self._style.write(new)))
+                checks += [f"line {self._line(string)}: {check}"] if check else []
+        self.skipped, self.checks = skipped, checks
+        return self._bom + spliced(self._content, sorted(edits)).encode(self._encoding)
+
+    def _renamed(self) -> Iterator[Edit]:
+        """The change that makes the language of an ARB file the target language."""
+        source, target = self._languages
+        locale = self._locale
+        if not (locale and source and target):
+            return
+        stated = locale.value.replace("_", "-")
+        if same_language(source, stated) and not same_language(target, stated):
+            separator = "-" if "-" in locale.value else "_"
+            new = self._style.write(target.replace("-", separator))
+            yield locale.start, locale.end, new
 
 
 def read(data: bytes, options: DocumentOptions) -> JsonDocument:
@@ -114,12 +137,13 @@ def read(data: bytes, options: DocumentOptions) -> JsonDocument:
 
     Args:
         data: UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
-        options: Not used.
+        options: `languages`: the locale of an ARB file becomes the target language, and ICU plurals
+            get the forms of the target language.
 
     Raises:
         DataError: The data is not valid JSON.
     """
-    return JsonDocument(data)
+    return JsonDocument(data, options.languages)
 
 
 def decoded_json(data: bytes) -> tuple[bytes, str, str]:

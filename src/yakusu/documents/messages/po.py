@@ -1,5 +1,7 @@
 """PO and POT files of gettext: messages without a translation are texts.
 
+A template's header gets the plural forms of the target language, and so do its messages.
+
 A message that is translated here is marked fuzzy, unless a memory has exactly its texts. Every
 other line is kept as it is.
 """
@@ -13,6 +15,7 @@ from yakusu.data.files.po import Entry
 from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import TextString, render_all
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.plural_forms import text_string
 from yakusu.documents.messages.po_file import PoFile
@@ -23,7 +26,7 @@ _PERCENT = re.compile(
     r"(?:hh|h|ll|l|L|q|j|z|t)?[a-zA-Z@]|%%|%<\w+>|%"
 )
 _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
-_NUMBERED = re.compile(r"%L?\d+%?|%L?n|%")
+NUMBERED = re.compile(r"%L?\d+%?|%L?n|%")
 # Those whose argument depends on their position, such as %s and {}, not %1$s, %(name)s or {0}.
 _POSITIONAL = re.compile(r"%(?!\d+\$|[(<{%])|\{(?=[!:}])")
 _PLACEHOLDERS = (
@@ -32,7 +35,7 @@ _PLACEHOLDERS = (
         _PERCENT,
     ),
     (r"(python-brace|perl-brace|csharp|java|c\+\+|rust)-format", _BRACES),
-    (r"(qt|qt-plural|kde|kde-kuit|boost)-format", _NUMBERED),
+    (r"(qt|qt-plural|kde|kde-kuit|boost)-format", NUMBERED),
 )
 
 _UNKNOWN = Known()
@@ -68,7 +71,8 @@ class PoDocument:
     reports_blank = True
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
-        self._file = PoFile(data)
+        self._file = PoFile(data, options.languages[1])
+        self._options = options
         units = [_unit(entry, self._file, options.retranslate) for entry in self._file.entries]
         found = [unit for unit in units if unit]
         self._keys = [unit for unit in found if _problem(unit)]
@@ -104,14 +108,20 @@ class PoDocument:
             if reason := kept or _refusal(unit, strings):
                 skipped.append(_left(unit, reason))
                 continue
-            values = {form: strings[key] or "" for form, key in unit.keys.items()}
+            language = self._options.languages[1] or self._file.language
+            completed = {key: with_plural_forms(s or "", language) for key, s in strings.items()}
+            values = {form: completed[key][0] for form, key in unit.keys.items()}
             try:
                 is_sure = all(each.match == 100 for each in known)
+                is_sure &= not any(check for _, check in completed.values())
                 edits |= self._edits(unit, values, is_sure=is_sure)
             except UnicodeEncodeError as error:
                 reason = f"{self._file.encoding}, the charset of the header, has no"
                 skipped.append(_left(unit, f"{reason} {error.object[error.start]!r}"))
         self.skipped = skipped
+        if edits and self._file.new_plurals:
+            number, line = self._file.new_plurals
+            edits[number] = (number + 1, [line])
         return self._file.bom + b"".join(_edited(self._file.lines, edits))
 
     def _edits(
@@ -234,7 +244,7 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
 
 
 def _positional(pattern: re.Pattern[str], text: str) -> list[str]:
-    if pattern is _NUMBERED:
+    if pattern is NUMBERED:
         return []
     return [each for each in _found(pattern, text) if _POSITIONAL.match(each)]
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from yakusu.data.files.encodings import extends_ascii
 from yakusu.data.files.po import ESCAPES, Entry, PoReader, charset_of, language_of_header
+from yakusu.data.numbers.cldr import cldr_locale
 from yakusu.documents.messages.po_wrap import columns, wrapped
 from yakusu.errors import DataError
 
 _NPLURALS = re.compile(
     r"^Plural-Forms:.*?nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;\n]+)", re.M
 )
+_TEMPLATE = "nplurals=INTEGER; plural=EXPRESSION;"  # what xgettext writes
 _MAX_FORMS = 10  # of a plural; no language has more than 6
 _WIDTH = 79  # columns of a line, as in gettext
 
@@ -29,13 +31,19 @@ class PoFile:
         singular: The form of the number 1.
         language: The target language that the header states, or "".
         header_line: The line of the header.
+        new_plurals: Number and content of the line of a template's header that then states the
+            plural forms of the target language; None: it states them.
         wraps: Whether long strings are wrapped.
+
+    Args:
+        data: The file.
+        language: Code of the target language, "" if unknown.
 
     Raises:
         DataError: The data is not a PO file.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, language: str = "") -> None:
         self.bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         self.lines = re.findall(rb"[^\n]*\n|[^\n]+", data.removeprefix(self.bom))
         self.encoding = _encoding(data)
@@ -45,8 +53,23 @@ class PoFile:
         header = next((entry.forms.get(0) for entry in self.entries if entry.is_header), None)
         text = header.value if header else ""
         self.n_forms, self.singular = _plural_forms(text)
+        self.new_plurals: tuple[int, bytes] | None = None
+        if header and self.n_forms is None and _TEMPLATE in text and cldr_locale(language):
+            self._state_plurals(range(header.start, header.end), language)
         self.language = language_of_header(text)
         self.header_line = header.start + 1 if header else 1
+
+    def _state_plurals(self, lines: range, language: str) -> None:
+        """State the plural forms of a language in one of the lines of the header."""
+        from babel.messages.plurals import get_plural
+
+        forms = get_plural(cldr_locale(language))
+        stated = f"nplurals={forms.num_plurals}; plural={forms.plural_expr};"
+        for number in lines:
+            if _TEMPLATE.encode() in self.lines[number]:
+                self.n_forms, self.singular = _plural_forms(f"Plural-Forms: {stated}")
+                new = self.lines[number].replace(_TEMPLATE.encode(), stated.encode())
+                self.new_plurals = number, new
 
     def _decode(self, number: int, line: bytes) -> str:
         try:

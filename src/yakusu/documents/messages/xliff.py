@@ -8,6 +8,8 @@ state-qualifier="exact-match". Other matches are <alt-trans> in XLIFF 1.x, and <
 2.x if the segment has an id.
 
 The estimated quality of a translation, from 0 to 1, is its:mtConfidence of a <target> of XLIFF 1.x.
+Files of Trados, memoQ and Phrase are marked as `xliff_dialects` says; what they lock stays.
+
 A translation that is probably bad has a <note> with the reason; category="yakusu" or from="yakusu".
 
 Specifications: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html and
@@ -38,6 +40,12 @@ from yakusu.documents.document import DocumentOptions, Known, Offer, plain_text
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.positional import reordered
 from yakusu.documents.messages.xliff_content import Content
+from yakusu.documents.messages.xliff_dialects import (
+    closed_segments,
+    is_closed,
+    machine_translated,
+    tags_in_text,
+)
 from yakusu.errors import DataError
 
 _Edit = tuple[int, int, str]  # start, stop, new content
@@ -195,7 +203,7 @@ class _Rendering:
         for element, content in unit.contents:
             texts = [next(self._texts) for _ in content.texts]
             known += (self._known.get(number, _UNKNOWN) for number, _ in texts)
-            rendered = content.render([text for _, text in texts])
+            rendered = content.render([text for _, text in texts], self._options.languages[1])
             if rendered is None:
                 reason = "; ".join(each.kept for each in known if each.kept) or _UNUSABLE
             elif others := reordered(content.raw, rendered):
@@ -217,7 +225,9 @@ class _Rendering:
             tag = _target_tag(self._file.raw(source.start, source.inner))
         match = min((each.match or 0 for each in known), default=0)
         written = ""
-        if unit.element.name == "trans-unit":
+        numbers = [element.attributes.get("mid", "") for element, _ in unit.contents]
+        tool = machine_translated(self._file, unit.element, numbers, match)
+        if unit.element.name == "trans-unit" and tool is None:
             state, qualifier = _STATES.get(match, _STATES[0])
             tag = with_attribute(tag, "state", state)
             tag = with_attribute(tag, "state-qualifier", qualifier)
@@ -230,7 +240,7 @@ class _Rendering:
             before = (unit.element.named("seg-source") or [source])[0]
             edits = [(before.end, before.end, self._indentation(source) + written)]
         if unit.element.name == "trans-unit":
-            return edits
+            return [*edits, *(tool or ())]
         return [*edits, *self._segment_state(unit.element, match)]
 
     def _alternatives(self, source: Element, known: Sequence[Known]) -> Iterator[str]:
@@ -400,7 +410,7 @@ def _owner(element: Element) -> Element | None:
 
 def _trans_units(file: XmlFile, element: Element, retranslate: bool) -> Iterator[_Unit]:
     """The unit of a <trans-unit>."""
-    if element.attributes.get("approved") != "yes":
+    if element.attributes.get("approved") != "yes" and not is_closed(element):
         for part in xliff_parts(element):
             yield from _trans_unit(file, part, retranslate=retranslate)
 
@@ -412,21 +422,30 @@ def _trans_unit(file: XmlFile, part: XliffPart, *, retranslate: bool) -> Iterato
     if not segments:
         template, segments = part.source, [part.source]
     filled: dict[str, str] = {}
-    if part.target and not retranslate and _has_translation(file, part):
+    closed = closed_segments(part.element)
+    is_done = part.target and not retranslate and _has_translation(file, part)
+    if part.target and (is_done or closed):
         filled = {
-            item.attributes.get("mid", ""): file.raw(item.inner, item.inner_end)
+            number: file.raw(item.inner, item.inner_end)
             for item in _with_content(part.target)
             if item.text.strip()
+            and ((number := item.attributes.get("mid", "")) in closed or is_done)
         }
-        if not filled:
+        if is_done and not filled:
             return
     if part.state in _DONE:
         return
+    filled = dict.fromkeys(closed, "") | filled
     numbered = [(item, item.attributes.get("mid", "")) for item in segments]
+    code = tags_in_text(part.element)
     yield _Unit(
         part.element,
         template,
-        [(item, Content(file, item)) for item, number in numbered if number not in filled],
+        [
+            (item, Content(file, item, code=code))
+            for item, number in numbered
+            if number not in filled
+        ],
         [
             (item.inner, item.inner_end, filled[number])
             for item, number in numbered

@@ -16,6 +16,7 @@ from yakusu.data.files.xmltree import (
 )
 from yakusu.data.lines.private_use import MARKS, is_mark, is_opening
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
+from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.plural_forms import text_string
 from yakusu.errors import DataError
@@ -39,6 +40,7 @@ class Content:
         file: The file.
         element: A <source>, a segment of it, or <sub>.
         depth: The number of <sub> around it.
+        code: Regular expression of what is kept in its text; None: nothing.
 
     Attributes:
         texts: The texts to translate.
@@ -48,7 +50,9 @@ class Content:
         DataError: A <sub> is in too many others.
     """
 
-    def __init__(self, file: XmlFile, element: Element, depth: int = 0) -> None:
+    def __init__(
+        self, file: XmlFile, element: Element, depth: int = 0, *, code: str | None = None
+    ) -> None:
         if depth > _MAX_DEPTH:
             raise DataError(
                 f"line {file.line_of(element.start)}: <sub> elements are nested more than "
@@ -57,6 +61,7 @@ class Content:
         self._file = file
         self._element = element
         self._depth = depth
+        self._code_in_text = code
         children = element.children
         self._cdata = (
             len(children) == 1 and isinstance(children[0], CharacterData) and children[0].cdata
@@ -70,7 +75,7 @@ class Content:
         if element.inherited(XML_SPACE, "default") != "preserve":
             string = INDENTATION.sub(" ", string)
         has_key = is_key(re.sub(MARKS, "", string))
-        self._message = text_string("" if has_key else string, spaced=True)
+        self._message = text_string("" if has_key else string, code, spaced=True)
         inner = [p for parts in self._parts.values() for p in parts if isinstance(p, Content)]
         problem = f"{self.raw!r} looks like an identifier, not like text" if has_key else ""
         problems = [problem, self._message.problem, *(content.problem for content in inner)]
@@ -102,7 +107,7 @@ class Content:
         at = element.start
         for inner in element.descendants():
             if inner.name == "sub" and inner.start >= at:
-                content = Content(self._file, inner, self._depth + 1)
+                content = Content(self._file, inner, self._depth + 1, code=self._code_in_text)
                 parts += [self._file.raw(at, inner.inner), content]
                 at = inner.inner_end
         parts.append(self._file.raw(at, code.stop))
@@ -112,8 +117,10 @@ class Content:
         breaks = code.kind is CodeKind.BREAK
         return Piece(_KINDS[code.kind], name=name, breaks=breaks, firm=False), parts
 
-    def render(self, translations: Sequence[str]) -> str | None:
+    def render(self, translations: Sequence[str], language: str = "") -> str | None:
         """Return the content with these translations, one for each text.
+
+        ICU plurals get the forms of the language, if it is known.
 
         None: a translation is blank, or its markup is not that of its text.
         """
@@ -122,7 +129,11 @@ class Content:
         n_texts = len(self._message.texts)
         string = self._message.render(translations[:n_texts])
         codes = self._rendered_codes(translations[n_texts:])
-        if string is None or codes is None or not self._nests(string):
+        if string is None or codes is None:
+            return None
+        if self._message.is_icu and not re.search(MARKS, string):  # codes must not be repeated
+            string, _ = with_plural_forms(string, language)
+        if not self._nests(string):
             return None
         if self._cdata and self._file.holds(string):
             return "<![CDATA[" + string.replace("]]>", "]]]]><![CDATA[>") + "]]>"

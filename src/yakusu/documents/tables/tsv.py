@@ -1,0 +1,18 @@
+"""TSV: cells between tabs; quotes are text."""
+
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.messages.apps.units import AppDocument
+from yakusu.documents.tables.cells import TableFile
+
+
+def read(data: bytes, options: DocumentOptions) -> AppDocument:
+    """Read a table.
+
+    Args:
+        data: The file.
+        options: `columns`: the columns to translate.
+
+    Raises:
+        DataError: As for `TableFile`.
+    """
+    return AppDocument(TableFile(data, options.columns, "\t"))
