@@ -10,7 +10,7 @@ from tests.documents.shared import readable_texts, translated
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps.android import read
-from yakusu.documents.messages.apps.units import AppDocument
+from yakusu.documents.messages.units import AppDocument
 from yakusu.documents.registry import is_supported, read_document
 from yakusu.errors import DataError
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.documents.shared import translated
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.messages.apps.yaml_scalars import is_typed, scalar_with
+from yakusu.documents.messages.apps.yaml_strings import read
 from yakusu.documents.messages.identifiers import is_language
-from yakusu.documents.messages.yaml_scalars import is_typed, scalar_with
-from yakusu.documents.messages.yaml_strings import read
 from yakusu.errors import DataError
 
 OPTIONS = DocumentOptions()

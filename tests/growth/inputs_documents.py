@@ -505,6 +505,6 @@ CRAFTED = (
     *_crafted("subtitles", "srt", _SRT),
     *_crafted("subtitles", "vtt", _VTT),
     *_crafted("text", "text", _TEXT),
-    *_crafted("messages.yaml_strings", "yaml", _YAML),
+    *_crafted("messages.apps.yaml_strings", "yaml", _YAML),
     *_crafted("tables.csv", "table", _CSV),
 )

@@ -167,7 +167,9 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
     "documents/messages/po.py: _refusal: flags": _of_flags,
-    "documents/messages/xml_values.py: _text_items: code": lambda: [re.compile("blue fox|blue")],
+    "documents/messages/apps/xml_values.py: _text_items: code": lambda: [
+        re.compile("blue fox|blue")
+    ],
     "documents/office/docx.py: f'(wordprocessingml|ms-word)\\\\.{end}$'": _of_parts,
     "documents/office/odf/comparisons.py: "
     "b':%s\\\\s*=\\\\s*(\"[^\"<]*+\"|\\'[^\\'<]*+\\')' % name": _of_sheets,

@@ -55,7 +55,7 @@ _IS_QT = re.compile(
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains NUL
 _UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XML
 _XML = (
-    *("messages.xliff", "messages.resx", "messages.qt_linguist", "messages.tmx"),
+    *("messages.xliff", "messages.apps.resx", "messages.apps.qt_linguist", "messages.tmx"),
     "messages.apps.android",
 )
 _RESOURCES = re.compile(  # the root element of a resource file of Android
@@ -225,7 +225,7 @@ def _sniffed(beginning: bytes) -> str | None:
     if _RESOURCES.match(head) and re.search(rb"<(?:string|string-array|plurals)[\s>]", head):
         return "messages.apps.android"
     if _IS_QT.match(head):
-        return "messages.qt_linguist"
+        return "messages.apps.qt_linguist"
     return "html.html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
 
 

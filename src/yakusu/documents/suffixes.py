@@ -38,8 +38,8 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".pptm": "office.pptx",
     ".pptx": "office.pptx",
     ".properties": "messages.apps.properties",
-    ".resw": "messages.resx",
-    ".resx": "messages.resx",
+    ".resw": "messages.apps.resx",
+    ".resx": "messages.apps.resx",
     ".sdlxliff": "messages.xliff",
     ".srt": "subtitles",
     ".strings": "messages.apps.strings",
@@ -58,8 +58,8 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xlsx": "office.xlsx",
     ".xltm": "office.xlsx",
     ".xltx": "office.xlsx",
-    ".yaml": "messages.yaml_strings",
-    ".yml": "messages.yaml_strings",
+    ".yaml": "messages.apps.yaml_strings",
+    ".yml": "messages.apps.yaml_strings",
 }
 TABLES = {".csv", ".tsv"}  # the user names the columns to translate
 SNIFFED = {".ts", ".xml"}  # the content decides

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from yakusu.data.lines.private_use import MARKS
-from yakusu.documents.messages.apps.units import AppString, AppUnit
-from yakusu.documents.messages.yaml_strings import YamlFile
+from yakusu.documents.messages.apps.yaml_strings import YamlFile
+from yakusu.documents.messages.units import AppString, AppUnit
 from yakusu.documents.splice import Copy, SourceSegment
 from yakusu.errors import DataError
 

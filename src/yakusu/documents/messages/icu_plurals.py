@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from yakusu.data.numbers.cldr import cldr_locale
-from yakusu.documents.messages.apps.plurals import CATEGORIES, plural_categories
 from yakusu.documents.messages.icu import with_forms
+from yakusu.documents.messages.plurals import CATEGORIES, plural_categories
 
 
 def with_plural_forms(string: str, language: str) -> tuple[str, str]:

@@ -14,12 +14,12 @@ from typing import Any
 from yakusu.data.languages import same_language
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.apps.units import Edit, spliced
 from yakusu.documents.messages.icu import render_all
 from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.layouts import JsonPath, layout_of
 from yakusu.documents.messages.positional import reordered
+from yakusu.documents.messages.units import Edit, spliced
 from yakusu.errors import AS_UTF8, DataError
 
 JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)

@@ -13,7 +13,8 @@ from itertools import islice
 
 from yakusu.data.files.tables import column_index
 from yakusu.data.lines.words import has_letter
-from yakusu.documents.messages.apps.units import (
+from yakusu.documents.messages.identifiers import is_key
+from yakusu.documents.messages.units import (
     AppString,
     AppUnit,
     Edit,
@@ -21,7 +22,6 @@ from yakusu.documents.messages.apps.units import (
     spliced,
     text_item,
 )
-from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.splice import decode_source
 from yakusu.errors import DataError
 

@@ -1,7 +1,7 @@
 """CSV: cells between commas, semicolons, tabs or bars, which may be in quotes."""
 
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.apps.units import AppDocument
+from yakusu.documents.messages.units import AppDocument
 from yakusu.documents.tables.cells import TableFile
 
 

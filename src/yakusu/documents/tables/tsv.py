@@ -1,7 +1,7 @@
 """TSV: cells between tabs; quotes are text."""
 
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.apps.units import AppDocument
+from yakusu.documents.messages.units import AppDocument
 from yakusu.documents.tables.cells import TableFile
 
 

@@ -20,8 +20,8 @@ from yakusu.documents.messages.apps.android_text import (
     has_bare_apostrophe,
     is_reference,
 )
-from yakusu.documents.messages.apps.plurals import NOTE, missing_categories
-from yakusu.documents.messages.apps.units import AppDocument, AppString, AppUnit, Edit
+from yakusu.documents.messages.plurals import NOTE, missing_categories
+from yakusu.documents.messages.units import AppDocument, AppString, AppUnit, Edit
 from yakusu.errors import DataError
 
 _RESOURCES = ("string", "plurals", "string-array", "array", "item")

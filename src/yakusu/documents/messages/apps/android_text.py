@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, escaped, is_writable
 from yakusu.documents.inline import Piece, PieceKind
 from yakusu.documents.messages.apps.escapes import CodeEscapes, joined_surrogates
-from yakusu.documents.messages.apps.units import Item, MarkedString, code_item, text_item
+from yakusu.documents.messages.units import Item, MarkedString, code_item, text_item
 from yakusu.errors import DataError
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(u)|(.?))", re.DOTALL)

@@ -19,7 +19,8 @@ from dataclasses import replace
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps.escapes import CodeEscapes, joined_surrogates
-from yakusu.documents.messages.apps.units import (
+from yakusu.documents.messages.icu import Message
+from yakusu.documents.messages.units import (
     AppDocument,
     AppString,
     AppUnit,
@@ -30,7 +31,6 @@ from yakusu.documents.messages.apps.units import (
     spliced,
     text_item,
 )
-from yakusu.documents.messages.icu import Message
 from yakusu.documents.splice import DecodedFile, decode_source
 from yakusu.errors import DataError
 

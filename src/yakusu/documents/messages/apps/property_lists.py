@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from yakusu.data.files.xmltree import Element, XmlFile, escaped, is_writable
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.apps.plurals import CATEGORIES, NOTE, missing_categories
-from yakusu.documents.messages.apps.units import (
+from yakusu.documents.messages.plurals import CATEGORIES, NOTE, missing_categories
+from yakusu.documents.messages.units import (
     AppDocument,
     AppString,
     AppUnit,

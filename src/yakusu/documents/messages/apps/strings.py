@@ -12,7 +12,7 @@ from typing import NamedTuple
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps import property_lists
 from yakusu.documents.messages.apps.escapes import CodeEscapes, joined_surrogates
-from yakusu.documents.messages.apps.units import (
+from yakusu.documents.messages.units import (
     AppDocument,
     AppString,
     AppUnit,

@@ -22,8 +22,6 @@ from yakusu.data.languages import closest
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
-from yakusu.documents.messages.apps.plurals import CATEGORIES, plural_categories
-from yakusu.documents.messages.apps.units import spliced
 from yakusu.documents.messages.icu import Message
 from yakusu.documents.messages.identifiers import is_key, is_language
 from yakusu.documents.messages.json_strings import (
@@ -35,7 +33,9 @@ from yakusu.documents.messages.json_strings import (
     parsed_json,
 )
 from yakusu.documents.messages.layouts import JsonPath
+from yakusu.documents.messages.plurals import CATEGORIES, plural_categories
 from yakusu.documents.messages.positional import reordered
+from yakusu.documents.messages.units import spliced
 from yakusu.errors import DataError
 
 _UNKNOWN = Known()

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.apps.units import AppDocument, AppString, AppUnit, Edit
-from yakusu.documents.messages.xml_values import XmlValue
+from yakusu.documents.messages.apps.xml_values import XmlValue
+from yakusu.documents.messages.units import AppDocument, AppString, AppUnit, Edit
 from yakusu.errors import DataError
 
 _STRING = re.compile(r"System\.String(?:,.*)?", re.DOTALL)

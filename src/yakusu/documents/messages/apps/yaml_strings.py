@@ -17,8 +17,11 @@ from typing import Any
 from yakusu.data.languages import same_language
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.apps.plurals import CATEGORIES, NOTE, missing_categories
-from yakusu.documents.messages.apps.units import (
+from yakusu.documents.messages.apps.yaml_scalars import is_typed, scalar_with, without_properties
+from yakusu.documents.messages.icu_plurals import with_plural_forms
+from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.plurals import CATEGORIES, NOTE, missing_categories
+from yakusu.documents.messages.units import (
     AppDocument,
     AppString,
     AppUnit,
@@ -27,9 +30,6 @@ from yakusu.documents.messages.apps.units import (
     spliced,
     text_item,
 )
-from yakusu.documents.messages.icu_plurals import with_plural_forms
-from yakusu.documents.messages.identifiers import is_language
-from yakusu.documents.messages.yaml_scalars import is_typed, scalar_with, without_properties
 from yakusu.documents.splice import decode_source
 from yakusu.errors import DataError
 

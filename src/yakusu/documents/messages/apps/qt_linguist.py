@@ -19,10 +19,10 @@ from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, with_attr
 from yakusu.data.languages import language_code
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.languages import check_language
-from yakusu.documents.messages.apps.units import AppDocument, AppString, AppUnit, Edit
+from yakusu.documents.messages.apps.xml_values import XmlValue
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.po import NUMBERED
-from yakusu.documents.messages.xml_values import XmlValue
+from yakusu.documents.messages.units import AppDocument, AppString, AppUnit, Edit
 from yakusu.errors import DataError
 
 _DEAD = ("vanished", "obsolete")  # types of translations of messages that are not in the program
