@@ -6,7 +6,7 @@ import pytest
 
 from tests.documents.shared import translated
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages import qt_linguist, resx
+from yakusu.documents.messages.apps import qt_linguist, resx
 from yakusu.documents.registry import is_supported, read_document
 from yakusu.errors import DataError
 

@@ -64,7 +64,8 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
 TABLES = {".csv", ".tsv"}  # the user names the columns to translate
 SNIFFED = {".ts", ".xml"}  # the content decides
 _CODE = """
-    svg ps eps xpm css scss sass less styl js mjs cjs jsx ts tsx vue svelte map wasm wat py
+    png jpg jpeg gif webp ico bmp tif tiff avif heic svg ps eps xpm mp3 mp4 wav ogg webm mov
+    woff woff2 ttf otf eot css scss sass less styl js mjs cjs jsx ts tsx vue svelte map wasm wat py
     pyi pyx ipynb rb pl pm php lua r jl sh bash zsh fish ps1 bat cmd awk sed c h cc cpp cxx
     hh hpp m mm cs fs vb java kt kts scala groovy gradle go rs swift dart sql graphql proto
     cmake mk make lock toml ini cfg conf env editorconfig gitignore dockerignore npmrc

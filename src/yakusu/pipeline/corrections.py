@@ -22,6 +22,7 @@ from yakusu.data.segments import MemorySegment
 from yakusu.documents.correspondence import edited_pairs, translated_pairs
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.registry import format_name, read_document
+from yakusu.documents.suffixes import TABLES
 from yakusu.errors import DataError, RecipeError
 from yakusu.memory.importing import (
     Imported,
@@ -63,6 +64,8 @@ def add_corrected(
         DataError: A document cannot be read or has another format, the documents do not
             correspond, or the memory has other languages or cannot be written. Nothing is added.
     """
+    if corrected.suffix.lower() in TABLES:
+        raise DataError(f"{corrected} is a table: add one that has both languages, without --from")
     paths = [path for path in (corrected, source, translated) if path]
     formats = [format_name(path) for path in paths]
     for path, found in zip(paths, formats, strict=True):
