@@ -137,7 +137,7 @@ def test_slides_come_in_their_order_each_with_its_notes_and_masters_stay() -> No
         "ppt/slideMasters/slideMaster1.xml": slide_xml(p(t("Master"))),
         "ppt/slideLayouts/slideLayout1.xml": slide_xml(p(t("Layout"))),
         "ppt/notesSlides/notesSlide1.xml": slide_xml(p(t("Notes"))),
-        "ppt/comments/comment1.xml": f"<p:cmLst {NAMESPACES}><p:cm><p:text>Why &amp; how"
+        "ppt/comments/comment1.xml": f"<p:cmLst {NAMESPACES}><p:cm><p:text>Why &amp;\nhow"
         "</p:text></p:cm></p:cmLst>",
         "ppt/vbaProject.bin": b"\0 macro",
     }
@@ -151,12 +151,12 @@ def test_slides_come_in_their_order_each_with_its_notes_and_masters_stay() -> No
     }
     data = pptx(p(t("One")), p(t("Two")), parts=others, relations=relations)
     document = opened(data)
-    assert document.texts == ["One", "Why & how", "Notes", "Two"]
+    assert readable_texts(document) == ["One", "Why &<0 br/>how", "Notes", "Two"]
     new = translated(document, str.upper)
     assert described(new) == described(data)
     for name in [*others][:2] + [*others][4:]:
         assert members(new)[name] == members(data)[name]
-    assert opened(new).texts == ["ONE", "WHY & HOW", "NOTES", "TWO"]
+    assert readable_texts(opened(new)) == ["ONE", "WHY &<0 br/>HOW", "NOTES", "TWO"]
 
 
 def test_smartart_and_its_drawing_get_one_translation() -> None:
@@ -210,6 +210,23 @@ def with_chart(labels: list[str], book: str | bytes, source: str = "") -> bytes:
             CHART_PART: {"rId1": f"package {source or '../embeddings/book1.xlsx'}"},
         },
     )
+
+
+def test_a_second_chart_of_a_workbook_changes_the_same_labels() -> None:
+    data = with_chart(["Sales"], workbook("<si><t>Sales</t></si><si><t>Tea</t></si>"))
+    of_slide, of_chart = "ppt/slides/_rels/slide1.xml.rels", "ppt/charts/_rels/chart1.xml.rels"
+    end = b"</Relationships>"
+    further = b'<Relationship Id="rId2" Type="x/chart" Target="../charts/chart2.xml"/>'
+    second = {
+        "ppt/charts/chart2.xml": chart("Sales", "Tea").encode(),
+        of_chart.replace("1", "2"): members(data)[of_chart],
+        of_slide: members(data)[of_slide].replace(end, further + end),
+    }
+    document = opened(with_members(data, second))
+    assert document.texts == ["One", "A title", "Sales"]
+    assert document.skipped == ["ppt/charts/chart2.xml: its labels 'Tea'"]
+    new = members(translated(document, str.upper))["ppt/charts/chart2.xml"].decode()
+    assert new == chart("SALES", "Tea").replace("A title", "A TITLE")
 
 
 def strings_of(data: bytes) -> str:

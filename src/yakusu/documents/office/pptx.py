@@ -17,7 +17,14 @@ from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
 from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
-from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, quoted, settled
+from yakusu.documents.office.ooxml.workbook import (
+    WORKBOOK,
+    Workbook,
+    quoted,
+    settled,
+    shown,
+    shown_in_file,
+)
 from yakusu.documents.office.parts import parse_part
 from yakusu.errors import DataError
 
@@ -107,11 +114,10 @@ class _Presentation:
     def _read_chart(self, part: str) -> None:
         """Read a chart, and its workbook, whose cells its labels repeat."""
         related = [each for each in self._package.relations(part) if each.kind in _SOURCES]
-        for each in related:
-            if each.target in self._books:
-                known = self._books[each.target]
-                self._parts.add(part, DrawingDialect(known.workbook.is_label), known.scope)
-                return
+        known = [self._books[each.target] for each in related if each.target in self._books]
+        if known:
+            self._read_further_chart(part, known[0])
+            return
         scope: Scope = {}
         name = related[0].target if related else None
         book = None if name is None else self._opened(part, name, scope)
@@ -125,10 +131,17 @@ class _Presentation:
             del self._books[name]
             self._reports.append(f"{part}: its workbook {name} ({error})")
             return
-        cells = {self._texts.items[index] for index in book.indexes}
-        if others := sorted(labels.translated - cells):
+        cells = {shown(self._texts.items[index]) for index in book.indexes}
+        if others := sorted(each for each in labels.translated if shown_in_file(each) not in cells):
             self._reports.append(f"{part}: the cells of its labels {quoted(others)}")
         self._reports += (f"{part}: {report}" for report in book.reports())
+
+    def _read_further_chart(self, part: str, book: _Book) -> None:
+        """Read a chart whose workbook has been read for another one, whose labels it may repeat."""
+        labels = DrawingDialect(book.workbook.is_label)
+        self._parts.add(part, labels, book.scope)
+        if labels.kept:
+            self._reports.append(f"{part}: its labels {quoted(sorted(labels.kept))}")
 
     def _opened(self, chart: str, name: str, scope: Scope) -> Workbook | None:
         """The workbook of a chart; None, with a report, if it cannot be read."""

@@ -1,5 +1,6 @@
 """Workbooks: the texts of their cells, and what must change together with them or stay."""
 
+import html
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 
 from yakusu.data.files.xmltree import Element, with_attribute
 from yakusu.data.lines.private_use import MARKS, is_break
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import plain_text
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
@@ -27,7 +29,17 @@ WORKBOOK = PackageKind(
 _INLINE = re.compile(rb"<(?:[\w.-]{1,20}:)?is[\s>/]")
 _VALUE = re.compile(rb"""<(?:[\w.-]{1,20}:)?c\s[^<>]*\bt\s*=\s*["']str["'][^<>]*>""")
 _CONSTANT = re.compile(_VALUE.pattern + rb"\s*<(?:[\w.-]{1,20}:)?v[\s>]")
+_ARRAY = re.compile(  # one formula for several cells, of which only the first contains it
+    rb"<(?:[\w.-]{1,20}:)?f\s(?=[^<>]*\bt\s*=\s*[\"'](?:array|dataTable))[^<>]*"
+    rb"\bref\s*=\s*[\"'][^\"'<>:]*:"
+)
+_MESSAGE = re.compile(rb"""\s(?:prompt|error)\s*=\s*["'][^"']""")
+_MARGIN = re.compile(
+    rb"<(?:[\w.-]{1,20}:)?(?:odd|even|first)(?:Header|Footer)(?:\s[^<>]*)?>([^<]+)"
+)
+_CODE = re.compile('&(?:"[^"]*"|K[0-9A-F]{6}|.)')  # of a margin, such as &P for the page
 _MARK = re.compile(MARKS)
+_LINE_ENDS = re.compile("[\r\n]+")
 _MAX_HEADER = 255  # characters, in Excel
 _MAX_ROUNDS = 20  # in which tables may make each other's headers stay
 _MAX_CELL = 32_767  # characters, in Excel
@@ -72,10 +84,11 @@ class Workbook:
         self._comparisons = Comparisons()
         self._parts = TextParts(package.archive, texts)
         self._tables: list[_Table] = []
+        self._shown: set[str] = set()  # what a reader sees of the texts that cells may repeat
         self._names: dict[str, list[int]] = {}  # indexes of texts, by what a reader sees
         self._variants: list[list[int]] = []  # indexes of texts that differ in formatting only
-        self._n_results = self._n_comments = 0
-        self._has_constants: set[str] = set()  # sheets with texts in their cells
+        self._n_results = self._n_messages = self._n_margins = self._n_comments = 0
+        self._wanted: dict[str, str] = {}  # elements with texts, by sheet
         self._book = package.main()
         self._sheets = self._inspected()
 
@@ -108,10 +121,16 @@ class Workbook:
         content = self._content(name)
         self._comparisons.read_formulas(content)
         n_values = sum(1 for _ in _VALUE.finditer(content)) if b"str" in content else 0
-        n_constants = sum(1 for _ in _CONSTANT.finditer(content)) if n_values else 0
+        has_constants = n_values and not _ARRAY.search(content)
+        n_constants = sum(1 for _ in _CONSTANT.finditer(content)) if has_constants else 0
         self._n_results += n_values - n_constants
-        if n_constants or _INLINE.search(content):
-            self._has_constants.add(name)
+        if n_constants:
+            self._wanted[name] = "c"
+        elif _INLINE.search(content):
+            self._wanted[name] = "is"
+        self._n_messages += sum(1 for _ in _MESSAGE.finditer(content))
+        margins = (html.unescape(each.decode()) for each in _MARGIN.findall(content))
+        self._n_margins += sum(1 for each in margins if has_letter(_CODE.sub("", each)))
         for each in self._package.relations(name):
             if each.kind == "pivotTable" and each.target:
                 self._comparisons.read_pivot(self._content(each.target))
@@ -132,6 +151,8 @@ class Workbook:
         root = roots[0].parent if roots else None
         while root is not None and root.parent is not None:
             root = root.parent
+        if root is not None:
+            self._comparisons.add_name(root.get("displayName"))
         if root is None or root.get("headerRowCount") == "0":
             return
         if root.get("tableType") not in ("", "worksheet"):
@@ -140,14 +161,16 @@ class Workbook:
         self._tables.append(table)
 
     def _order(self) -> dict[str, int]:
-        """The places of the sheets, by the identifiers of their relationships."""
+        """The places of the sheets, by the identifiers of their relationships; read all names."""
         found: dict[str, int] = {}
 
-        def use(sheet: Element) -> None:
-            keys = (value for name, value in sheet.attributes.items() if name.endswith(" id"))
-            found.setdefault(next(keys, ""), len(found))
+        def use(named: Element) -> None:
+            self._comparisons.add_name(named.get("name"))
+            if named.name == "sheet":
+                keys = (value for name, value in named.attributes.items() if name.endswith(" id"))
+                found.setdefault(next(keys, ""), len(found))
 
-        parse_part(self._package.archive, self._book, _is_sheet, use)
+        parse_part(self._package.archive, self._book, _has_name, use)
         return found
 
     def _content(self, part: str) -> bytes:
@@ -159,15 +182,18 @@ class Workbook:
         Raises:
             DataError: A part is not valid XML, or exceeds a limit.
         """
+        self._shown = {*map(shown, self._scope)}
         for each in self._package.relations(self._book):
             if each.kind == "sharedStrings" and each.target and each.target not in self._parts:
                 self._parts.add_cells(each.target, self._is_kept, self._scope, wanted="si")
         for sheet in self._sheets:
-            if sheet in self._has_constants:
-                self._parts.add_cells(sheet, self._is_kept, self._scope, wanted="c")
+            if sheet in self._wanted:
+                wanted = self._wanted[sheet]
+                self._parts.add_cells(sheet, self._is_kept, self._scope, wanted=wanted)
         self._find_names()
         if self._only_known:
             return
+        self._shown = {*map(shown, self._scope)}
         labels = DrawingDialect(self.is_label)
         seen: set[str] = set()
         for sheet in self._sheets:
@@ -186,7 +212,7 @@ class Workbook:
                 self._parts.add(each.target, CellDialect(lambda _: False, "text"))
 
     def _is_kept(self, text: str) -> bool:
-        is_other = self._only_known and text.strip() not in self._scope
+        is_other = self._only_known and shown_in_file(text) not in self._shown
         return is_other or self.stays(text)
 
     def stays(self, text: str) -> bool:
@@ -195,7 +221,7 @@ class Workbook:
 
     def is_label(self, text: str) -> bool:
         """Whether the cells that a label of a chart repeats are translated."""
-        return text.strip() in self._scope and not self.stays(text)
+        return shown_in_file(text) in self._shown and not self.stays(text)
 
     @property
     def indexes(self) -> frozenset[int]:
@@ -207,13 +233,11 @@ class Workbook:
     def _find_names(self) -> None:
         """Find the texts that tables repeat, and those that differ in formatting only."""
         names = {
-            _clean(unescaped(name))
-            for table in self._tables
-            for name in (*table.columns, *table.texts)
+            shown_in_file(name) for table in self._tables for name in (*table.columns, *table.texts)
         }
         formatted = defaultdict[str, list[int]](list)
         for text, index in self._scope.items():
-            seen = _clean(_seen(text))
+            seen = shown(text)
             if seen in names:
                 self._names.setdefault(seen, []).append(index)
             if seen != text and _MARK.search(text):
@@ -232,7 +256,7 @@ class Workbook:
         kept = {
             index
             for indexes in self._variants
-            if len({_clean(_seen(translations[index])) for index in indexes}) > 1
+            if len({shown(translations[index]) for index in indexes}) > 1
             for index in indexes
         }
         kept |= {i for i in self._scope.values() if len(translations[i]) > _MAX_CELL}
@@ -280,13 +304,15 @@ class Workbook:
         indexes = self._indexes(name)
         if not indexes or translations[indexes[0]] == self._texts[indexes[0]] or kept & {*indexes}:
             return name
-        new = _clean(_seen(translations[indexes[0]])).replace("\n", "_x000a_")
-        shown = unescaped(name)
-        left, right = (shown[: len(shown) - len(shown.lstrip())], shown[len(shown.rstrip()) :])
-        return f"{left}{new}{right}".replace("\n", "_x000a_")
+        marks = filter(is_break, _MARK.findall(self._texts[indexes[0]]))
+        whole = unescaped(name)
+        before, core, after = whole.partition(whole.strip())
+        ends = dict(zip(marks, _LINE_ENDS.findall(core), strict=False))
+        new = _MARK.sub(lambda mark: ends.get(mark[0], ""), translations[indexes[0]])
+        return f"{before}{new}{after}".replace("\n", "_x000a_")
 
     def _indexes(self, name: str) -> list[int]:
-        return self._names.get(_clean(unescaped(name)), [])
+        return self._names.get(shown_in_file(name), [])
 
     def reports(self) -> Iterator[str]:
         """A sentence for each reason for which texts of cells stay, and for what else stays."""
@@ -295,16 +321,15 @@ class Workbook:
             yield f"{reason} {quoted([*texts])}"
         if self._only_known:
             return
-        if self._n_results:
-            yield _counted(self._n_results, "result of a formula", "results of formulas")
-        if found.n_lists:
-            yield _counted(found.n_lists, "data validation list", "data validation lists")
-        if found.n_caches:
-            yield _counted(found.n_caches, "cache of a pivot table", "caches of pivot tables")
-        if self._n_comments:
-            yield _counted(
-                self._n_comments, "sheet with threaded comments", "sheets with threaded comments"
-            )
+        counts = (
+            (self._n_results, "result of a formula", "results of formulas"),
+            (found.n_lists, "data validation list", "data validation lists"),
+            (self._n_messages, "message of data validation", "messages of data validation"),
+            (self._n_margins, "header or footer", "headers and footers"),
+            (found.n_caches, "cache of a pivot table", "caches of pivot tables"),
+            (self._n_comments, "sheet with threaded comments", "sheets with threaded comments"),
+        )
+        yield from (f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n)
 
 
 def settled(
@@ -343,18 +368,15 @@ def _is_column(namespace: str, name: str) -> bool:
     return name == "tableColumn" and namespace in SHEET_NAMESPACES
 
 
-def _is_sheet(namespace: str, name: str) -> bool:
-    return name == "sheet" and namespace in SHEET_NAMESPACES
+def _has_name(namespace: str, name: str) -> bool:
+    return name in ("sheet", "definedName") and namespace in SHEET_NAMESPACES
 
 
-def _seen(text: str) -> str:
-    """What a reader sees of a text with marks."""
-    return _MARK.sub(lambda mark: "\n" * is_break(mark[0]), text)
+def shown(text: str) -> str:
+    """What a reader sees of a text with marks; several line breaks count as one."""
+    return _MARK.sub(lambda mark: "\n" * is_break(mark[0]), text).strip()
 
 
-def _clean(text: str) -> str:
-    return text.replace("\r", "").strip()
-
-
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
+def shown_in_file(text: str) -> str:
+    """The same for a text as it is in the file."""
+    return _LINE_ENDS.sub("\n", unescaped(text)).strip()
