@@ -253,14 +253,15 @@ def test_columns_that_formulas_name_stay_with_their_headers() -> None:
 
 @pytest.mark.parametrize("same", ["Same", "", "x" * 256])
 def test_headers_stay_if_they_would_be_equal_empty_or_too_long(same: str) -> None:
-    strings = si("Name") + si("Price") + si("Ada")
-    texts = {"Name": same.lower(), "Price": same}
+    strings = si("Name") + si("Unit") + si("Price\neach")
+    texts = {"Name": same.lower(), "Unit": "Einheit"}
     new, columns, skipped = table_after(
-        lambda t: texts.get(t, "A"), strings, table_xml("Name", "Price")
+        lambda t: texts.get(t, same), strings, table_xml("Name", "Unit", "Price_x000a_each")
     )
-    assert new == si("Name") + si("Price") + si("A")
-    assert columns == "Name | Price"
+    assert new == strings.replace("Unit", "Einheit")
+    assert columns == "Name | Einheit | Price_x000a_each"
     assert len(skipped) == 2 and skipped[0].startswith("'Name' has a translation that its cells")
+    assert skipped[1].startswith(r"'Price\neach' has")
 
 
 def test_a_text_that_would_be_too_long_for_a_cell_stays() -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from yakusu.data.files.xmltree import Element, with_attribute
 from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.data.lines.words import has_letter
-from yakusu.documents.document import plain_text
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
 from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
@@ -265,9 +264,10 @@ class Workbook:
             for table in self._tables:
                 new = [self._header(each, translations, kept) for each in table.columns]
                 counts = Counter(map(str.casefold, new))
-                is_valid = all(counts) and max(map(len, new), default=0) <= _MAX_HEADER
-                if not is_valid or len(counts) < len(new) or i == _MAX_ROUNDS - 1:
-                    kept.update(j for each in table.columns for j in self._indexes(each))
+                for column, name in zip(table.columns, new, strict=True):
+                    is_valid = 0 < len(name) <= _MAX_HEADER and counts[name.casefold()] == 1
+                    if not is_valid or i == _MAX_ROUNDS - 1:
+                        kept.update(self._indexes(column))
             if len(kept) == before:
                 break
         return kept
@@ -347,7 +347,7 @@ def settled(
         if new[index] != texts[index]:
             new[index] = texts[index]
             reports.append(
-                f"{_short(plain_text(texts[index]))} has a translation that its cells cannot have: "
+                f"{_short(shown(texts[index]))} has a translation that its cells cannot have: "
                 "it is too long, that of another header, or not that of the same text elsewhere"
             )
     return new, reports
