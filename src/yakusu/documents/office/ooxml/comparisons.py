@@ -37,6 +37,7 @@ _CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
 _CONSTANT = re.compile('"((?:[^"]|"")*)"')
 _QUOTED_NAME = re.compile("(?<!')'(?:[^']|'')*+'!")  # of a sheet; it may contain quotation marks
 _MAKES_REFERENCE = b"INDIRECT("
+_OF_CELLS = re.compile(rb"(?:LOOKUP|MATCH|IFS?|SWITCH|FILTER|UNIQUE)\(")
 _REFERENCE = re.compile(r"(?:[^!]*!)?\$?[a-z]{1,3}\$?\d{1,7}(?::\$?[a-z]{1,3}\$?\d{1,7})?")
 _TOKEN = re.compile(r"'[\[\]#@']|[\[\]]|[^\[\]']+|'")  # of a formula with names of columns
 _OPERATOR = re.compile("<>|<=|>=|[<>=]")
@@ -56,10 +57,12 @@ class Comparisons:
     Attributes:
         n_lists: Data validation lists that are not in cells.
         n_caches: Pivot caches with texts.
+        are_of_cells: Whether formulas may compare cells with each other.
     """
 
     def __init__(self) -> None:
         self.n_lists = self.n_caches = 0
+        self.are_of_cells = False
         self._whole: dict[str, str] = {}  # text -> why it stays
         self._parts: dict[str, str] = {}
         self._columns: set[str] = set()
@@ -72,6 +75,7 @@ class Comparisons:
         """Read the formulas, filters and data validation lists of a part, in UTF-8."""
         content = _without_cdata(content)
         self._makes_references |= _MAKES_REFERENCE in content
+        self.are_of_cells |= bool(_OF_CELLS.search(content))
         self.n_lists += sum(1 for _ in _LIST.finditer(content))
         for found in _FORMULA.finditer(content):
             raw = found[1]

@@ -2,8 +2,8 @@
 
 import html
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from yakusu.data.files.xmltree import Element, with_attribute
@@ -85,7 +85,8 @@ class Workbook:
         self._tables: list[_Table] = []
         self._shown: set[str] = set()  # what a reader sees of the texts that cells may repeat
         self._names: dict[str, list[int]] = {}  # indexes of texts, by what a reader sees
-        self._variants: list[list[int]] = []  # indexes of texts that differ in formatting only
+        # Indexes of texts whose translations must have equal keys.
+        self._variants: list[tuple[Callable[[str], str], list[int]]] = []
         self._n_results = self._n_messages = self._n_margins = self._n_comments = 0
         self._wanted: dict[str, str] = {}  # elements with texts, by sheet
         self._book = package.main()
@@ -230,32 +231,42 @@ class Workbook:
     # ---- writing ---------------------------------------------------------------------------
 
     def _find_names(self) -> None:
-        """Find the texts that tables repeat, and those that differ in formatting only."""
+        """Find the texts that tables repeat, and those that must have equal translations."""
         names = {
             shown_in_file(name) for table in self._tables for name in (*table.columns, *table.texts)
         }
-        formatted = defaultdict[str, list[int]](list)
         for text, index in self._scope.items():
             seen = shown(text)
             if seen in names:
                 self._names.setdefault(seen, []).append(index)
-            if seen != text and _MARK.search(text):
-                formatted[seen].append(index)
-        for seen, indexes in formatted.items():
-            plain = [self._scope[seen]] if seen in self._scope else []
-            if len(indexes) + len(plain) > 1:
-                self._variants.append([*plain, *indexes])
+        if self._only_known or self._comparisons.are_of_cells:
+            self._variants = [(shown, each) for each in self._grouped(shown)]
+        else:
+            self._variants = [(shown, each) for each in self._names.values()]
+        if self._comparisons.are_of_cells:
+            self._variants += ((_folded, each) for each in self._grouped(_folded))
+
+    def _grouped(self, key: Callable[[str], str]) -> list[list[int]]:
+        """The indexes of texts with a key that other texts have, too."""
+        first: dict[str, int] = {}
+        groups: dict[int, list[int]] = {}
+        for text, index in self._scope.items():
+            known = first.setdefault(key(text), index)
+            if known != index:
+                groups.setdefault(known, [known]).append(index)
+        return [*groups.values()]
 
     def kept(self, translations: Sequence[str]) -> set[int]:
         """Indexes of texts that must stay, given these translations.
 
-        They are those that differ in formatting only, but would differ in words, those that are too
-        long for a cell, and the headers of tables that would be empty, too long or equal.
+        They are those that are equal but for their formatting, and would not be: headers of tables,
+        and, if formulas compare cells, all texts, also in another case. Texts that are too long for
+        a cell stay, too, and headers of a table that would be empty, too long or equal.
         """
         kept = {
             index
-            for indexes in self._variants
-            if len({shown(translations[index]) for index in indexes}) > 1
+            for key, indexes in self._variants
+            if len({key(translations[index]) for index in indexes}) > 1
             for index in indexes
         }
         kept |= {i for i in self._scope.values() if len(translations[i]) > _MAX_CELL}
@@ -375,6 +386,11 @@ def _has_name(namespace: str, name: str) -> bool:
 def shown(text: str) -> str:
     """What a reader sees of a text with marks; several line breaks count as one."""
     return _MARK.sub(lambda mark: "\n" * is_break(mark[0]), text).strip()
+
+
+def _folded(text: str) -> str:
+    """What formulas see of a text with marks."""
+    return shown(text).casefold()
 
 
 def shown_in_file(text: str) -> str:
