@@ -132,6 +132,15 @@ def test_both_alternatives_of_a_shape_get_one_translation() -> None:
     assert slide_after(str.upper, body) == body.replace("In", "IN").replace("Side", "SIDE")
 
 
+def test_letters_that_a_font_shows_as_signs_stay() -> None:
+    arrow = t("à", '<a:rPr><a:sym typeface="Wingdings"/></a:rPr>')
+    alpha = t("abc", '<a:rPr><a:latin typeface="symbol"/></a:rPr>')
+    words = t("go", '<a:rPr><a:sym typeface="Wingdings"/></a:rPr>')
+    body = p(words, t(" one "), arrow, t(" and two "), alpha, t(" on"))
+    assert readable_texts(opened(pptx(body))) == ["<0>go</0> one <1/> and two <2/> on"]
+    assert slide_after(lambda text: text.replace("two", "2"), body) == body.replace("two", "2")
+
+
 def test_slides_come_in_their_order_each_with_its_notes_and_masters_stay() -> None:
     others = {
         "ppt/slideMasters/slideMaster1.xml": slide_xml(p(t("Master"))),
@@ -358,6 +367,7 @@ def test_templates_and_presentations_with_macros_are_read(kind: str) -> None:
         ({SLIDE: b"<a><b></a>"}, f"{SLIDE}, line 1, column 9 is not well-formed XML"),
         ({SLIDE: b"<a>" * 300}, "more than 256 levels of elements"),
         ({"ppt/_rels/presentation.xml.rels": b"<a"}, "presentation.xml.rels, line 1"),
+        ({"ppt/_rels/presentation.xml.rels": b"<a/>"}, "the file lacks a slide: obtain it again"),
         ({"[Content_Types].xml": b"<Types/>"}, "the archive has no PowerPoint presentation: save"),
     ],
 )

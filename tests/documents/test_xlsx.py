@@ -397,6 +397,8 @@ def test_other_archives_are_refused() -> None:
         {"xl/workbook.bin": b"\0"}, {"": {"a": "officeDocument xl/workbook.bin"}}, binary
     )
     assert message(data) == "the archive has no Excel workbook: save the document as .xlsx"
+    lost = with_members(workbook(), {"xl/_rels/workbook.xml.rels": b"<a/>"})
+    assert "the file lacks a sheet: obtain it again, or save it again" in message(lost)
     missing = workbook(relations={SHEET: {"rId1": "table ../tables/none.xml"}})
     assert opened(missing).texts == []
 

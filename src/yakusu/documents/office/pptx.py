@@ -83,15 +83,19 @@ class _Presentation:
         self.skipped: Sequence[str] = self._reports
 
     def _slides(self) -> list[str]:
-        """The parts of the slides, in their order."""
+        """The parts of the slides, in their order.
+
+        Raises:
+            DataError: The file lacks one.
+        """
         main = self._package.main()
         targets = {each.key: each.target for each in self._package.relations(main)}
         found: list[str] = []
 
         def use(slide: Element) -> None:
             for name, value in slide.attributes.items():
-                if name.endswith(" id") and targets.get(value):
-                    found.append(targets[value])
+                if name.endswith(" id"):
+                    found.append(self._package.existing(targets.get(value), "slide"))
 
         parse_part(self._archive, main, lambda _, name: name == "sldId", use)
         return found

@@ -3,8 +3,9 @@
     <a:p><a:pPr/><a:r><a:rPr b="1"/><a:t>bold</a:t></a:r><a:br/><a:fld type="slidenum">...</a:p>
     <c:strCache><c:pt idx="0"><c:v>a label of a chart, as its cells had it</c:v></c:pt></c:strCache>
 
-A change of formatting within a paragraph is a pair of marks; fields (numbers of slides, dates) and
-formulas are empty marks, and line breaks and tabs are marks that end a sentence.
+A change of formatting within a paragraph is a pair of marks; fields (numbers of slides, dates),
+formulas and letters that a font shows as other signs are empty marks, and line breaks and tabs are
+marks that end a sentence.
 """
 
 import re
@@ -31,6 +32,7 @@ _UNSEEN = frozenset(("lang", "altLang", "dirty", "err", "smtClean", "smtId", "no
 _BREAK = re.compile(r"(\t|_x000[9ABD]_)")  # within a text; the others are how programs escape them
 PLAIN_BREAK = re.compile(r"(\n|\r|_x[0-9A-Fa-f]{4}_)")  # within a text of a cell or label
 _LINES = re.compile("[\r\n]+")
+_SYMBOLS = re.compile("Wingdings|Webdings|Symbol$", re.IGNORECASE)  # names of fonts
 _PLAIN = "plain"  # key of the run of a text without markup
 _SIDE = "side "  # name of a piece without content; the side of the paragraph follows
 _ALIGNED = re.compile(r"""\salgn\s*+=\s*+["'](\w+)["']""")
@@ -96,7 +98,7 @@ class DrawingDialect:
         pieces = [Piece(PieceKind.EMPTY, name=_SIDE + self._side(paragraph))]
         for child in paragraph.elements:
             name = child.name if child.namespace in _DRAWING else ""
-            if name == "r":
+            if name == "r" and not _is_symbol(child):
                 run = run_of(child, xml, is_unseen=_UNSEEN.__contains__)
                 for t in child.named("t"):
                     pieces += split_text(_LINES.sub(" ", t.text), run, _BREAK)
@@ -149,6 +151,14 @@ def split_text(text: str, run: Run, breaks: re.Pattern[str]) -> list[Piece]:
         elif part:
             pieces.append(piece)
     return pieces
+
+
+def _is_symbol(run: Element) -> bool:
+    """Whether a font shows the letters of a run as other signs, such as an arrow."""
+    fonts = [font for each in run.named("rPr") for font in each.named("latin", "sym")]
+    names = {font.name for font in fonts if _SYMBOLS.match(font.get("typeface"))}
+    # Of a text with words, a program shows only signs in the font of symbols.
+    return "latin" in names or ("sym" in names and len(run.text.strip()) == 1)
 
 
 def _is_label(element: Element) -> bool:

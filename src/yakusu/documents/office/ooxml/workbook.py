@@ -37,6 +37,7 @@ _MARGIN = re.compile(
     rb"<(?:[\w.-]{1,20}:)?(?:odd|even|first)(?:Header|Footer)(?:\s[^<>]*)?>([^<]+)"
 )
 _CODE = re.compile('&(?:"[^"]*"|K[0-9A-F]{6}|.)')  # of a margin, such as &P for the page
+_SHEETS = ("worksheet", "chartsheet", "dialogsheet")
 _MARK = re.compile(MARKS)
 _LINE_ENDS = re.compile("[\r\n]+")
 _MAX_HEADER = 255  # characters, in Excel
@@ -98,24 +99,18 @@ class Workbook:
         """Read what the workbook compares its cells with; return its sheets, in their order."""
         found, package = self._comparisons, self._package
         found.read_formulas(self._content(self._book))
-        related = package.relations(self._book)
-        order = self._order()
-        sheets = [
-            each
-            for each in sorted(related, key=lambda each: order.get(each.key, len(order)))
-            if each.kind in ("worksheet", "chartsheet", "dialogsheet") and each.target
-        ]
-        for each in related:
+        sheets = self._listed_sheets()
+        for each in package.relations(self._book):
             if each.kind == "pivotCacheDefinition" and each.target:
                 found.read_pivot(self._content(each.target))
                 found.n_caches += 1
             elif each.kind == "slicerCache" and each.target:
                 found.read_slicer(self._content(each.target))
-        for name in dict.fromkeys(each.target for each in sheets):
+        for name in sheets:
             self._inspect_sheet(name)
         for table in self._tables:
             found.add_columns(table.columns)
-        return [*dict.fromkeys(each.target for each in sheets)]
+        return sheets
 
     def _inspect_sheet(self, name: str) -> None:
         content = self._content(name)
@@ -160,18 +155,25 @@ class Workbook:
                 self._comparisons.keep_column(column)
         self._tables.append(table)
 
-    def _order(self) -> dict[str, int]:
-        """The places of the sheets, by the identifiers of their relationships; read all names."""
-        found: dict[str, int] = {}
+    def _listed_sheets(self) -> list[str]:
+        """The parts of the sheets, in their order; all names are read on the way.
+
+        Raises:
+            DataError: The file lacks a sheet.
+        """
+        related = {each.key: each for each in self._package.relations(self._book)}
+        found: dict[str, None] = {}
 
         def use(named: Element) -> None:
             self._comparisons.add_name(named.get("name"))
-            if named.name == "sheet":
-                keys = (value for name, value in named.attributes.items() if name.endswith(" id"))
-                found.setdefault(next(keys, ""), len(found))
+            keys = [value for name, value in named.attributes.items() if name.endswith(" id")]
+            for relation in map(related.get, keys):
+                part = self._package.existing(relation and relation.target, "sheet")
+                if relation and relation.kind in _SHEETS:
+                    found[part] = None
 
         parse_part(self._package.archive, self._book, _has_name, use)
-        return found
+        return [*found]
 
     def _content(self, part: str) -> bytes:
         return read_part(self._package.archive, part).content
