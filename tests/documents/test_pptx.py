@@ -149,18 +149,21 @@ def test_slides_come_in_their_order_each_with_its_notes_and_masters_stay() -> No
         "ppt/comments/comment1.xml": f"<p:cmLst {NAMESPACES}><p:cm><p:text>Why &amp;\nhow"
         "</p:text></p:cm></p:cmLst>",
         "ppt/vbaProject.bin": b"\0 macro",
+        "ppt/embeddings/a.docx": b"PK",
     }
     relations = {
         "ppt/slides/slide2.xml": {
             "rId1": "slideLayout ../slideLayouts/slideLayout1.xml",
             "rId2": "notesSlide ../notesSlides/notesSlide1.xml",
             "rId3": "comments ../comments/comment1.xml",
+            "rId4": "package ../embeddings/a.docx",
         },
         "ppt/slideLayouts/slideLayout1.xml": {"a": "slideMaster ../slideMasters/slideMaster1.xml"},
     }
     data = pptx(p(t("One")), p(t("Two")), parts=others, relations=relations)
     document = opened(data)
     assert readable_texts(document) == ["One", "Why &<0 br/>how", "Notes", "Two"]
+    assert document.skipped == ["ppt/slides/slide2.xml: the embedded file ppt/embeddings/a.docx"]
     new = translated(document, str.upper)
     assert described(new) == described(data)
     for name in [*others][:2] + [*others][4:]:

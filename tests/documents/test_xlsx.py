@@ -346,13 +346,16 @@ def test_comments_are_translated_unless_they_are_threads() -> None:
         '<comments xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><commentList>'
         '<comment ref="A1"><text><r><t>Look here</t></r></text></comment></commentList></comments>'
     )
-    parts = {"xl/comments1.xml": comments, "xl/thread.xml": "<a/>"}
+    parts = {"xl/comments1.xml": comments, "xl/thread.xml": "<a/>", "xl/a.docx": b"PK"}
     own = {"rId1": "comments ../comments1.xml"}
     document = opened(workbook(parts=parts, relations={SHEET: own}))
     assert document.texts == ["Look here"]
-    own |= {"rId2": "threadedComment ../thread.xml"}
+    own |= {"rId2": "threadedComment ../thread.xml", "rId3": "package ../a.docx"}
     document = opened(workbook(parts=parts, relations={SHEET: own}))
-    assert document.texts == [] and document.skipped == ["1 sheet with threaded comments"]
+    assert document.texts == [] and document.skipped == [
+        "1 embedded file",
+        "1 sheet with threaded comments",
+    ]
 
 
 def test_other_forms_of_xml_are_read() -> None:

@@ -13,7 +13,7 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.ooxml.alignment import Alignments
-from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
 from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
@@ -38,7 +38,6 @@ _KIND = PackageKind(
     ),
 )
 _BESIDE = ("comments", "notesSlide")  # what else belongs to a slide
-_SOURCES = ("package", "oleObject")  # of charts
 _MAX_WORKBOOKS = 2**26  # bytes of all workbooks, decompressed
 
 
@@ -108,16 +107,20 @@ class _Presentation:
                 self._read_chart(part)
             else:
                 self._parts.add(part, DrawingDialect(), diagrams)
-        beside = [each for each in self._package.relations(slide) if each.kind in _BESIDE]
+        related = [each for each in self._package.relations(slide) if each.target]
+        self._reports += (
+            f"{slide}: the embedded file {each.target}" for each in related if each.kind in EMBEDDED
+        )
+        beside = [each for each in related if each.kind in _BESIDE]
         for each in sorted(beside, key=lambda each: each.kind):
-            if each.target and each.target not in seen:
+            if each.target not in seen:
                 seen.add(each.target)
                 side = self._alignments.of_slide(each.target)
                 self._parts.add(each.target, DrawingDialect(side=side))
 
     def _read_chart(self, part: str) -> None:
         """Read a chart, and its workbook, whose cells its labels repeat."""
-        related = [each for each in self._package.relations(part) if each.kind in _SOURCES]
+        related = [each for each in self._package.relations(part) if each.kind in EMBEDDED]
         known = [self._books[each.target] for each in related if each.target in self._books]
         if known:
             self._read_further_chart(part, known[0])

@@ -11,7 +11,7 @@ from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
-from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
 from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
@@ -89,6 +89,7 @@ class Workbook:
         # Indexes of texts whose translations must have equal keys.
         self._variants: list[tuple[Callable[[str], str], list[int]]] = []
         self._n_results = self._n_messages = self._n_margins = self._n_comments = 0
+        self._n_embedded = 0
         self._wanted: dict[str, str] = {}  # elements with texts, by sheet
         self._book = package.main()
         self._sheets = self._inspected()
@@ -131,6 +132,8 @@ class Workbook:
                 self._comparisons.read_pivot(self._content(each.target))
             elif each.kind == "table" and each.target:
                 self._inspect_table(each.target)
+            elif each.kind in EMBEDDED and each.target:
+                self._n_embedded += 1
 
     def _inspect_table(self, name: str) -> None:
         self._comparisons.read_formulas(self._content(name))
@@ -340,6 +343,7 @@ class Workbook:
             (self._n_messages, "message of data validation", "messages of data validation"),
             (self._n_margins, "header or footer", "headers and footers"),
             (found.n_caches, "cache of a pivot table", "caches of pivot tables"),
+            (self._n_embedded, "embedded file", "embedded files"),
             (self._n_comments, "sheet with threaded comments", "sheets with threaded comments"),
         )
         yield from (f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n)
