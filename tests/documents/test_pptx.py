@@ -132,31 +132,43 @@ def test_both_alternatives_of_a_shape_get_one_translation() -> None:
     assert slide_after(str.upper, body) == body.replace("In", "IN").replace("Side", "SIDE")
 
 
+def test_letters_that_a_font_shows_as_signs_stay() -> None:
+    arrow = t("à", '<a:rPr><a:sym typeface="Wingdings"/></a:rPr>')
+    alpha = t("abc", '<a:rPr><a:latin typeface="symbol"/></a:rPr>')
+    words = t("go", '<a:rPr><a:sym typeface="Wingdings"/></a:rPr>')
+    body = p(words, t(" one "), arrow, t(" and two "), alpha, t(" on"))
+    assert readable_texts(opened(pptx(body))) == ["<0>go</0> one <1/> and two <2/> on"]
+    assert slide_after(lambda text: text.replace("two", "2"), body) == body.replace("two", "2")
+
+
 def test_slides_come_in_their_order_each_with_its_notes_and_masters_stay() -> None:
     others = {
         "ppt/slideMasters/slideMaster1.xml": slide_xml(p(t("Master"))),
         "ppt/slideLayouts/slideLayout1.xml": slide_xml(p(t("Layout"))),
         "ppt/notesSlides/notesSlide1.xml": slide_xml(p(t("Notes"))),
-        "ppt/comments/comment1.xml": f"<p:cmLst {NAMESPACES}><p:cm><p:text>Why &amp; how"
+        "ppt/comments/comment1.xml": f"<p:cmLst {NAMESPACES}><p:cm><p:text>Why &amp;\nhow"
         "</p:text></p:cm></p:cmLst>",
         "ppt/vbaProject.bin": b"\0 macro",
+        "ppt/embeddings/a.docx": b"PK",
     }
     relations = {
         "ppt/slides/slide2.xml": {
             "rId1": "slideLayout ../slideLayouts/slideLayout1.xml",
             "rId2": "notesSlide ../notesSlides/notesSlide1.xml",
             "rId3": "comments ../comments/comment1.xml",
+            "rId4": "package ../embeddings/a.docx",
         },
         "ppt/slideLayouts/slideLayout1.xml": {"a": "slideMaster ../slideMasters/slideMaster1.xml"},
     }
     data = pptx(p(t("One")), p(t("Two")), parts=others, relations=relations)
     document = opened(data)
-    assert document.texts == ["One", "Why & how", "Notes", "Two"]
+    assert readable_texts(document) == ["One", "Why &<0 br/>how", "Notes", "Two"]
+    assert document.skipped == ["ppt/slides/slide2.xml: the embedded file ppt/embeddings/a.docx"]
     new = translated(document, str.upper)
     assert described(new) == described(data)
     for name in [*others][:2] + [*others][4:]:
         assert members(new)[name] == members(data)[name]
-    assert opened(new).texts == ["ONE", "WHY & HOW", "NOTES", "TWO"]
+    assert readable_texts(opened(new)) == ["ONE", "WHY &<0 br/>HOW", "NOTES", "TWO"]
 
 
 def test_smartart_and_its_drawing_get_one_translation() -> None:
@@ -210,6 +222,23 @@ def with_chart(labels: list[str], book: str | bytes, source: str = "") -> bytes:
             CHART_PART: {"rId1": f"package {source or '../embeddings/book1.xlsx'}"},
         },
     )
+
+
+def test_a_second_chart_of_a_workbook_changes_the_same_labels() -> None:
+    data = with_chart(["Sales"], workbook("<si><t>Sales</t></si><si><t>Tea</t></si>"))
+    of_slide, of_chart = "ppt/slides/_rels/slide1.xml.rels", "ppt/charts/_rels/chart1.xml.rels"
+    end = b"</Relationships>"
+    further = b'<Relationship Id="rId2" Type="x/chart" Target="../charts/chart2.xml"/>'
+    second = {
+        "ppt/charts/chart2.xml": chart("Sales", "Tea").encode(),
+        of_chart.replace("1", "2"): members(data)[of_chart],
+        of_slide: members(data)[of_slide].replace(end, further + end),
+    }
+    document = opened(with_members(data, second))
+    assert document.texts == ["One", "A title", "Sales"]
+    assert document.skipped == ["ppt/charts/chart2.xml: its labels 'Tea'"]
+    new = members(translated(document, str.upper))["ppt/charts/chart2.xml"].decode()
+    assert new == chart("SALES", "Tea").replace("A title", "A TITLE")
 
 
 def strings_of(data: bytes) -> str:
@@ -341,6 +370,7 @@ def test_templates_and_presentations_with_macros_are_read(kind: str) -> None:
         ({SLIDE: b"<a><b></a>"}, f"{SLIDE}, line 1, column 9 is not well-formed XML"),
         ({SLIDE: b"<a>" * 300}, "more than 256 levels of elements"),
         ({"ppt/_rels/presentation.xml.rels": b"<a"}, "presentation.xml.rels, line 1"),
+        ({"ppt/_rels/presentation.xml.rels": b"<a/>"}, "the file lacks a slide: obtain it again"),
         ({"[Content_Types].xml": b"<Types/>"}, "the archive has no PowerPoint presentation: save"),
     ],
 )

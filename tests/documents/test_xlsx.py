@@ -130,16 +130,47 @@ def test_texts_in_their_cells_are_translated_and_results_of_formulas_stay() -> N
         ('IF(ISNUMBER(SEARCH("not",A1)),1,0)', ["Done", "Undone"]),
         ('LEFT(A1,2)="Un"', ["Done", "Not done"]),
         ('A1&amp;" of "&amp;B1', ["Done", "Undone", "Not done"]),
+        ('\'5" pipe\'!A1&amp;IF(A1="Done",1,0)', ["Undone", "Not done"]),
     ],
 )
 def test_texts_with_which_formulas_compare_cells_stay(formulas: str, texts: list[str]) -> None:
     assert kept_by(formulas, "Done", "Undone", "Not done") == texts
 
 
+def test_names_and_references_stay_if_formulas_make_references_of_them() -> None:
+    names = '<definedNames><definedName name="Dry_fruits">Data!A1</definedName></definedNames>'
+    strings = "".join(map(si, ("data", "Dry fruits", "Sales", "Data!B7", "Fruits")))
+    data = workbook(
+        strings,
+        formula("INDIRECT(A1)"),
+        names=names,
+        parts={TABLE: table_xml("Price")},
+        relations=WITH_TABLE,
+    )
+    document = opened(data)
+    assert document.texts == ["Fruits"]
+    assert document.skipped == [
+        "formulas make references of 'data', 'Dry fruits', 'Sales', 'Data!B7'"
+    ]
+
+
+def test_results_of_a_formula_for_several_cells_stay() -> None:
+    rows = (
+        '<row r="1"><c r="A1" t="str"><f t="array" ref="A1:A2">B1:B2</f><v>one</v></c></row>'
+        '<row r="2"><c r="A2" t="str"><v>two</v></c><c r="B2" t="inlineStr"><is><t>three</t></is>'
+        "</c></row>"
+    )
+    document = opened(workbook(rows=rows))
+    assert document.texts == ["three"] and document.skipped == ["2 results of formulas"]
+    new = within(members(translated(document, str.upper))[SHEET], sheet_xml("|"))
+    assert new == rows.replace("three", "THREE")
+
+
 def test_texts_that_stay_are_reported_with_the_reason() -> None:
     rules = (
-        '<dataValidations><dataValidation type="list" sqref="A1"><formula1>"Yes,No"</formula1>'
-        "</dataValidation></dataValidations>"
+        '<dataValidations><dataValidation type="list" prompt="Choose" sqref="A1"><formula1>'
+        '"Yes,No"</formula1></dataValidation></dataValidations><headerFooter><oddHeader>&amp;L'
+        '&amp;"Arial,Bold"&amp;P</oddHeader><oddFooter>&amp;LDraft</oddFooter></headerFooter>'
         '<autoFilter><filterColumn><filters><filter val="North"/></filters></filterColumn>'
         '</autoFilter><conditionalFormatting><cfRule><formula>A1="Late"</formula></cfRule>'
         "</conditionalFormatting>"
@@ -152,6 +183,8 @@ def test_texts_that_stay_are_reported_with_the_reason() -> None:
         "filters select 'North'",
         "formulas compare cells with 'Late'",
         "1 data validation list",
+        "1 message of data validation",
+        "1 header or footer",
     ]
 
 
@@ -201,6 +234,13 @@ def test_the_header_of_a_table_and_its_columns_change_together() -> None:
     assert skipped == []
 
 
+def test_all_line_breaks_of_a_header_are_in_its_column() -> None:
+    table = table_xml("One_x000a__x000a_two_x000a_three", " ")
+    new, columns, skipped = table_after(str.upper, si("One\n\ntwo\nthree"), table)
+    assert "ONE\n\nTWO\nTHREE" in new
+    assert columns == "ONE_x000a__x000a_TWO_x000a_THREE |  " and skipped == []
+
+
 def test_columns_that_formulas_name_stay_with_their_headers() -> None:
     strings = si("Name") + si("Net [EUR]") + si("Other")
     table = table_xml("Name", "Net [EUR]")
@@ -213,14 +253,15 @@ def test_columns_that_formulas_name_stay_with_their_headers() -> None:
 
 @pytest.mark.parametrize("same", ["Same", "", "x" * 256])
 def test_headers_stay_if_they_would_be_equal_empty_or_too_long(same: str) -> None:
-    strings = si("Name") + si("Price") + si("Ada")
-    texts = {"Name": same.lower(), "Price": same}
+    strings = si("Name") + si("Unit") + si("Price\neach")
+    texts = {"Name": same.lower(), "Unit": "Einheit"}
     new, columns, skipped = table_after(
-        lambda t: texts.get(t, "A"), strings, table_xml("Name", "Price")
+        lambda t: texts.get(t, same), strings, table_xml("Name", "Unit", "Price_x000a_each")
     )
-    assert new == si("Name") + si("Price") + si("A")
-    assert columns == "Name | Price"
+    assert new == strings.replace("Unit", "Einheit")
+    assert columns == "Name | Einheit | Price_x000a_each"
     assert len(skipped) == 2 and skipped[0].startswith("'Name' has a translation that its cells")
+    assert skipped[1].startswith(r"'Price\neach' has")
 
 
 def test_a_text_that_would_be_too_long_for_a_cell_stays() -> None:
@@ -243,6 +284,19 @@ def test_a_string_in_a_header_and_with_formatting_elsewhere_stays_the_same() -> 
     assert len(skipped) == 2
 
 
+@pytest.mark.parametrize(
+    ("row", "word", "stay"),
+    [("VLOOKUP(A1,B:B,1,0)", "Kiste", False), ("IF(A1=B1,1)", "Box", True), ("A1", "Box", False)],
+)
+def test_texts_that_formulas_see_as_equal_stay_equal(row: str, word: str, stay: bool) -> None:
+    strings = si("red box") + rich(r("Red "), r("box", "<b/>"))
+    texts = {"red box": "rote Kiste", f"Red {O0}box{C0}": f"Rote {O0}{word}{C0}"}
+    document = opened(workbook(strings, formula(row)))
+    new = members(translated(document, texts.__getitem__))[STRINGS]
+    assert (new.decode() == shared_strings(strings)) == stay
+    assert len(document.skipped) == 2 * stay
+
+
 def test_tables_without_headers_and_of_queries_stay() -> None:
     strings = si("Name") + si("Ada")
     for attributes, texts in (
@@ -262,14 +316,15 @@ CHART = (
     "A title</a:t></a:r></a:p></c:rich></c:tx></c:title><c:series><c:tx><c:strRef><c:f>D!A1</c:f>"
     '<c:strCache><c:pt idx="0"><c:v>Sales</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat>'
     "<c:strRef><c:strCache><c:pt><c:v>Done</c:v></c:pt><c:pt><c:v>Computed</c:v></c:pt>"
-    "</c:strCache></c:strRef></c:cat><c:val><c:numCache><c:pt><c:v>#N/A</c:v></c:pt></c:numCache>"
+    "<c:pt><c:v>Two\nlines</c:v></c:pt></c:strCache></c:strRef></c:cat><c:cat><c:strLit><c:pt><c:v>"
+    "Written</c:v></c:pt></c:strLit></c:cat><c:tx><c:v>here</c:v></c:tx><c:val><c:numCache><c:pt><c:v>#N/A</c:v></c:pt></c:numCache>"
     "</c:val></c:series></c:chartSpace>"
 )
 
 
 def test_labels_of_charts_change_with_their_cells() -> None:
     data = workbook(
-        si("Sales") + si("Done"),
+        si("Sales") + si("Done") + si("Two\nlines"),
         formula('A1="done"'),
         parts={"xl/drawings/drawing1.xml": "<a/>", "xl/charts/chart1.xml": CHART},
         relations={
@@ -278,9 +333,12 @@ def test_labels_of_charts_change_with_their_cells() -> None:
         },
     )
     document = opened(data)
-    assert document.texts == ["Sales", "A title"]
+    assert readable_texts(document) == ["Sales", "Two<0 br/>lines", "A title", "Written", "here"]
     new = members(translated(document, str.upper))["xl/charts/chart1.xml"].decode()
-    assert new == CHART.replace("Sales", "SALES").replace("A title", "A TITLE")
+    expected = CHART
+    for text in ("Sales", "A title", "Two\nlines", "Written", "here"):
+        expected = expected.replace(f">{text}<", f">{text.upper()}<")
+    assert new == expected
 
 
 def test_comments_are_translated_unless_they_are_threads() -> None:
@@ -288,13 +346,16 @@ def test_comments_are_translated_unless_they_are_threads() -> None:
         '<comments xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><commentList>'
         '<comment ref="A1"><text><r><t>Look here</t></r></text></comment></commentList></comments>'
     )
-    parts = {"xl/comments1.xml": comments, "xl/thread.xml": "<a/>"}
+    parts = {"xl/comments1.xml": comments, "xl/thread.xml": "<a/>", "xl/a.docx": b"PK"}
     own = {"rId1": "comments ../comments1.xml"}
     document = opened(workbook(parts=parts, relations={SHEET: own}))
     assert document.texts == ["Look here"]
-    own |= {"rId2": "threadedComment ../thread.xml"}
+    own |= {"rId2": "threadedComment ../thread.xml", "rId3": "package ../a.docx"}
     document = opened(workbook(parts=parts, relations={SHEET: own}))
-    assert document.texts == [] and document.skipped == ["1 sheet with threaded comments"]
+    assert document.texts == [] and document.skipped == [
+        "1 embedded file",
+        "1 sheet with threaded comments",
+    ]
 
 
 def test_other_forms_of_xml_are_read() -> None:
@@ -339,6 +400,8 @@ def test_other_archives_are_refused() -> None:
         {"xl/workbook.bin": b"\0"}, {"": {"a": "officeDocument xl/workbook.bin"}}, binary
     )
     assert message(data) == "the archive has no Excel workbook: save the document as .xlsx"
+    lost = with_members(workbook(), {"xl/_rels/workbook.xml.rels": b"<a/>"})
+    assert "the file lacks a sheet: obtain it again, or save it again" in message(lost)
     missing = workbook(relations={SHEET: {"rId1": "table ../tables/none.xml"}})
     assert opened(missing).texts == []
 

@@ -17,7 +17,7 @@ from yakusu.errors import DataError
 
 _MAX_DEPTH = 16  # of paragraphs in paragraphs, such as those of text boxes
 _MAX_GROWTH = 20  # of a paragraph: its formatting may be written for each of its parts
-_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
+KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 _FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
 
 
@@ -257,7 +257,7 @@ class OfficeDocument:
         self.texts: list[str] = []
         self._archive = archive
         self._parts: dict[str, OfficePart] = {}
-        n_free = _KEPT_SIZE
+        n_free = KEPT_SIZE
         for name, dialect in dialects.items():
             self._parts[name] = part = OfficePart(archive, name, dialect, self.texts, n_free)
             n_free -= part.n_kept

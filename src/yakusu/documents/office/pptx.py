@@ -13,11 +13,18 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.ooxml.alignment import Alignments
-from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
 from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
-from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, quoted, settled
+from yakusu.documents.office.ooxml.workbook import (
+    WORKBOOK,
+    Workbook,
+    quoted,
+    settled,
+    shown,
+    shown_in_file,
+)
 from yakusu.documents.office.parts import parse_part
 from yakusu.errors import DataError
 
@@ -31,7 +38,6 @@ _KIND = PackageKind(
     ),
 )
 _BESIDE = ("comments", "notesSlide")  # what else belongs to a slide
-_SOURCES = ("package", "oleObject")  # of charts
 _MAX_WORKBOOKS = 2**26  # bytes of all workbooks, decompressed
 
 
@@ -76,15 +82,19 @@ class _Presentation:
         self.skipped: Sequence[str] = self._reports
 
     def _slides(self) -> list[str]:
-        """The parts of the slides, in their order."""
+        """The parts of the slides, in their order.
+
+        Raises:
+            DataError: The file lacks one.
+        """
         main = self._package.main()
         targets = {each.key: each.target for each in self._package.relations(main)}
         found: list[str] = []
 
         def use(slide: Element) -> None:
             for name, value in slide.attributes.items():
-                if name.endswith(" id") and targets.get(value):
-                    found.append(targets[value])
+                if name.endswith(" id"):
+                    found.append(self._package.existing(targets.get(value), "slide"))
 
         parse_part(self._archive, main, lambda _, name: name == "sldId", use)
         return found
@@ -97,21 +107,24 @@ class _Presentation:
                 self._read_chart(part)
             else:
                 self._parts.add(part, DrawingDialect(), diagrams)
-        beside = [each for each in self._package.relations(slide) if each.kind in _BESIDE]
+        related = [each for each in self._package.relations(slide) if each.target]
+        self._reports += (
+            f"{slide}: the embedded file {each.target}" for each in related if each.kind in EMBEDDED
+        )
+        beside = [each for each in related if each.kind in _BESIDE]
         for each in sorted(beside, key=lambda each: each.kind):
-            if each.target and each.target not in seen:
+            if each.target not in seen:
                 seen.add(each.target)
                 side = self._alignments.of_slide(each.target)
                 self._parts.add(each.target, DrawingDialect(side=side))
 
     def _read_chart(self, part: str) -> None:
         """Read a chart, and its workbook, whose cells its labels repeat."""
-        related = [each for each in self._package.relations(part) if each.kind in _SOURCES]
-        for each in related:
-            if each.target in self._books:
-                known = self._books[each.target]
-                self._parts.add(part, DrawingDialect(known.workbook.is_label), known.scope)
-                return
+        related = [each for each in self._package.relations(part) if each.kind in EMBEDDED]
+        known = [self._books[each.target] for each in related if each.target in self._books]
+        if known:
+            self._read_further_chart(part, known[0])
+            return
         scope: Scope = {}
         name = related[0].target if related else None
         book = None if name is None else self._opened(part, name, scope)
@@ -125,10 +138,17 @@ class _Presentation:
             del self._books[name]
             self._reports.append(f"{part}: its workbook {name} ({error})")
             return
-        cells = {self._texts.items[index] for index in book.indexes}
-        if others := sorted(labels.translated - cells):
+        cells = {shown(self._texts.items[index]) for index in book.indexes}
+        if others := sorted(each for each in labels.translated if shown_in_file(each) not in cells):
             self._reports.append(f"{part}: the cells of its labels {quoted(others)}")
         self._reports += (f"{part}: {report}" for report in book.reports())
+
+    def _read_further_chart(self, part: str, book: _Book) -> None:
+        """Read a chart whose workbook has been read for another one, whose labels it may repeat."""
+        labels = DrawingDialect(book.workbook.is_label)
+        self._parts.add(part, labels, book.scope)
+        if labels.kept:
+            self._reports.append(f"{part}: its labels {quoted(sorted(labels.kept))}")
 
     def _opened(self, chart: str, name: str, scope: Scope) -> Workbook | None:
         """The workbook of a chart; None, with a report, if it cannot be read."""

@@ -28,8 +28,7 @@ _STRETCH = b"<?plain?>"
 _TEXT = rb"[^<>&\x00-\x1f]*+(?:&(?:amp|lt|gt|quot|apos);[^<>&\x00-\x1f]*+)*+"
 _T = rb'<t(?: xml:space="preserve")?>(' + _TEXT + rb")</t>"
 _FORMULA = rb"<f(?:\s[^<>]*+)?(?:(?<=/)>|>[^<>]*+</f>)"
-_STRING = re.compile(rb"<si>(?P<t>" + _T + rb")</si>\s*+")
-_CELL = re.compile(
+_CELL = (
     rb"<c(?:\s[^<>]*+)?><is>(?P<t>" + _T + rb")</is></c>\s*+"
     rb"|(?:"  # empty cells, numbers, results of formulas, ends of rows
     rb"""(?:<c(?![^<>]*\st=["']str)(?:\s[^<>]*+)?(?:(?<=/)>|>(?:""" + _FORMULA + rb")?+"
@@ -37,8 +36,13 @@ _CELL = re.compile(
     rb"<c(?:\s[^<>]*+)?(?:(?<=/)>|>" + _FORMULA + rb"<v>" + _TEXT + rb"</v></c>)|"
     rb"</row>\s*+<row(?:\s[^<>]*+)?(?<!/)>)\s*+"
     rb")++"
-    rb"|<c(?:\s[^<>]*+)?><v>(?P<v>" + _TEXT + rb")</v></c>\s*+"
 )
+_VALUE = rb"|<c(?:\s[^<>]*+)?><v>(?P<v>" + _TEXT + rb")</v></c>\s*+"
+_PLAIN = {  # by the elements with texts
+    "si": re.compile(rb"<si>(?P<t>" + _T + rb")</si>\s*+"),
+    "is": re.compile(_CELL),
+    "c": re.compile(_CELL + _VALUE),
+}
 _ROOT = re.compile(rb"(?:<\?xml[^<>]*\?>)?\s*<(?:sst|worksheet)(\s[^<>]*)>")
 _DEFAULT = re.compile(rb"""\sxmlns=["']([^"']*)["']""")
 _SPECIAL = re.compile(rf"_x[0-9A-Fa-f]{{4}}_|{MARKS}")  # in texts that must be parsed
@@ -62,7 +66,7 @@ class _PlainCells:
         self.starts, self.ends = array("Q"), array("Q")
         self.stretches: list[tuple[int, int, int]] = []
         start = end = 0
-        for found in (_STRING if wanted == "si" else _CELL).finditer(content):
+        for found in _PLAIN[wanted].finditer(content):
             group = found.lastgroup
             if group and _is_special(found[group]):
                 continue

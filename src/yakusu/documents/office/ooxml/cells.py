@@ -5,19 +5,17 @@
 <c t="str"><v>a text</v></c>                            so, too, unless a formula gave it
 """
 
-import re
 from collections.abc import Callable
 
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run
-from yakusu.documents.office.ooxml.drawing import split_text
+from yakusu.documents.office.ooxml.drawing import PLAIN_BREAK, split_text
 from yakusu.documents.office.ooxml.runs import run_of
 
 SHEET_NAMESPACES = {
     "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
     "http://purl.oclc.org/ooxml/spreadsheetml/main",
 }
-_BREAK = re.compile(r"(\n|\r|_x[0-9A-Fa-f]{4}_)")  # within a text
 VALUE = "value"  # key of the run of the value of a cell, which has no markup
 
 
@@ -26,8 +24,8 @@ class CellDialect:
 
     Args:
         stays: Whether a text is not translated.
-        wanted: Names of the elements that are parsed: `si` in shared strings, `c` in sheets, `text`
-            in comments.
+        wanted: Names of the elements that are parsed: `si` in shared strings; in sheets, `is`, or
+            `c` if values of cells are texts, too; `text` in comments.
     """
 
     def __init__(self, stays: Callable[[str], bool], wanted: str) -> None:
@@ -67,7 +65,7 @@ class CellDialect:
                 return []  # no program writes both
         if self.stays("".join(text.text for text, _ in runs)):
             return []
-        pieces = [piece for text, run in runs for piece in split_text(text.text, run, _BREAK)]
+        pieces = [piece for text, run in runs for piece in split_text(text.text, run, PLAIN_BREAK)]
         for child in paragraph.named("phoneticPr"):
             pieces.append(Piece(PieceKind.EMPTY, child.start, child.end))
         return pieces

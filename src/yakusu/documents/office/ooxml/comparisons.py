@@ -4,7 +4,8 @@
 
 Formulas are not translated, and neither are cells that have the text of a constant in a formula, in
 any case. For constants with wildcards, and in formulas that look at parts of texts, these are all
-cells that contain the constant.
+cells that contain the constant. If a formula makes references of texts (INDIRECT), cells with a
+name of the workbook, or with a reference, stay, too.
 """
 
 import html
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from yakusu.data.lines.words import has_letter
 
 _FORMULAS = "formulas compare cells with"
+_REFERENCES = "formulas make references of"
 _COLUMNS = "formulas name the table columns"
 _FILTERS = "filters select"
 _LISTS = "data validation lists contain"
@@ -33,6 +35,10 @@ _SLICER = re.compile(_TAG + rb"slicerCacheDefinition\s([^<>]*)")
 _NAMED = re.compile(rb"""\b(val|v|name|caption|sourceName)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
 _CONSTANT = re.compile('"((?:[^"]|"")*)"')
+_QUOTED_NAME = re.compile("(?<!')'(?:[^']|'')*+'!")  # of a sheet; it may contain quotation marks
+_MAKES_REFERENCE = b"INDIRECT("
+_OF_CELLS = re.compile(rb"(?:LOOKUP|MATCH|IFS?|SWITCH|FILTER|UNIQUE)\(")
+_REFERENCE = re.compile(r"(?:[^!]*!)?\$?[a-z]{1,3}\$?\d{1,7}(?::\$?[a-z]{1,3}\$?\d{1,7})?")
 _TOKEN = re.compile(r"'[\[\]#@']|[\[\]]|[^\[\]']+|'")  # of a formula with names of columns
 _OPERATOR = re.compile("<>|<=|>=|[<>=]")
 _WILDCARD = re.compile(r"~(?=[*?~])|[*?]+")
@@ -51,19 +57,25 @@ class Comparisons:
     Attributes:
         n_lists: Data validation lists that are not in cells.
         n_caches: Pivot caches with texts.
+        are_of_cells: Whether formulas may compare cells with each other.
     """
 
     def __init__(self) -> None:
         self.n_lists = self.n_caches = 0
+        self.are_of_cells = False
         self._whole: dict[str, str] = {}  # text -> why it stays
         self._parts: dict[str, str] = {}
         self._columns: set[str] = set()
+        self._names: set[str] = set()
+        self._makes_references = False
         self._constants: set[str] = set()
         self._stayed: defaultdict[str, dict[str, None]] = defaultdict(dict)  # in order
 
     def read_formulas(self, content: bytes) -> None:
         """Read the formulas, filters and data validation lists of a part, in UTF-8."""
         content = _without_cdata(content)
+        self._makes_references |= _MAKES_REFERENCE in content
+        self.are_of_cells |= bool(_OF_CELLS.search(content))
         self.n_lists += sum(1 for _ in _LIST.finditer(content))
         for found in _FORMULA.finditer(content):
             raw = found[1]
@@ -96,10 +108,16 @@ class Comparisons:
             if _ESCAPE.search(re.sub("_x000[aA]_", "", name)):
                 self.keep_column(name)
 
+    def add_name(self, name: str) -> None:
+        """Add the name of a sheet, of a table or of a range, of which a reference can be made."""
+        self._names.add(key_of(name))
+
     def stays(self, text: str) -> bool:
         """Whether a cell with a text keeps it; such texts are reported."""
         key = key_of(text)
         reason = self._whole.get(key, "")
+        if not reason and self._makes_references and self._is_reference(key):
+            reason = _REFERENCES
         if not reason and self._parts:
             too_many = _FORMULAS if len(self._parts) > _MOST_PARTS else ""
             inside = (why for part, why in self._parts.items() if part in key)
@@ -113,11 +131,20 @@ class Comparisons:
         """The texts of cells that stay, by the reason."""
         return self._stayed
 
+    def _is_reference(self, key: str) -> bool:
+        """Whether a text refers to cells; formulas replace the spaces that names cannot have."""
+        return not self._names.isdisjoint((key, key.replace(" ", "_"))) or bool(
+            _REFERENCE.fullmatch(key)
+        )
+
     def _add_formula(self, formula: str) -> None:
         self._columns.update(map(key_of, _columns_in(formula)))
         is_of_parts = _OF_PARTS.search(formula)
-        for found in _CONSTANT.finditer(formula):
-            constant = found[1].replace('""', '"')
+        constants = _CONSTANT.findall(formula)
+        if "'" in formula:  # it may be an apostrophe, too
+            constants += _CONSTANT.findall(_QUOTED_NAME.sub("", formula))
+        for found in constants:
+            constant = found.replace('""', '"')
             self._add_constant(constant, _FORMULAS)
             if is_of_parts and has_letter(constant):
                 self._parts.setdefault(key_of(constant), _FORMULAS)

@@ -10,6 +10,7 @@ from yakusu.documents.office.ooxml.parts import DocumentTexts, OoxmlPart, Scope,
 
 # What parts refer to that has text of the document: types of relationships.
 CHARTS = ("chart", "chartEx")
+EMBEDDED = ("package", "oleObject")
 _SHAPES = ("drawing", "chartUserShapes")
 _DIAGRAMS = ("diagramData", "diagramDrawing")
 

@@ -3,8 +3,9 @@
     <a:p><a:pPr/><a:r><a:rPr b="1"/><a:t>bold</a:t></a:r><a:br/><a:fld type="slidenum">...</a:p>
     <c:strCache><c:pt idx="0"><c:v>a label of a chart, as its cells had it</c:v></c:pt></c:strCache>
 
-A change of formatting within a paragraph is a pair of marks; fields (numbers of slides, dates) and
-formulas are empty marks, and line breaks and tabs are marks that end a sentence.
+A change of formatting within a paragraph is a pair of marks; fields (numbers of slides, dates),
+formulas and letters that a font shows as other signs are empty marks, and line breaks and tabs are
+marks that end a sentence.
 """
 
 import re
@@ -29,7 +30,9 @@ _CHART_EX = {"http://schemas.microsoft.com/office/drawing/2014/chartex"}
 _LABELS = ("strCache", "multiLvlStrCache", "strLit", "dlblRangeCache", "tx")  # of charts
 _UNSEEN = frozenset(("lang", "altLang", "dirty", "err", "smtClean", "smtId", "noProof", "bmk"))
 _BREAK = re.compile(r"(\t|_x000[9ABD]_)")  # within a text; the others are how programs escape them
+PLAIN_BREAK = re.compile(r"(\n|\r|_x[0-9A-Fa-f]{4}_)")  # within a text of a cell or label
 _LINES = re.compile("[\r\n]+")
+_SYMBOLS = re.compile("Wingdings|Webdings|Symbol$", re.IGNORECASE)  # names of fonts
 _PLAIN = "plain"  # key of the run of a text without markup
 _SIDE = "side "  # name of a piece without content; the side of the paragraph follows
 _ALIGNED = re.compile(r"""\salgn\s*+=\s*+["'](\w+)["']""")
@@ -44,7 +47,8 @@ class DrawingDialect:
         side: The side at which a paragraph is aligned that does not state it; "": unknown.
 
     Attributes:
-        translated: The labels that are translated.
+        translated: The labels that are translated, of those that repeat cells.
+        kept: Those that are not.
     """
 
     def __init__(
@@ -53,7 +57,7 @@ class DrawingDialect:
         side: Callable[[Element], str] = lambda _: "",
     ) -> None:
         self._is_label, self._side = is_label, side
-        self.translated: set[str] = set()
+        self.translated, self.kept = set[str](), set[str]()
 
     def is_wanted(self, namespace: str, name: str) -> bool:
         """Whether an element is a paragraph, or contains labels of a chart."""
@@ -84,18 +88,20 @@ class DrawingDialect:
     def pieces(self, paragraph: Element, xml: XmlFile) -> list[Piece]:
         """The contents of a paragraph."""
         if paragraph.namespace not in _DRAWING:
-            if _is_label(paragraph) and has_letter(paragraph.text):
-                if not self._is_label(paragraph.text):
+            text = paragraph.text
+            if _repeats_cell(paragraph) and has_letter(text):
+                is_translated = self._is_label(text)
+                (self.translated if is_translated else self.kept).add(text.strip())
+                if not is_translated:
                     return []
-                self.translated.add(paragraph.text.strip())
-            return split_text(paragraph.text, Run(_PLAIN), _BREAK)
+            return split_text(text, Run(_PLAIN), PLAIN_BREAK)
         pieces = [Piece(PieceKind.EMPTY, name=_SIDE + self._side(paragraph))]
         for child in paragraph.elements:
             name = child.name if child.namespace in _DRAWING else ""
-            if name == "r":
+            if name == "r" and not _is_symbol(child):
                 run = run_of(child, xml, is_unseen=_UNSEEN.__contains__)
-                for text in child.named("t"):
-                    pieces += split_text(_LINES.sub(" ", text.text), run, _BREAK)
+                for t in child.named("t"):
+                    pieces += split_text(_LINES.sub(" ", t.text), run, _BREAK)
             else:
                 breaks = name == "br"
                 pieces.append(Piece(PieceKind.EMPTY, child.start, child.end, breaks=breaks))
@@ -103,8 +109,9 @@ class DrawingDialect:
 
     def encode(self, text: str, run: Run) -> str:
         """The markup for a text in a run."""
-        text = escaped(_LINES.sub(" ", text))
-        return text if run.key == _PLAIN else f"<{run.prefix}t>{text}</{run.prefix}t>"
+        if run.key == _PLAIN:
+            return escaped(text)
+        return f"<{run.prefix}t>{escaped(_LINES.sub(' ', text))}</{run.prefix}t>"
 
     def turned(self, content: bytes, direction: str, inline: Inline) -> bytes:
         """The content of a paragraph that is written in another direction."""
@@ -146,6 +153,14 @@ def split_text(text: str, run: Run, breaks: re.Pattern[str]) -> list[Piece]:
     return pieces
 
 
+def _is_symbol(run: Element) -> bool:
+    """Whether a font shows the letters of a run as other signs, such as an arrow."""
+    fonts = [font for each in run.named("rPr") for font in each.named("latin", "sym")]
+    names = {font.name for font in fonts if _SYMBOLS.match(font.get("typeface"))}
+    # Of a text with words, a program shows only signs in the font of symbols.
+    return "latin" in names or ("sym" in names and len(run.text.strip()) == 1)
+
+
 def _is_label(element: Element) -> bool:
     """Whether an element is a label of a chart, or the name of a series."""
     around = element.parent.name if element.parent else ""
@@ -156,3 +171,11 @@ def _is_label(element: Element) -> bool:
         is_point = element.name == "pt" and outer is not None and outer.name == "strDim"
         return is_point or (element.name == "v" and around == "txData")
     return False
+
+
+def _repeats_cell(element: Element) -> bool:
+    """Whether a text is a label that repeats a cell, instead of being written in the chart."""
+    around = [element.parent, element.parent.parent] if element.parent else []
+    if element.namespace in _CHART:
+        return not any(each and each.name in ("tx", "strLit") for each in around)
+    return element.namespace in _CHART_EX and any(each and each.named("f") for each in around)

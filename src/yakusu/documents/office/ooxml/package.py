@@ -92,6 +92,16 @@ class Package:
         what = self._kind.name.split(maxsplit=1)[1]
         return DataError(f"the archive has no {what}: save the document as {self._kind.suffix}")
 
+    def existing(self, target: str | None, what: str) -> str:
+        """The name of a part to which the document refers.
+
+        Raises:
+            DataError: The file lacks it.
+        """
+        if not target:
+            raise DataError(f"the file lacks a {what}: obtain it again, or save it again")
+        return target
+
     def relations(self, part: str = "") -> list[Relation]:
         """What a part, or the package, refers to, in the order of the file.
 

@@ -10,6 +10,7 @@ from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.ooxml.direction import new_direction
 from yakusu.documents.office.ooxml.runs import is_copy
 from yakusu.documents.office.parts import (
+    KEPT_SIZE,
     AlternativeElement,
     Dialect,
     OfficePart,
@@ -18,12 +19,11 @@ from yakusu.documents.office.parts import (
 )
 from yakusu.documents.splice import Copy
 
-_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 Scope = dict[str, int]  # indexes of texts, by text
 
 
 class DocumentTexts:
-    """The texts of a document, of which there may be several archives.
+    """The texts of a document, which may consist of several archives.
 
     Attributes:
         items: The texts.
@@ -32,7 +32,7 @@ class DocumentTexts:
 
     def __init__(self) -> None:
         self.items: list[str] = []
-        self.n_free = _KEPT_SIZE
+        self.n_free = KEPT_SIZE
 
     def index(self, text: str, scope: Scope) -> int:
         """The index of a text, which is added if the scope lacks it."""

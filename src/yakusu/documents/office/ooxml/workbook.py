@@ -1,16 +1,17 @@
 """Workbooks: the texts of their cells, and what must change together with them or stay."""
 
+import html
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from yakusu.data.files.xmltree import Element, with_attribute
 from yakusu.data.lines.private_use import MARKS, is_break
-from yakusu.documents.document import plain_text
+from yakusu.data.lines.words import has_letter
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
 from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
-from yakusu.documents.office.ooxml.document import CHARTS, TextParts, graphics
+from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
 from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
@@ -27,7 +28,18 @@ WORKBOOK = PackageKind(
 _INLINE = re.compile(rb"<(?:[\w.-]{1,20}:)?is[\s>/]")
 _VALUE = re.compile(rb"""<(?:[\w.-]{1,20}:)?c\s[^<>]*\bt\s*=\s*["']str["'][^<>]*>""")
 _CONSTANT = re.compile(_VALUE.pattern + rb"\s*<(?:[\w.-]{1,20}:)?v[\s>]")
+_ARRAY = re.compile(  # one formula for several cells, of which only the first contains it
+    rb"<(?:[\w.-]{1,20}:)?f\s(?=[^<>]*\bt\s*=\s*[\"'](?:array|dataTable))[^<>]*"
+    rb"\bref\s*=\s*[\"'][^\"'<>:]*:"
+)
+_MESSAGE = re.compile(rb"""\s(?:prompt|error)\s*=\s*["'][^"']""")
+_MARGIN = re.compile(
+    rb"<(?:[\w.-]{1,20}:)?(?:odd|even|first)(?:Header|Footer)(?:\s[^<>]*)?>([^<]+)"
+)
+_CODE = re.compile('&(?:"[^"]*"|K[0-9A-F]{6}|.)')  # of a margin, such as &P for the page
+_SHEETS = ("worksheet", "chartsheet", "dialogsheet")
 _MARK = re.compile(MARKS)
+_LINE_ENDS = re.compile("[\r\n]+")
 _MAX_HEADER = 255  # characters, in Excel
 _MAX_ROUNDS = 20  # in which tables may make each other's headers stay
 _MAX_CELL = 32_767  # characters, in Excel
@@ -72,10 +84,13 @@ class Workbook:
         self._comparisons = Comparisons()
         self._parts = TextParts(package.archive, texts)
         self._tables: list[_Table] = []
+        self._shown: set[str] = set()  # what a reader sees of the texts that cells may repeat
         self._names: dict[str, list[int]] = {}  # indexes of texts, by what a reader sees
-        self._variants: list[list[int]] = []  # indexes of texts that differ in formatting only
-        self._n_results = self._n_comments = 0
-        self._has_constants: set[str] = set()  # sheets with texts in their cells
+        # Indexes of texts whose translations must have equal keys.
+        self._variants: list[tuple[Callable[[str], str], list[int]]] = []
+        self._n_results = self._n_messages = self._n_margins = self._n_comments = 0
+        self._n_embedded = 0
+        self._wanted: dict[str, str] = {}  # elements with texts, by sheet
         self._book = package.main()
         self._sheets = self._inspected()
 
@@ -85,38 +100,40 @@ class Workbook:
         """Read what the workbook compares its cells with; return its sheets, in their order."""
         found, package = self._comparisons, self._package
         found.read_formulas(self._content(self._book))
-        related = package.relations(self._book)
-        order = self._order()
-        sheets = [
-            each
-            for each in sorted(related, key=lambda each: order.get(each.key, len(order)))
-            if each.kind in ("worksheet", "chartsheet", "dialogsheet") and each.target
-        ]
-        for each in related:
+        sheets = self._listed_sheets()
+        for each in package.relations(self._book):
             if each.kind == "pivotCacheDefinition" and each.target:
                 found.read_pivot(self._content(each.target))
                 found.n_caches += 1
             elif each.kind == "slicerCache" and each.target:
                 found.read_slicer(self._content(each.target))
-        for name in dict.fromkeys(each.target for each in sheets):
+        for name in sheets:
             self._inspect_sheet(name)
         for table in self._tables:
             found.add_columns(table.columns)
-        return [*dict.fromkeys(each.target for each in sheets)]
+        return sheets
 
     def _inspect_sheet(self, name: str) -> None:
         content = self._content(name)
         self._comparisons.read_formulas(content)
         n_values = sum(1 for _ in _VALUE.finditer(content)) if b"str" in content else 0
-        n_constants = sum(1 for _ in _CONSTANT.finditer(content)) if n_values else 0
+        has_constants = n_values and not _ARRAY.search(content)
+        n_constants = sum(1 for _ in _CONSTANT.finditer(content)) if has_constants else 0
         self._n_results += n_values - n_constants
-        if n_constants or _INLINE.search(content):
-            self._has_constants.add(name)
+        if n_constants:
+            self._wanted[name] = "c"
+        elif _INLINE.search(content):
+            self._wanted[name] = "is"
+        self._n_messages += sum(1 for _ in _MESSAGE.finditer(content))
+        margins = (html.unescape(each.decode()) for each in _MARGIN.findall(content))
+        self._n_margins += sum(1 for each in margins if has_letter(_CODE.sub("", each)))
         for each in self._package.relations(name):
             if each.kind == "pivotTable" and each.target:
                 self._comparisons.read_pivot(self._content(each.target))
             elif each.kind == "table" and each.target:
                 self._inspect_table(each.target)
+            elif each.kind in EMBEDDED and each.target:
+                self._n_embedded += 1
 
     def _inspect_table(self, name: str) -> None:
         self._comparisons.read_formulas(self._content(name))
@@ -132,6 +149,8 @@ class Workbook:
         root = roots[0].parent if roots else None
         while root is not None and root.parent is not None:
             root = root.parent
+        if root is not None:
+            self._comparisons.add_name(root.get("displayName"))
         if root is None or root.get("headerRowCount") == "0":
             return
         if root.get("tableType") not in ("", "worksheet"):
@@ -139,16 +158,25 @@ class Workbook:
                 self._comparisons.keep_column(column)
         self._tables.append(table)
 
-    def _order(self) -> dict[str, int]:
-        """The places of the sheets, by the identifiers of their relationships."""
-        found: dict[str, int] = {}
+    def _listed_sheets(self) -> list[str]:
+        """The parts of the sheets, in their order; all names are read on the way.
 
-        def use(sheet: Element) -> None:
-            keys = (value for name, value in sheet.attributes.items() if name.endswith(" id"))
-            found.setdefault(next(keys, ""), len(found))
+        Raises:
+            DataError: The file lacks a sheet.
+        """
+        related = {each.key: each for each in self._package.relations(self._book)}
+        found: dict[str, None] = {}
 
-        parse_part(self._package.archive, self._book, _is_sheet, use)
-        return found
+        def use(named: Element) -> None:
+            self._comparisons.add_name(named.get("name"))
+            keys = [value for name, value in named.attributes.items() if name.endswith(" id")]
+            for relation in map(related.get, keys):
+                part = self._package.existing(relation and relation.target, "sheet")
+                if relation and relation.kind in _SHEETS:
+                    found[part] = None
+
+        parse_part(self._package.archive, self._book, _has_name, use)
+        return [*found]
 
     def _content(self, part: str) -> bytes:
         return read_part(self._package.archive, part).content
@@ -159,15 +187,18 @@ class Workbook:
         Raises:
             DataError: A part is not valid XML, or exceeds a limit.
         """
+        self._shown = {*map(shown, self._scope)}
         for each in self._package.relations(self._book):
             if each.kind == "sharedStrings" and each.target and each.target not in self._parts:
                 self._parts.add_cells(each.target, self._is_kept, self._scope, wanted="si")
         for sheet in self._sheets:
-            if sheet in self._has_constants:
-                self._parts.add_cells(sheet, self._is_kept, self._scope, wanted="c")
+            if sheet in self._wanted:
+                wanted = self._wanted[sheet]
+                self._parts.add_cells(sheet, self._is_kept, self._scope, wanted=wanted)
         self._find_names()
         if self._only_known:
             return
+        self._shown = {*map(shown, self._scope)}
         labels = DrawingDialect(self.is_label)
         seen: set[str] = set()
         for sheet in self._sheets:
@@ -186,7 +217,7 @@ class Workbook:
                 self._parts.add(each.target, CellDialect(lambda _: False, "text"))
 
     def _is_kept(self, text: str) -> bool:
-        is_other = self._only_known and text.strip() not in self._scope
+        is_other = self._only_known and shown_in_file(text) not in self._shown
         return is_other or self.stays(text)
 
     def stays(self, text: str) -> bool:
@@ -195,7 +226,7 @@ class Workbook:
 
     def is_label(self, text: str) -> bool:
         """Whether the cells that a label of a chart repeats are translated."""
-        return text.strip() in self._scope and not self.stays(text)
+        return shown_in_file(text) in self._shown and not self.stays(text)
 
     @property
     def indexes(self) -> frozenset[int]:
@@ -205,34 +236,42 @@ class Workbook:
     # ---- writing ---------------------------------------------------------------------------
 
     def _find_names(self) -> None:
-        """Find the texts that tables repeat, and those that differ in formatting only."""
+        """Find the texts that tables repeat, and those that must have equal translations."""
         names = {
-            _clean(unescaped(name))
-            for table in self._tables
-            for name in (*table.columns, *table.texts)
+            shown_in_file(name) for table in self._tables for name in (*table.columns, *table.texts)
         }
-        formatted = defaultdict[str, list[int]](list)
         for text, index in self._scope.items():
-            seen = _clean(_seen(text))
+            seen = shown(text)
             if seen in names:
                 self._names.setdefault(seen, []).append(index)
-            if seen != text and _MARK.search(text):
-                formatted[seen].append(index)
-        for seen, indexes in formatted.items():
-            plain = [self._scope[seen]] if seen in self._scope else []
-            if len(indexes) + len(plain) > 1:
-                self._variants.append([*plain, *indexes])
+        if self._only_known or self._comparisons.are_of_cells:
+            self._variants = [(shown, each) for each in self._grouped(shown)]
+        else:
+            self._variants = [(shown, each) for each in self._names.values()]
+        if self._comparisons.are_of_cells:
+            self._variants += ((_folded, each) for each in self._grouped(_folded))
+
+    def _grouped(self, key: Callable[[str], str]) -> list[list[int]]:
+        """The indexes of texts with a key that other texts have, too."""
+        first: dict[str, int] = {}
+        groups: dict[int, list[int]] = {}
+        for text, index in self._scope.items():
+            known = first.setdefault(key(text), index)
+            if known != index:
+                groups.setdefault(known, [known]).append(index)
+        return [*groups.values()]
 
     def kept(self, translations: Sequence[str]) -> set[int]:
         """Indexes of texts that must stay, given these translations.
 
-        They are those that differ in formatting only, but would differ in words, those that are too
-        long for a cell, and the headers of tables that would be empty, too long or equal.
+        They are those that are equal but for their formatting, and would not be: headers of tables,
+        and, if formulas compare cells, all texts, also in another case. Texts that are too long for
+        a cell stay, too, and headers of a table that would be empty, too long or equal.
         """
         kept = {
             index
-            for indexes in self._variants
-            if len({_clean(_seen(translations[index])) for index in indexes}) > 1
+            for key, indexes in self._variants
+            if len({key(translations[index]) for index in indexes}) > 1
             for index in indexes
         }
         kept |= {i for i in self._scope.values() if len(translations[i]) > _MAX_CELL}
@@ -241,9 +280,10 @@ class Workbook:
             for table in self._tables:
                 new = [self._header(each, translations, kept) for each in table.columns]
                 counts = Counter(map(str.casefold, new))
-                is_valid = all(counts) and max(map(len, new), default=0) <= _MAX_HEADER
-                if not is_valid or len(counts) < len(new) or i == _MAX_ROUNDS - 1:
-                    kept.update(j for each in table.columns for j in self._indexes(each))
+                for column, name in zip(table.columns, new, strict=True):
+                    is_valid = 0 < len(name) <= _MAX_HEADER and counts[name.casefold()] == 1
+                    if not is_valid or i == _MAX_ROUNDS - 1:
+                        kept.update(self._indexes(column))
             if len(kept) == before:
                 break
         return kept
@@ -280,13 +320,15 @@ class Workbook:
         indexes = self._indexes(name)
         if not indexes or translations[indexes[0]] == self._texts[indexes[0]] or kept & {*indexes}:
             return name
-        new = _clean(_seen(translations[indexes[0]])).replace("\n", "_x000a_")
-        shown = unescaped(name)
-        left, right = (shown[: len(shown) - len(shown.lstrip())], shown[len(shown.rstrip()) :])
-        return f"{left}{new}{right}".replace("\n", "_x000a_")
+        marks = filter(is_break, _MARK.findall(self._texts[indexes[0]]))
+        whole = unescaped(name)
+        before, core, after = whole.partition(whole.strip())
+        ends = dict(zip(marks, _LINE_ENDS.findall(core), strict=False))
+        new = _MARK.sub(lambda mark: ends.get(mark[0], ""), translations[indexes[0]])
+        return f"{before}{new}{after}".replace("\n", "_x000a_")
 
     def _indexes(self, name: str) -> list[int]:
-        return self._names.get(_clean(unescaped(name)), [])
+        return self._names.get(shown_in_file(name), [])
 
     def reports(self) -> Iterator[str]:
         """A sentence for each reason for which texts of cells stay, and for what else stays."""
@@ -295,16 +337,16 @@ class Workbook:
             yield f"{reason} {quoted([*texts])}"
         if self._only_known:
             return
-        if self._n_results:
-            yield _counted(self._n_results, "result of a formula", "results of formulas")
-        if found.n_lists:
-            yield _counted(found.n_lists, "data validation list", "data validation lists")
-        if found.n_caches:
-            yield _counted(found.n_caches, "cache of a pivot table", "caches of pivot tables")
-        if self._n_comments:
-            yield _counted(
-                self._n_comments, "sheet with threaded comments", "sheets with threaded comments"
-            )
+        counts = (
+            (self._n_results, "result of a formula", "results of formulas"),
+            (found.n_lists, "data validation list", "data validation lists"),
+            (self._n_messages, "message of data validation", "messages of data validation"),
+            (self._n_margins, "header or footer", "headers and footers"),
+            (found.n_caches, "cache of a pivot table", "caches of pivot tables"),
+            (self._n_embedded, "embedded file", "embedded files"),
+            (self._n_comments, "sheet with threaded comments", "sheets with threaded comments"),
+        )
+        yield from (f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n)
 
 
 def settled(
@@ -322,7 +364,7 @@ def settled(
         if new[index] != texts[index]:
             new[index] = texts[index]
             reports.append(
-                f"{_short(plain_text(texts[index]))} has a translation that its cells cannot have: "
+                f"{_short(shown(texts[index]))} has a translation that its cells cannot have: "
                 "it is too long, that of another header, or not that of the same text elsewhere"
             )
     return new, reports
@@ -343,18 +385,20 @@ def _is_column(namespace: str, name: str) -> bool:
     return name == "tableColumn" and namespace in SHEET_NAMESPACES
 
 
-def _is_sheet(namespace: str, name: str) -> bool:
-    return name == "sheet" and namespace in SHEET_NAMESPACES
+def _has_name(namespace: str, name: str) -> bool:
+    return name in ("sheet", "definedName") and namespace in SHEET_NAMESPACES
 
 
-def _seen(text: str) -> str:
-    """What a reader sees of a text with marks."""
-    return _MARK.sub(lambda mark: "\n" * is_break(mark[0]), text)
+def shown(text: str) -> str:
+    """What a reader sees of a text with marks; several line breaks count as one."""
+    return _MARK.sub(lambda mark: "\n" * is_break(mark[0]), text).strip()
 
 
-def _clean(text: str) -> str:
-    return text.replace("\r", "").strip()
+def _folded(text: str) -> str:
+    """What formulas see of a text with marks."""
+    return shown(text).casefold()
 
 
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
+def shown_in_file(text: str) -> str:
+    """The same for a text as it is in the file."""
+    return _LINE_ENDS.sub("\n", unescaped(text)).strip()
