@@ -17,7 +17,8 @@ CONTAINER, PACKAGE, ENCRYPTION = (
 )
 NAV = (
     '<nav epub:type="toc"><ol><li><a href="b.xhtml">Later</a></li></ol></nav>'
-    '<nav epub:type="page-list"><ol><li><a href="b.xhtml#p">xii</a></li></ol></nav><p>After</p>'
+    '<nav epub:type="page-list"><ol><li><a href="b.xhtml#p">xii</a></li></ol></nav>'
+    '<p><span role="doc-pagebreak" title="xii"/>After</p>'
 )
 NCX = (
     '<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "ncx.dtd">'
@@ -29,7 +30,8 @@ NCX = (
 
 
 def page(body: str, attributes: str = ' xml:lang="en" lang="en"') -> str:
-    return f'<html xmlns="http://www.w3.org/1999/xhtml"{attributes}><body>{body}</body></html>'
+    html = f'<html xmlns="http://www.w3.org/1999/xhtml"{attributes}>'
+    return f'{html}<body lang="en">{body}</body></html>'
 
 
 def package(metadata: str, items: str = "", spine: str = '<itemref idref="b"/>') -> str:
@@ -91,9 +93,10 @@ def test_pages_come_in_the_order_of_the_spine_and_then_the_others_and_tables() -
     assert new_members["OEBPS/t.ncx"].decode() == NCX.replace("en-US", "de").replace(
         "The book", "Thé&amp; book"
     ).replace("one<", "oné&amp;<")
-    assert new_members["OEBPS/a.xhtml"].decode() == page(NAV, ' xml:lang="de" lang="de"').replace(
-        "Later", "Laté&amp;r"
-    ).replace("After", "Afté&amp;r")
+    pages = page(NAV, ' xml:lang="de" lang="de"').replace('<body lang="en"', '<body lang="de"')
+    assert new_members["OEBPS/a.xhtml"].decode() == pages.replace("Later", "Laté&amp;r").replace(
+        "After", "Afté&amp;r"
+    )
     assert all(new_members[name] == old_members[name] for name in ("mimetype", CONTAINER))
 
 
@@ -105,7 +108,7 @@ def test_pages_without_a_declaration_are_xml_and_keep_their_encoding() -> None:
     assert new.decode() == page(
         '<p>One <span class="x"/>üwo</p><script src="a.js"/><p>ühree&#160;four<br/></p>',
         ' xml:lang="de" lang="de"',
-    )
+    ).replace('<body lang="en"', '<body lang="de"')
 
 
 def test_the_language_of_the_book_becomes_that_of_the_translation() -> None:
@@ -124,7 +127,7 @@ def test_the_language_of_the_book_becomes_that_of_the_translation() -> None:
     [(("en", ""), "the target language is unknown"), (("es", "de"), "not 'es'")],
 )
 def test_a_language_that_stays_is_reported(languages: tuple[str, str], reason: str) -> None:
-    document = opened(epub_of(package(TITLE)), languages)
+    document = opened(epub_of(package(TITLE, spine="")), languages)
     assert document.skipped == [f"the language of the book, 'en-GB' ({reason})"]
     assert b"<dc:language>en-GB<" in members(translated(document, str.upper))[PACKAGE]
 
@@ -167,7 +170,17 @@ def test_pictures_and_recordings_are_reported() -> None:
         '<item id="m" href="m.smil" media-type="application/smil+xml"/>'
     )
     opf = package(TITLE, items, '<itemref idref="s"/><itemref idref="none"/>')
-    assert opened(epub_of(opf)).skipped == ["1 page in SVG", "1 recording of read text"]
+    assert opened(epub_of(opf, {"OEBPS/s.svg": "<svg/>", "OEBPS/m.smil": "<smil/>"})).skipped == [
+        "1 page of the type image/svg+xml",
+        "1 page that the file lacks, such as 'none'",
+        "1 recording of read text",
+    ]
+
+
+def test_names_of_pages_may_have_escapes_and_their_types_parameters() -> None:
+    items = '<item id="c" href="../c%20d.x" media-type="Application/xhtml+xml; charset=utf-8"/>'
+    parts = {"OEBPS/sub/b%20c.xhtml": page("b"), "c d.x": page("c")}
+    assert list(opened(epub_of(package("", items), parts)).texts) == ["b", "c"]
 
 
 def test_obfuscated_fonts_are_read_and_encrypted_books_are_refused() -> None:
@@ -187,6 +200,10 @@ def test_obfuscated_fonts_are_read_and_encrypted_books_are_refused() -> None:
         (with_members(epub_of(""), {CONTAINER: b"<container/>"}), "lacks the package"),
         (with_members(epub_of(""), {CONTAINER: b"<a>\n<b>"}), "container.xml, line 2, column 4"),
         (epub_of("<package>\n<item></package>"), "OEBPS/book.opf, line 2, column"),
+        (
+            epub_of(package(TITLE), {"OEBPS/a.xhtml": '<!DOCTYPE a [<!ENTITY b "c">]>\n&nbsp;&b;'}),
+            "OEBPS/a.xhtml, line 2: the page declares the entity &b;: write its text instead",
+        ),
         (epub_of(package(TITLE), {"OEBPS/a.xhtml": "<?xml version='1.0' encoding='x-y'?>"}), "x-y"),
         (
             with_members(epub_of(package(TITLE)), {"OEBPS/a.xhtml": b"<p>\n\xff</p>"}),

@@ -153,7 +153,11 @@ def test_a_cell_whose_text_is_not_its_value_stays_and_is_reported() -> None:
         ("of:=COUNTIF([.A1];&quot;Do*ing&quot;)", "doing it, doing", "done", "formulas compare"),
         ("of:=COUNTIF([.A1];&quot;Do.*&quot;)", "Done", "undone", "formulas compare"),
         ("of:=SEARCH(&quot;art&quot;;[.A1])", "a party", "a pity", "formulas compare"),
+        ("of:=COUNTIF([.A1];&quot;^(open|done.*)$&quot;)", "Done it", "one", "formulas compare"),
+        ("of:=COUNTIF([.A1];&quot;open|shut&quot;)", "Shut", "closed", "formulas compare"),
+        ("of:=COUNTIF([.A1];&quot;who~?&quot;)", "Who?", "how", "formulas compare"),
         ("of:=INDIRECT([.A1]&amp;&quot;.B2&quot;)", "Data", "Date", "formulas with INDIRECT"),
+        ("of:=INDIRECT([.A1])", "$Data.$B$2:C3", "Data. B", "formulas with INDIRECT"),
         ("of:=SUM('Sales')", "Sales", "Sale", "formulas compare"),
     ],
 )
@@ -189,6 +193,11 @@ def test_texts_that_formulas_depend_on_stay(
             '<table:data-pilot-table table:name="P"><table:data-pilot-member table:name="red"/>'
             "</table:data-pilot-table>",
             ["pivot tables use 'red'", "1 pivot table"],
+        ),
+        (
+            "<table:content-validation table:condition='of:cell-content-is-in-list(INDIRECT("
+            """SUBSTITUTE([.A1];" ";"_")))'/><table:named-range table:name="all_red"/>""",
+            ["formulas with INDIRECT can refer to 'red'", "1 validity list"],
         ),
     ],
 )

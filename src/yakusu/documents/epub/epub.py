@@ -76,7 +76,7 @@ class _Member:
 
         The package always states the language of the translation.
         """
-        own = translations[self._slice]
+        own = [*translations[self._slice]]
         if own == self._texts[self._slice] and self._read is not read_package:
             return None
         content = self._kept or self._content(self._archive.read(self._name))
@@ -130,8 +130,10 @@ def _reports(book: Book, language: LanguageChange) -> Iterator[str]:
     if book.language and not language.is_stated(book.language):
         reason = f"not {language.source!r}" if language.target else "the target language is unknown"
         yield f"the language of the book, {book.language!r} ({reason})"
-    if book.n_pictures:
-        yield f"{book.n_pictures:,} page{'s' * (book.n_pictures > 1)} in SVG"
+    for kind, n in book.others.items():
+        yield f"{n:,} page{'s' * (n > 1)} of the type {kind}"
+    if n := len(book.missing):
+        yield f"{n:,} page{'s' * (n > 1)} that the file lacks, such as {book.missing[0]!r}"
     if book.n_recordings:
         yield f"{book.n_recordings:,} recording{'s' * (book.n_recordings > 1)} of read text"
 

@@ -25,11 +25,15 @@ from yakusu.documents.epub.package import DC
 from yakusu.documents.html.html import html_segments
 from yakusu.documents.html.tokens import TokenKind, tokens
 from yakusu.documents.splice import Copy, SourceSegment, Splicer, decode_source
+from yakusu.errors import DataError
 
 _NCX = "http://www.daisy.org/z3986/2005/ncx/"
 _LABELS = {"docTitle", "navLabel", "navInfo"}
 _LANG = ("lang", "xml:lang")
+_TYPES = ("type", "epub:type", "role")
+_PAGE_LISTS, _PAGE_BREAKS = {"page-list", "doc-pagelist"}, {"pagebreak", "doc-pagebreak"}
 _REFERENCE = re.compile("&[^;&]*+;")
+_DECLARED = re.compile(r"<!ENTITY\s+([^\s<>]++)")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _MARK = re.compile(MARKS)
 
@@ -93,16 +97,18 @@ def read_page(data: bytes, language: LanguageChange) -> MemberContent[str]:
     """Read a page.
 
     Raises:
-        DataError: The data is not valid in its encoding, or the encoding is unknown.
+        DataError: The data is not valid in its encoding, the encoding is unknown, or the page uses
+            an entity that it declares.
     """
     source = decode_source(data, encoding_of(data)[1], errors="xmlcharrefreplace")
-    lists = _page_lists(source.text) if "page-list" in source.text else []
+    _check_entities(source.text)
+    numbers = [*_page_numbers(source.text)]
     return MemberContent(
         source.text,
         [
             each
             for each in html_segments(source.text, is_xml=True)
-            if bisect_right(lists, each.start) % 2 == 0
+            if bisect_right(numbers, each.start) % 2 == 0
         ],
         stated=[*_languages_of_page(source.text)],
         language=language,
@@ -111,12 +117,13 @@ def read_page(data: bytes, language: LanguageChange) -> MemberContent[str]:
 
 
 def _languages_of_page(source: str) -> Iterator[SourceSegment[str]]:
-    """The languages that the first tag of a page states."""
+    """The languages that a page and its body state."""
     for token in tokens(source, is_xml=True):
-        if token.kind is TokenKind.START:
-            for each in token.attributes if token.name == "html" else ():
+        if token.kind is TokenKind.START and token.name in ("html", "body"):
+            for each in token.attributes:
                 if each.name in _LANG and each.quote:
                     yield SourceSegment(each.start, each.end, each.value, _plain)
+        if token.name == "body":
             return
 
 
@@ -125,15 +132,35 @@ def _plain(text: str, copy: Copy[str]) -> str:
     return text
 
 
-def _page_lists(source: str) -> list[int]:
-    """Where lists of pages begin and end by turns; their texts are numbers, such as "xii"."""
-    places: list[int] = []
+def _page_numbers(source: str) -> Iterator[int]:
+    """Where lists of pages, and the attributes of page breaks, begin and end by turns.
+
+    Their texts are numbers of pages, such as "xii".
+    """
+    if not any(each in source for each in (*_PAGE_LISTS, *_PAGE_BREAKS)):
+        return
+    in_list = False
     for token in tokens(source, is_xml=True):
-        is_open = len(places) % 2 == 1
-        is_list = any("page-list" in each.value for each in token.attributes)
-        if token.name == "nav" and (token.kind is TokenKind.END if is_open else is_list):
-            places.append(token.end)
-    return places
+        values = (each.value.split() for each in token.attributes if each.name in _TYPES)
+        kinds = {kind for value in values for kind in value}
+        if token.name == "nav" and (
+            token.kind is TokenKind.END if in_list else kinds & _PAGE_LISTS
+        ):
+            in_list = not in_list
+            yield token.end
+        elif kinds & _PAGE_BREAKS and not in_list:
+            yield from (token.start + 1, token.end)
+
+
+def _check_entities(source: str) -> None:
+    """Refuse entities that a page declares, except those of HTML."""
+    declared = {*_DECLARED.findall(source)}
+    for found in _REFERENCE.finditer(source) if declared else ():
+        if found[0][1:-1] in declared and html.unescape(found[0]) == found[0]:
+            line = source.count("\n", 0, found.start()) + 1
+            raise DataError(
+                f"line {line}: the page declares the entity {found[0]}: write its text instead"
+            )
 
 
 # ---- XML -----------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ META-INF/container.xml -> OEBPS/content.opf -> <spine> -> OEBPS/chapter-1.xhtml,
 """
 
 import posixpath
+from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -29,7 +31,8 @@ class Book:
         pages: The pages in reading order, then those that are in no reading order.
         tables: Tables of contents in the format NCX.
         language: The first language that a package states, or "".
-        n_pictures: Pages that are pictures.
+        others: The numbers of pages that are not read, such as pictures, by media type.
+        missing: The names of pages that the file lacks.
         n_recordings: Recordings of read text.
     """
 
@@ -37,7 +40,8 @@ class Book:
     pages: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
     language: str = ""
-    n_pictures: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+    missing: list[str] = field(default_factory=list)
     n_recordings: int = 0
 
 
@@ -65,8 +69,9 @@ def opened_book(data: bytes) -> tuple[Archive, Book]:
     if not book.packages:
         raise DataError(f"the book lacks the package that {_CONTAINER} names: export it again")
     book.packages = [*dict.fromkeys(book.packages)]
+    seen = {*book.packages}
     for path in book.packages:
-        _read_package(archive, path, book, names)
+        _read_package(archive, path, book, names=names, seen=seen)
     return archive, book
 
 
@@ -82,8 +87,10 @@ def _check_method(method: Element) -> None:
         )
 
 
-def _read_package(archive: Archive, path: str, book: Book, names: set[str]) -> None:
-    """Add the members with text that a package names, and remove them from the names."""
+def _read_package(
+    archive: Archive, path: str, book: Book, *, names: Set[str], seen: set[str]
+) -> None:
+    """Add the members that a package names, and that are not among those already seen."""
     items: dict[str, Element] = {}
     spine: list[str] = []
 
@@ -96,18 +103,37 @@ def _read_package(archive: Archive, path: str, book: Book, names: set[str]) -> N
             book.language = element.text.strip()
 
     parse_part(archive, path, lambda _, name: name in ("item", "itemref", "language"), use)
-    pictures = {*spine}
+    in_order = {*spine}
     for key in dict.fromkeys([*spine, *items]):
-        if key not in items:
-            continue
-        kind, href = items[key].get("media-type"), unquote(items[key].get("href"))
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href.partition("#")[0]))
-        book.n_recordings += kind == "application/smil+xml"
-        book.n_pictures += kind == "image/svg+xml" and key in pictures
-        if name not in names:
-            continue
-        if kind in _PAGES:
-            book.pages.append(name)
-        elif kind == "application/x-dtbncx+xml":
-            book.tables.append(name)
-        names.discard(name)
+        name = _name_of(items[key].get("href"), path, names) if key in items else key
+        if name not in seen:
+            seen.add(name)
+            kind = _kind_of(items[key]) if name in names else ""
+            _add(book, name, kind, is_in_order=key in in_order)
+
+
+def _name_of(reference: str, package: str, names: Set[str]) -> str:
+    """The name of the member to which a package refers."""
+    href = reference.partition("#")[0]
+    found = [
+        posixpath.normpath(posixpath.join(posixpath.dirname(package), each))
+        for each in (unquote(href), href)  # some programs write names with "%20"
+    ]
+    return next((name for name in found if name in names), found[0])
+
+
+def _kind_of(item: Element) -> str:
+    return item.get("media-type").partition(";")[0].strip().lower()
+
+
+def _add(book: Book, name: str, kind: str, *, is_in_order: bool) -> None:
+    """Add a member with a media type; "": the file lacks it."""
+    book.n_recordings += kind == "application/smil+xml"
+    if kind in _PAGES:
+        book.pages.append(name)
+    elif kind == "application/x-dtbncx+xml":
+        book.tables.append(name)
+    elif is_in_order and kind:
+        book.others[kind] += 1
+    elif is_in_order:
+        book.missing.append(name)

@@ -4,7 +4,8 @@
 
 Formulas and conditions are not translated, and neither are cells that have the text of a constant
 in one of them, in any case. For constants with wildcards, these are all cells that match, and for
-formulas that look at parts of texts, all cells that contain the constant.
+formulas that look at parts of texts, all cells that contain the constant. If a formula makes
+references of texts (INDIRECT), cells with an address, or with a name or a part of it, stay too.
 """
 
 import html
@@ -17,17 +18,19 @@ _FORMULAS = "formulas compare cells with"
 _FILTERS = "filters select"
 _PIVOTS = "pivot tables use"
 _LISTS = "validity lists contain"
-_SHEETS = "formulas with INDIRECT can name the sheets"
+_REFERENCES = "formulas with INDIRECT can refer to"
 
 _FORMULAE = [  # one expression each, because a search for a constant is fast
     re.compile(rb""":%s\s*=\s*("[^"<]*+"|'[^'<]*+')""" % name)
     for name in (b"formula", b"expression", b"condition")
 ]
+_NAMED = ("table", "named-range", "named-expression", "database-range")  # INDIRECT refers to them
 _TAGS = {  # names of elements -> how they are found, with their attributes
     name: re.compile(rb""":%s(\s(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+)""" % name.encode())
     for name in (
         *("data-pilot-table", "data-pilot-field", "data-pilot-member", "filter-condition"),
-        *("data-pilot-group", "data-pilot-group-member", "filter-set-item", "condition", "table"),
+        *("data-pilot-group", "data-pilot-group-member", "filter-set-item", "condition"),
+        *_NAMED,
     )
 }
 _ATTRIBUTE = re.compile(
@@ -38,10 +41,11 @@ _CONSTANT = re.compile('"((?:[^"]|"")*+)"')
 _REFERENCE = re.compile(r"\[[^\[\]]*+\]")
 _LABEL = re.compile("'([^']++)'")
 _OPERATOR = re.compile("<>|<=|>=|[<>=]")
-_WILDCARD = re.compile(r"(?:\.[*+]|[*?])++")  # also of regular expressions
+_WILDCARD = re.compile(r"(?:\.[*+]|~?[*?])++")  # also of regular expressions
+_ADDRESS = re.compile(r"([^.!]*+[.!])?\$?[a-z]{1,3}\$?[0-9]{1,7}(:.*)?")  # "B2", "data.$b$2:c9"
 _OF_PARTS = re.compile(
-    r"\b(SEARCHB?|FINDB?|LEFTB?|RIGHTB?|MIDB?|SUBSTITUTE|REPLACEB?|REGEX|XLOOKUP|XMATCH)\(|"
-    r"contains|begins-with|ends-with",
+    r"\b(SEARCHB?|FINDB?|LEFTB?|RIGHTB?|MIDB?|SUBSTITUTE|REPLACEB?|REGEX|XLOOKUP|XMATCH|"
+    r"TEXT(BEFORE|AFTER|SPLIT))\(|contains|begins-with|ends-with",
     re.IGNORECASE,
 )
 _MOST_PATTERNS = 200  # each is compared with each cell
@@ -73,13 +77,15 @@ class Comparisons:
                 if any(sign in found[1][1:-1] for sign in _SIGNS):
                     self._add_formula(html.unescape(found[1][1:-1].decode()))
         for name, pattern in _TAGS.items():
-            if name != "table" or self._has_indirect:
+            if name not in _NAMED or self._has_indirect:
                 for found in pattern.finditer(content):
                     self._add_tag(name, _attributes(found[1]))
 
     def _add_tag(self, name: str, values: dict[str, str]) -> None:
-        if name == "table":
-            self._add_constant(values.get("name", ""), _SHEETS)
+        if name in _NAMED:
+            whole = values.get("name", "")
+            for text in (whole, whole.replace("_", " "), *whole.split("_")):
+                self._add_constant(text, _REFERENCES)
         elif name == "condition":
             self._add_formula(values.get("value", ""))
         elif name.startswith("filter"):
@@ -112,14 +118,19 @@ class Comparisons:
         if operator := _OPERATOR.match(constant):
             criterion = constant[operator.end() :]
             self._whole.setdefault(key_of(criterion), reason)
-        pieces = _WILDCARD.split(key_of(criterion.strip("^$")))
-        if len(pieces) > 1 and any(map(has_letter, pieces)):
-            self._patterns.setdefault(tuple(pieces), reason)
+        for alternative in criterion.split("|"):  # of a regular expression
+            pieces = _WILDCARD.split(key_of(alternative.strip("^$()")))
+            if len(pieces) > 1 and any(map(has_letter, pieces)):
+                self._patterns.setdefault(tuple(pieces), reason)
+            elif alternative != criterion:
+                self._whole.setdefault(pieces[0], reason)
 
     def stays(self, text: str) -> bool:
         """Whether a cell with a text keeps it; such texts are reported."""
         key = key_of(text)
         reason = self._whole.get(key, "")
+        if not reason and self._has_indirect and _ADDRESS.fullmatch(key):
+            reason = _REFERENCES
         if not reason and self._patterns:
             too_many = _FORMULAS if len(self._patterns) > _MOST_PATTERNS else ""
             matching = (why for each, why in self._patterns.items() if _matches(each, key))
