@@ -48,7 +48,9 @@ _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains
 _UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XML
 _XML = ("messages.xliff", "messages.apps.android")
 _RESOURCES = re.compile(  # the root element of a resource file of Android
-    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<resources[\s>]"
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+"
+    rb"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!DOCTYPE[^>\[]*+(?:\[[^\]]*+\]\s*+)?+>)*+"
+    rb"<resources[\s>]"
 )
 
 
