@@ -103,7 +103,7 @@ def test_apostrophes_of_message_format_are_doubled(
 
 
 def test_quotations_and_branches_of_message_format_stay() -> None:
-    data = "a=Use '{'braces'}' in {0}, don''t\nb={0,choice,0#no files|1#one file} isn''t here"
+    data = "a=Use '{'braces'}' in {0}, don''t\nb={n, plural, other {#}} isn''t here"
     document = read(data.encode(), OPTIONS)
     assert document.render(document.texts) == data.encode()
     made = translated(document, lambda text: text.replace("Use", "Nimm").replace("here", "l'un"))
@@ -111,14 +111,17 @@ def test_quotations_and_branches_of_message_format_stay() -> None:
 
 
 def test_what_stays_is_reported() -> None:
-    document = read(b"a=com.example.Class\nb=TRUE\nc=Copied %s to %d\nd=Go", OPTIONS)
+    data = b"a=com.example.Class\nb=TRUE\nc=Copied %s to %d\nd=Go\ne=A {0,choice,0#B|1#C}"
+    document = read(data, OPTIONS)
     assert document.skipped == [
         "line 1: 'com.example.Class' looks like an identifier, not like text",
         "line 2: 'TRUE' looks like a setting, not like text",
+        "line 5: 'A {0,choice,0#B|1#C}' has a choice, whose branches are not translated: make a "
+        "plural of it",
     ]
-    assert document.render(["%d nach %s", ""]).endswith(b"c=Copied %s to %d\nd=Go")
-    assert "in another order" in document.skipped[2]
-    assert "line 4: 'Go' has a translation that is blank" in document.skipped[3]
+    assert document.render(["%d nach %s", ""]) == data
+    assert "in another order" in document.skipped[3]
+    assert "line 4: 'Go' has a translation that is blank" in document.skipped[4]
 
 
 def test_a_wrong_escape_is_refused_with_its_place() -> None:

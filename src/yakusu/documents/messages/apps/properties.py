@@ -49,6 +49,7 @@ _WRITTEN = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\\": r"\\"}
 _PUNCTUATION = ":=#!'\""  # is escaped in some files, but need not be
 _ARGUMENT = re.compile(r"\{\s*\d+\s*[,}]")
 _APOSTROPHES = re.compile(r"(?P<doubled>'')|(?P<quoted>'[^'{}]*+[{}][^']*+')|(?P<lone>')")
+_CHOICE = re.compile(r"\{\s*\d+\s*,\s*choice\s*,")
 _SETTING = re.compile("true|false", re.IGNORECASE)
 
 
@@ -146,6 +147,9 @@ class PropertiesFile:
             return new
 
         string = AppString(start, start + len(source), line, marked, write)
+        if _CHOICE.search(value):
+            reason = "has a choice, whose branches are not translated: make a plural of it"
+            return replace(string, problem=string.reason(reason))
         if _SETTING.fullmatch(value.strip()):
             return replace(string, problem=string.reason("looks like a setting, not like text"))
         return string.checked()
@@ -187,9 +191,7 @@ class PropertiesFile:
         return "".join(written)
 
     def _needs_code(self, character: str) -> bool:
-        if character.isascii():
-            return not character.isprintable()
-        if self._is_ascii or self._codes.has(character):
+        if self._codes.has(character) or (self._is_ascii and not character.isascii()):
             return True
         return self._source.encoding == "iso-8859-1" and character > "\xff"
 
