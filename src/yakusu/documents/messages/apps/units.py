@@ -21,10 +21,9 @@ from yakusu.data.lines.private_use import (
     is_opening,
     number_of,
 )
-from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.identifiers import has_words, is_language
 from yakusu.documents.messages.positional import reordered
 
 Edit = tuple[int, int, str]  # start, end, new content
@@ -146,14 +145,16 @@ class AppString:
         return () if self.problem else self.marked.message.texts
 
     def checked(self) -> "AppString":
-        """The string with the reason why it stays, if there is one."""
+        """The string with the reason why it stays, or without texts if it has no words."""
         if self.problem:
             return self
         if problem := self.marked.message.problem:
             return replace(self, problem=self.reason(f"cannot be translated: {problem}"))
-        if has_letter(self.marked.string) and not self.marked.is_language:
+        if self.marked.is_language:
+            return self
+        if has_words(self.marked.string):
             return replace(self, problem=self.reason("looks like an identifier, not like text"))
-        return self
+        return replace(self, marked=MarkedString(()))  # has no texts
 
     def rendered(self, translations: Sequence[str]) -> tuple[str | None, str]:
         """The source of its translation, or None if it does not change; and why it stays, or ""."""
