@@ -149,6 +149,11 @@ def test_a_translation_of_a_memory_is_not_marked() -> None:
     assert b'"needs_review"' in document.render(["Weiter"])
 
 
+def test_the_source_language_of_a_file_that_lacks_it_is_that_of_the_model() -> None:
+    data = json.dumps({"strings": {"a": localized(en=unit("Go on"))}})
+    assert opened(data).texts == ["Go on"]
+
+
 def test_the_code_of_the_file_is_used() -> None:
     strings = {"Go on": {}, "Stop it": localized(**{"pt-BR": unit("Pare")})}
     made = json.loads(opened(strings, "pt").render(["Continue"]))
@@ -184,6 +189,9 @@ def test_what_stays_is_reported() -> None:
     ]
     assert document.render([" "]) == as_xcode(strings).encode()
     assert "blank" in document.skipped[3]
+    phrases = {"stringSet": {"state": "translated", "values": ["Go on"]}}
+    several = opened({"a": localized(en=phrases), "%lld": {}})
+    assert several.skipped == ['line 4: "a" has no string unit, but something else']
     value = opened({"a": localized(en=unit("snake_case"))})
     assert value.skipped == ['line 4: "a" looks like an identifier, not like text']
     moved = opened({"%s of %d": localized(en=unit("%s of %d"))})
@@ -200,6 +208,7 @@ def test_what_stays_is_reported() -> None:
         ("[]", 'the file has no "strings"'),
         ('{"strings": {"a": ["b"]}}', 'line 1: "a" is not an entry of a string catalogue'),
         ('{"strings": {"a": {"localizations": 1}}}', 'line 1: "a" is not an entry'),
+        ('{"strings": {"a": {"localizations": {"en": "b"}}}}', 'line 1: "a" is not an entry'),
         ('{"strings": {"a": }}', "line 1, column 19 is not valid JSON"),
         ('{"strings": ' + '{"a": ' * 101 + "1" + "}" * 102, "more than 100 levels"),
         (

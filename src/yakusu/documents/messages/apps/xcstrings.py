@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from yakusu.data.languages import closest
-from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.apps.plurals import CATEGORIES, plural_categories
 from yakusu.documents.messages.apps.units import spliced
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.messages.identifiers import is_key, is_language
+from yakusu.documents.messages.identifiers import has_words, is_key, is_language
 from yakusu.documents.messages.json_strings import (
     JSON_TOKEN,
     JsonNumber,
@@ -69,8 +68,7 @@ class _Value:
     @classmethod
     def of(cls, source: str) -> "_Value":
         """A value, which has no texts if it is not in natural language."""
-        is_text = has_letter(source) and is_language(source)
-        return cls(source, Message(source if is_text else ""))
+        return cls(source, Message(source if is_language(source) else ""))
 
 
 @dataclass
@@ -121,7 +119,7 @@ class XcstringsDocument:
             )
         self._places = _places(self._content)
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
-        self._source = str(root.get("sourceLanguage", ""))
+        self._source = str(root.get("sourceLanguage") or options.languages[0])
         self._target = self._language(root["strings"], options.languages[1])
         self._retranslate = options.retranslate
         self._known: Mapping[int, Known] = {}
@@ -190,7 +188,7 @@ class XcstringsDocument:
         """An entry that lacks a translation; None: it is complete or has no text."""
         line = self._line(self._places["strings", key].start)
         localizations = value.get("localizations", {}) if isinstance(value, dict) else None
-        if not isinstance(localizations, dict):
+        if not isinstance(localizations, dict) or {*map(type, localizations.values())} - {dict}:
             raise DataError(
                 f"line {line}: {json.dumps(key, ensure_ascii=False)} is not an entry of a string "
                 "catalogue, which is an object: correct the file"
@@ -214,8 +212,10 @@ class XcstringsDocument:
             self._left.append(found.reason(f"cannot be translated: {problem}"))
             return None
         if found.n_texts == 0:
-            if any(has_letter(each.source) and not is_language(each.source) for each in values):
+            if any(has_words(each.source) and not is_language(each.source) for each in values):
                 self._left.append(found.reason("looks like an identifier, not like text"))
+            elif not values and not done:
+                self._left.append(found.reason("has no string unit, but something else"))
             return None
         if value.get("extractionState") == "stale":
             self._left.append(found.reason("is stale: the program does not use it"))
