@@ -155,7 +155,8 @@ def test_items_of_arrays_and_typed_items_are_texts() -> None:
 def test_identifiers_and_arrays_of_stored_values_are_reported() -> None:
     body = (
         '<string name="a">snake_case</string>\n'
-        '<string-array name="unit_values"><item>1</item><item>metric</item><item>b</item></string-array>'
+        '<string-array name="unit_values"><item>1</item><item>metric</item><item>b</item>'
+        "</string-array>"
     )
     document = opened(body)
     assert not document.texts
@@ -214,7 +215,8 @@ def test_placeholders_are_protected_spans() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
 def test_the_content_of_an_xml_file_is_its_format(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.xml"
-    text = f"<!-- A - licence -->\r\n<!DOCTYPE resources>\r\n<resources>\r\n  {string('Grüße an alle')}\r\n</resources>\r\n"
+    before = "<!-- A - licence -->\r\n<!DOCTYPE resources>\r\n"
+    text = f"{before}<resources>\r\n  {string('Grüße an alle')}\r\n</resources>\r\n"
     path.write_bytes(text.encode(encoding))
     assert is_supported(path)
     document = read_document(path)

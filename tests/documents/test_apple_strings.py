@@ -50,7 +50,7 @@ def test_values_are_texts_and_comments_and_keys_stay() -> None:
         (r'"\U00e9t\U00e9 \Ud83d\Ude00"', "été 😀", "für 😀", r'"f\U00fcr \Ud83d\Ude00"'),
         (r'"a\u2026 b"', "a… b", "ü…", r'"ü\U2026"'),
         (r'"A\040b c"', "A b c", "d", '"d"'),
-        (r'"Caf\Ue9 bar"', "Café bar", "Thé\x1b", r'"Th\U00e9\U001b"'),
+        (r'"\Ue9t\Ue9 a"', "été a", "thé\x1b", r'"th\U00e9\U001b"'),
         ('"%1$@ of %d"', "%1$@ of %d", "%1$@ von %d", '"%1$@ von %d"'),
     ],
 )

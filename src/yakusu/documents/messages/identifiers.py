@@ -30,7 +30,8 @@ _NOT_LANGUAGE = re.compile(
 )
 _CODE = re.compile(
     r"\[%key:[^\[\]\s]*%\]|\{\{[^{}]*\}\}|\$?\{[\w.:, %#-]*\}|\$t\([^()]*\)"
-    r"|%(?:\([\w.]*\))?[-+ #0-9.*$]*(?:@\w+@|(?:hh?|ll?|[Lqjzt])?[a-zA-Z@])|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
+    r"|%(?:\([\w.]*\))?[-+ #0-9.*$]*(?:@\w+@|(?:hh?|ll?|[Lqjzt])?[a-zA-Z@])"
+    r"|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
 )
 # Keys whose values, if they are a lower-case word, are code: {"icon": "home", "lang": "en"}.
 _CODE_KEYS = (
