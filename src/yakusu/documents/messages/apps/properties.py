@@ -49,6 +49,7 @@ _WRITTEN = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\\": r"\\"}
 _PUNCTUATION = ":=#!'\""  # is escaped in some files, but need not be
 _ARGUMENT = re.compile(r"\{\s*\d+\s*[,}]")
 _APOSTROPHES = re.compile(r"(?P<doubled>'')|(?P<quoted>'[^'{}]*+[{}][^']*+')|(?P<lone>')")
+_CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
 _CHOICE = re.compile(r"\{\s*\d+\s*,\s*choice\s*,")
 _SETTING = re.compile("true|false", re.IGNORECASE)
 
@@ -60,7 +61,7 @@ class PropertiesFile:
         data: The file.
 
     Raises:
-        DataError: The file is not in the encoding of its byte order mark.
+        DataError: The file is not in its encoding, or is not text.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -204,15 +205,30 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
         options: Not used.
 
     Raises:
-        DataError: An escape is not valid.
+        DataError: The file is not text in its encoding, or an escape is not valid.
     """
     return AppDocument(PropertiesFile(data))
 
 
 def _decoded_file(data: bytes) -> DecodedFile:
-    """The characters of a file that is not UTF-8 are those of ISO-8859-1."""
+    """The characters of a file, which is ISO-8859-1 if most of it is not UTF-8.
+
+    Raises:
+        DataError: It is not text.
+    """
+    encoding = "utf-8"
     try:
         data.decode()
     except UnicodeDecodeError:
-        return decode_source(data, "iso-8859-1")
-    return decode_source(data)
+        text = data.decode(errors="replace")
+        n_wrong = text.count("\ufffd")
+        if len(text) - sum(map(str.isascii, text)) < 2 * n_wrong:
+            encoding = "iso-8859-1"
+    source = decode_source(data, encoding)
+    if found := _CONTROL.search(source.text):
+        line = source.text.count("\n", 0, found.start()) + 1
+        raise DataError(
+            f"line {line} has the control character {ord(found[0]):#04x}: write it as "
+            f"\\u{ord(found[0]):04x}, or check the format of the file"
+        )
+    return source
