@@ -86,6 +86,7 @@ def test_values_in_ascii_stay_so() -> None:
         ("a=Open {0}", "Open {0}", "L'{0} d'un", "L''{0} d''un"),
         ("a=Don''t open {0}", "Don't open {0}", "L'un {0}", "L''un {0}"),
         ("a=Don't open {0}", "Don't open {0}", "L'un {0}", "L'un {0}"),
+        ("a=Don't {0} if it's {1}", "Don't {0} if it's {1}", "L'un {0} {1}", "L'un {0} {1}"),
         ("a=Open it", "Open it", "L'un", "L'un"),
         ("a=Don''t open it", "Don't open it", "L'un", "L''un"),
         ("b=x {1} isn't\na=Open {0}", "Open {0}", "L'un {0}", "L'un {0}"),

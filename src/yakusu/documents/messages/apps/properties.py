@@ -48,7 +48,9 @@ _DECODED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _WRITTEN = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\\": r"\\"}
 _PUNCTUATION = ":=#!'\""  # is escaped in some files, but need not be
 _ARGUMENT = re.compile(r"\{\s*\d+\s*[,}]")
-_APOSTROPHES = re.compile(r"(?P<doubled>'')|(?P<quoted>'[^'{}]*+[{}][^']*+')|(?P<lone>')")
+_APOSTROPHES = re.compile(  # one between letters, as in don't, is no quotation mark
+    r"(?P<doubled>'')|(?P<quoted>(?:(?<!\w)'|'(?!\w))[^'{}]*+[{}][^']*+')|(?P<lone>')"
+)
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
 _CHOICE = re.compile(r"\{\s*\d+\s*,\s*choice\s*,")
 _SETTING = re.compile("true|false", re.IGNORECASE)
