@@ -1,5 +1,6 @@
 """Resource files of Android: strings, arrays and plurals are texts; the rest keeps its bytes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -191,9 +192,10 @@ def test_a_plural_that_does_not_change_or_has_all_quantities_gets_none() -> None
     assert document.render(document.texts) == data
     for target in ("de", "ja", ""):
         assert b"yakusu" not in translated(opened(PLURALS, target), str.upper)
-    blank = document.render([document.texts[0], ""])
-    assert blank == data
-    assert "blank" in document.skipped[0]
+    for blank in (["Neu", ""], ["", "Neu"]):
+        pairs = zip(document.texts, blank, strict=True)
+        assert document.render([new and text + new for text, new in pairs]) == data
+        assert re.search("blank.*: the plural stays", document.skipped[0])
 
 
 def test_a_file_without_backslashes_before_apostrophes_gets_none() -> None:

@@ -195,20 +195,23 @@ class AppUnit:
     strings: Sequence[AppString]
     added: Callable[[str | None], Edit] | None = None
 
-    def edits(self, translations: Iterator[str], reasons: list[str]) -> Iterator[Edit]:
-        """Yield the changes, and add the reasons of strings that stay."""
-        other, changes, refused = None, False, False
+    def edits(self, translations: Iterator[str], reasons: list[str]) -> Sequence[Edit]:
+        """Return the changes, and add the reasons of strings that stay.
+
+        A plural stays if one of its forms does.
+        """
+        edits, other, stays = list[Edit](), None, False
         for string in (each for each in self.strings if each.texts):
             new, reason = string.rendered([next(translations) for _ in string.texts])
             if reason:
-                reasons.append(reason)
-                refused |= string.category == "other"
-            if new is not None:
-                changes = True
+                stays |= bool(string.category)
+                reasons.append(f"{reason}: the plural stays" if string.category else reason)
+            elif new is not None:
                 other = new if string.category == "other" else other
-                yield string.start, string.end, new
-        if self.added and changes and not refused:
-            yield self.added(other)
+                edits.append((string.start, string.end, new))
+        if stays:
+            return ()
+        return [*edits, self.added(other)] if self.added and edits else edits
 
 
 class AppFile(Protocol):
