@@ -14,8 +14,8 @@ def unit(value: str, state: str = "translated") -> dict[str, Any]:
     return {"stringUnit": {"state": state, "value": value}}
 
 
-def forms(**values: str) -> dict[str, Any]:
-    return {"variations": {"plural": {name: unit(value) for name, value in values.items()}}}
+def forms(state: str = "translated", **values: str) -> dict[str, Any]:
+    return {"variations": {"plural": {name: unit(each, state) for name, each in values.items()}}}
 
 
 def localized(**languages: dict[str, Any]) -> dict[str, Any]:
@@ -147,6 +147,12 @@ def test_a_translation_of_a_memory_is_not_marked() -> None:
     assert b'"translated"' in document.render(["Weiter"])
     document.tell({0: Known(match=90)})
     assert b'"needs_review"' in document.render(["Weiter"])
+    for forms_of_source, state in ((("one", "other"), "translated"), (("other",), "needs_review")):
+        source = forms(**dict.fromkeys(forms_of_source, "%lld days"))
+        document = opened({"n": localized(en=source)})
+        document.tell({0: Known(match=100), 1: Known(match=100)})
+        made = json.loads(document.render(["%lld Tage"] * 2))["strings"]["n"]["localizations"]
+        assert made["de"] == forms(state, one="%lld Tage", other="%lld Tage")
 
 
 def test_the_source_language_of_a_file_that_lacks_it_is_that_of_the_model() -> None:

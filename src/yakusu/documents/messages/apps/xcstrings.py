@@ -6,7 +6,7 @@
 The localization of the target language is added, in the state needs_review, and those of other
 languages stay. Translations that exist are kept, except those in the state new. A plural has the
 categories of the target language; those that the source lacks are made from `other`. What comes
-from a memory that has exactly this text has the state translated.
+from a memory that has exactly this text has the state translated, unless a plural form was added.
 
 https://developer.apple.com/documentation/xcode/localizing-and-varying-text-with-a-string-catalog
 """
@@ -60,10 +60,12 @@ class _Value:
     Attributes:
         source: The value in the source language.
         message: Its texts.
+        is_added: Whether its plural category is one that the source lacks.
     """
 
     source: str
     message: Message
+    is_added: bool = False
 
     @classmethod
     def of(cls, source: str) -> "_Value":
@@ -163,7 +165,8 @@ class XcstringsDocument:
                     "the target language is unknown, for which translations are added: use a model "
                     "that states its languages"
                 )
-            is_sure = all(each.match == 100 for each in known)
+            is_added = any(value.is_added for value in entry.values)
+            is_sure = not is_added and all(each.match == 100 for each in known)
             state = "translated" if is_sure else "needs_review"
             new = _filled(entry.localization, state, iter(strings))
             edits.append(writer.with_localization(entry.key, self._target, new))
@@ -284,11 +287,14 @@ def _planned(
             planned[name] = _Value.of(text)
             values.append(planned[name])
         elif name == "plural" and path[-1:] == ("variations",):
-            forms = _forms(_object(value), place, categories, done)
-            planned[name] = {
-                category: _planned(form, (*place, category), categories, done, values)
-                for category, form in forms
-            }
+            planned[name] = {}
+            for category, form in _forms(_object(value), place, categories, done):
+                n_before = len(values)
+                planned[name][category] = _planned(
+                    form, (*place, category), categories, done, values
+                )
+                for each in values[n_before:]:
+                    each.is_added |= category not in value
         elif isinstance(value, dict):
             planned[name] = _planned(value, place, categories, done, values)
         else:
