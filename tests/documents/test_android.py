@@ -1,5 +1,6 @@
 """Resource files of Android: strings, arrays and plurals are texts; the rest keeps its bytes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,7 @@ def written(content: str, translation: str) -> str:
         (r"Don\'t stop", "Don't stop"),
         ('"Don\'t   stop"', "Don't   stop"),
         (r"Say \"yes\"", 'Say "yes"'),
+        ('Say  "a  <b>b</b>  c"  now', 'Say "a  <0>b</0>  c" now'),
         (r"One\ntwo\tthree", "One\ntwo\tthree"),
         ("\n    One\n    two\n  ", "One two"),
         (r"\u00e9t\u00e9 \ud83d\ude00", "été 😀"),
@@ -82,6 +84,7 @@ def test_a_string_is_what_aapt2_makes_of_it(content: str, text: str) -> None:
         ("One", "a  b", r"a \u0020b"),
         (r"\u0020One\u0020", "Eins", r"\u0020Eins\u0020"),
         ('" One "', "Eins", '" Eins "'),
+        ("One", "Eins \a", r"Eins \u0007"),
         ("\n  One\n  two\n", "Eins zwei", "\n  Eins zwei\n"),
         (r"gr\u00fcn", "Grüße 😀", r"Gr\u00fc\u00dfe \ud83d\ude00"),
         (r"to\u00a0do one", "über\u00a0alles", r"über\u00a0alles"),
@@ -101,6 +104,13 @@ def test_a_translation_is_written_as_aapt2_reads_it(
     content: str, translation: str, expected: str
 ) -> None:
     assert written(content, translation) == expected
+
+
+def test_quotes_stay_in_the_markup_that_has_them() -> None:
+    for content in (' <b>"one day"</b> ', '<b>"one</b> day"', '"<b>one</b> day"'):
+        made = translated(opened(string(content)), str.upper).decode()
+        assert made.count('"O') + made.count('"<b>O') == 1
+        assert '\\"' not in made
 
 
 def test_markup_moves_with_its_words() -> None:
@@ -124,6 +134,8 @@ def test_what_is_not_to_be_translated_stays() -> None:
         '<color name="e">Red words</color><item type="dimen" name="f">Kept</item>'
         '<style name="g"><item name="h">Kept words</item></style><string name="i">…</string>'
         '<integer-array name="j"><item>1</item></integer-array><string name="k"/>'
+        '<string-array name="m"><item translatable="false">Kept words</item></string-array>'
+        '<string name="o">%1$s %2$lld</string>'
         '<plurals name="l" translatable="false"><item quantity="other">Kept</item></plurals>'
     )
     document = opened(body)
@@ -144,7 +156,8 @@ def test_items_of_arrays_and_typed_items_are_texts() -> None:
 def test_identifiers_and_arrays_of_stored_values_are_reported() -> None:
     body = (
         '<string name="a">snake_case</string>\n'
-        '<string-array name="unit_values"><item>metric</item><item>other</item></string-array>'
+        '<string-array name="unit_values"><item>1</item><item>metric</item><item>b</item>'
+        "</string-array>"
     )
     document = opened(body)
     assert not document.texts
@@ -179,9 +192,10 @@ def test_a_plural_that_does_not_change_or_has_all_quantities_gets_none() -> None
     assert document.render(document.texts) == data
     for target in ("de", "ja", ""):
         assert b"yakusu" not in translated(opened(PLURALS, target), str.upper)
-    blank = document.render([document.texts[0], ""])
-    assert blank == data
-    assert "blank" in document.skipped[0]
+    for blank in (["Neu", ""], ["", "Neu"]):
+        pairs = zip(document.texts, blank, strict=True)
+        assert document.render([new and text + new for text, new in pairs]) == data
+        assert re.search("blank.*: the plural stays", document.skipped[0])
 
 
 def test_a_file_without_backslashes_before_apostrophes_gets_none() -> None:
@@ -203,7 +217,8 @@ def test_placeholders_are_protected_spans() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
 def test_the_content_of_an_xml_file_is_its_format(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.xml"
-    text = f"<!-- A - licence -->\r\n<resources>\r\n  {string('Grüße an alle')}\r\n</resources>\r\n"
+    before = "<!-- A - licence -->\r\n<!DOCTYPE resources>\r\n"
+    text = f"{before}<resources>\r\n  {string('Grüße an alle')}\r\n</resources>\r\n"
     path.write_bytes(text.encode(encoding))
     assert is_supported(path)
     document = read_document(path)

@@ -50,6 +50,7 @@ def test_values_are_texts_and_comments_and_keys_stay() -> None:
         (r'"\U00e9t\U00e9 \Ud83d\Ude00"', "été 😀", "für 😀", r'"f\U00fcr \Ud83d\Ude00"'),
         (r'"a\u2026 b"', "a… b", "ü…", r'"ü\U2026"'),
         (r'"A\040b c"', "A b c", "d", '"d"'),
+        (r'"\Ue9t\Ue9 a"', "été a", "thé\x1b", r'"th\U00e9\U001b"'),
         ('"%1$@ of %d"', "%1$@ of %d", "%1$@ von %d", '"%1$@ von %d"'),
     ],
 )
@@ -137,6 +138,7 @@ def test_plurals_of_a_stringsdict_get_the_categories_of_the_target_language() ->
     data = plist(FORMS)
     document = property_lists.read(data.encode(), DocumentOptions(("en", "ru")))
     assert document.texts == ["%d day", "%d days & more", "%#@days@ left"]
+    assert not property_lists.read(data.replace(" left", "").encode(), OPTIONS).skipped
     assert document.keys == ["%d days.days", "%d days.days", "%d days"]
     assert document.render(document.texts) == data.encode()
     made = document.render(["%d день", "%d дня < 5", "Осталось %#@days@"]).decode()
@@ -155,8 +157,9 @@ def test_plurals_of_a_stringsdict_get_the_categories_of_the_target_language() ->
 
 
 def test_widths_are_texts_and_other_strings_of_a_stringsdict_stay() -> None:
-    document = property_lists.read(plist(WIDTHS).encode(), DocumentOptions(("en", "ru")))
-    assert document.texts == ["Short", "A longer one"]
+    data = plist(WIDTHS + "<key>c</key><string>Good day</string>")
+    document = property_lists.read(data.encode(), DocumentOptions(("en", "ru")))
+    assert document.texts == ["Short", "A longer one", "Good day"]
     assert b"yakusu" not in translated(document, str.upper)
 
 
@@ -167,6 +170,12 @@ def test_a_strings_file_may_be_a_property_list_in_xml() -> None:
     assert translated(document, str.upper).decode() == (
         data.replace("Good day", "GOOD DAY").replace("Bye now", "BYE NOW")
     )
+
+
+def test_a_string_with_tags_stays() -> None:
+    document = strings.read(plist("<key>a</key><string>A <b>b</b></string>").encode(), OPTIONS)
+    assert not document.texts
+    assert document.skipped == ["line 5: 'A b' has tags or comments in it"]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,7 @@ def test_values_in_ascii_stay_so() -> None:
         ("a=Open {0}", "Open {0}", "L'{0} d'un", "L''{0} d''un"),
         ("a=Don''t open {0}", "Don't open {0}", "L'un {0}", "L''un {0}"),
         ("a=Don't open {0}", "Don't open {0}", "L'un {0}", "L'un {0}"),
+        ("a=Don't {0} if it's {1}", "Don't {0} if it's {1}", "L'un {0} {1}", "L'un {0} {1}"),
         ("a=Open it", "Open it", "L'un", "L'un"),
         ("a=Don''t open it", "Don't open it", "L'un", "L''un"),
         ("b=x {1} isn't\na=Open {0}", "Open {0}", "L'un {0}", "L'un {0}"),
@@ -103,7 +104,7 @@ def test_apostrophes_of_message_format_are_doubled(
 
 
 def test_quotations_and_branches_of_message_format_stay() -> None:
-    data = "a=Use '{'braces'}' in {0}, don''t\nb={0,choice,0#no files|1#one file} isn''t here"
+    data = "a=Use '{'braces'}' in {0}, don''t\nb={n, plural, other {#}} isn''t here"
     document = read(data.encode(), OPTIONS)
     assert document.render(document.texts) == data.encode()
     made = translated(document, lambda text: text.replace("Use", "Nimm").replace("here", "l'un"))
@@ -111,20 +112,30 @@ def test_quotations_and_branches_of_message_format_stay() -> None:
 
 
 def test_what_stays_is_reported() -> None:
-    document = read(b"a=com.example.Class\nb=TRUE\nc=Copied %s to %d\nd=Go", OPTIONS)
+    data = b"a=com.example.Class\nb=TRUE\nc=Copied %s to %d\nd=Go\ne=A {0,choice,0#B|1#C}"
+    document = read(data, OPTIONS)
     assert document.skipped == [
         "line 1: 'com.example.Class' looks like an identifier, not like text",
         "line 2: 'TRUE' looks like a setting, not like text",
+        "line 5: 'A {0,choice,0#B|1#C}' has a choice, whose branches are not translated: make a "
+        "plural of it",
     ]
-    assert document.render(["%d nach %s", ""]).endswith(b"c=Copied %s to %d\nd=Go")
-    assert "in another order" in document.skipped[2]
-    assert "line 4: 'Go' has a translation that is blank" in document.skipped[3]
+    assert document.render(["%d nach %s", ""]) == data
+    assert "in another order" in document.skipped[3]
+    assert "line 4: 'Go' has a translation that is blank" in document.skipped[4]
 
 
 def test_a_wrong_escape_is_refused_with_its_place() -> None:
     message = r"^line 3, column 8: \\u needs four hexadecimal digits after it"
     with pytest.raises(DataError, match=message):
         texts("a=b\r\nb=c\nc=path \\users")
+
+
+def test_a_file_that_is_not_text_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^line 2 has the control character 0x01: write it as"):
+        texts("a=b\nb=\1 c")
+    with pytest.raises(DataError, match=r"^line 3: byte 0xe9 is not valid in utf-8"):
+        read("a=Grüße\nb=für\n".encode() + b"c=th\xe9", OPTIONS)
 
 
 FILES = [*islice(Path("/usr").glob("lib/jvm/*/conf/**/*.properties"), 30)]

@@ -14,8 +14,8 @@ def unit(value: str, state: str = "translated") -> dict[str, Any]:
     return {"stringUnit": {"state": state, "value": value}}
 
 
-def forms(**values: str) -> dict[str, Any]:
-    return {"variations": {"plural": {name: unit(value) for name, value in values.items()}}}
+def forms(state: str = "translated", **values: str) -> dict[str, Any]:
+    return {"variations": {"plural": {name: unit(each, state) for name, each in values.items()}}}
 
 
 def localized(**languages: dict[str, Any]) -> dict[str, Any]:
@@ -147,6 +147,17 @@ def test_a_translation_of_a_memory_is_not_marked() -> None:
     assert b'"translated"' in document.render(["Weiter"])
     document.tell({0: Known(match=90)})
     assert b'"needs_review"' in document.render(["Weiter"])
+    for forms_of_source, state in ((("one", "other"), "translated"), (("other",), "needs_review")):
+        source = forms(**dict.fromkeys(forms_of_source, "%lld days"))
+        document = opened({"n": localized(en=source)})
+        document.tell({0: Known(match=100), 1: Known(match=100)})
+        made = json.loads(document.render(["%lld Tage"] * 2))["strings"]["n"]["localizations"]
+        assert made["de"] == forms(state, one="%lld Tage", other="%lld Tage")
+
+
+def test_the_source_language_of_a_file_that_lacks_it_is_that_of_the_model() -> None:
+    data = json.dumps({"strings": {"a": localized(en=unit("Go on"))}})
+    assert opened(data).texts == ["Go on"]
 
 
 def test_the_code_of_the_file_is_used() -> None:
@@ -184,6 +195,9 @@ def test_what_stays_is_reported() -> None:
     ]
     assert document.render([" "]) == as_xcode(strings).encode()
     assert "blank" in document.skipped[3]
+    phrases = {"stringSet": {"state": "translated", "values": ["Go on"]}}
+    several = opened({"a": localized(en=phrases), "%lld": {}})
+    assert several.skipped == ['line 4: "a" has no string unit, but something else']
     value = opened({"a": localized(en=unit("snake_case"))})
     assert value.skipped == ['line 4: "a" looks like an identifier, not like text']
     moved = opened({"%s of %d": localized(en=unit("%s of %d"))})
@@ -200,6 +214,7 @@ def test_what_stays_is_reported() -> None:
         ("[]", 'the file has no "strings"'),
         ('{"strings": {"a": ["b"]}}', 'line 1: "a" is not an entry of a string catalogue'),
         ('{"strings": {"a": {"localizations": 1}}}', 'line 1: "a" is not an entry'),
+        ('{"strings": {"a": {"localizations": {"en": "b"}}}}', 'line 1: "a" is not an entry'),
         ('{"strings": {"a": }}', "line 1, column 19 is not valid JSON"),
         ('{"strings": ' + '{"a": ' * 101 + "1" + "}" * 102, "more than 100 levels"),
         (

@@ -59,7 +59,9 @@ _XML = (
     "messages.apps.android",
 )
 _RESOURCES = re.compile(  # the root element of a resource file of Android
-    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<resources[\s>]"
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?+"
+    rb"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!DOCTYPE[^>\[]*+(?:\[[^\]]*+\]\s*+)?+>)*+"
+    rb"<resources[\s>]"
 )
 
 

@@ -30,7 +30,8 @@ _NOT_LANGUAGE = re.compile(
 )
 _CODE = re.compile(
     r"\[%key:[^\[\]\s]*%\]|\{\{[^{}]*\}\}|\$?\{[\w.:, %#-]*\}|\$t\([^()]*\)"
-    r"|%(?:\([\w.]*\))?[-+ #0-9.*$]*[a-zA-Z@]|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
+    r"|%(?:\([\w.]*\))?[-+ #0-9.*$]*(?:@\w+@|(?:hh?|ll?|[Lqjzt])?[a-zA-Z@])"
+    r"|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
 )
 # Keys whose values, if they are a lower-case word, are code: {"icon": "home", "lang": "en"}.
 _CODE_KEYS = (
@@ -49,10 +50,15 @@ _KEY = re.compile(
 _LONGEST_IDENTIFIER = 1000
 
 
+def has_words(value: str) -> bool:
+    """Whether a string has letters outside of placeholders and tags."""
+    return has_letter(_CODE.sub("", value))
+
+
 def is_language(value: str, path: Sequence[str | int] = ()) -> bool:
     """Whether a string is for readers: not a URL, path, identifier, number, colour or date."""
     text = value.strip()
-    if not has_letter(_CODE.sub("", text)):
+    if not has_words(text):
         return False
     if len(text) > _LONGEST_IDENTIFIER:
         return not (text.isascii() and len(text.split()) == 1)

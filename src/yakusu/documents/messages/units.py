@@ -21,10 +21,9 @@ from yakusu.data.lines.private_use import (
     is_opening,
     number_of,
 )
-from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Piece, PieceKind, marked, matched
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.messages.identifiers import is_language
+from yakusu.documents.messages.identifiers import has_words, is_language
 from yakusu.documents.messages.positional import reordered
 
 Edit = tuple[int, int, str]  # start, end, new content
@@ -146,14 +145,16 @@ class AppString:
         return () if self.problem else self.marked.message.texts
 
     def checked(self) -> "AppString":
-        """The string with the reason why it stays, if there is one."""
+        """The string with the reason why it stays, or without texts if it has no words."""
         if self.problem:
             return self
         if problem := self.marked.message.problem:
             return replace(self, problem=self.reason(f"cannot be translated: {problem}"))
-        if has_letter(self.marked.string) and not self.marked.is_language:
+        if self.marked.is_language:
+            return self
+        if has_words(self.marked.string):
             return replace(self, problem=self.reason("looks like an identifier, not like text"))
-        return self
+        return replace(self, marked=MarkedString(()))  # has no texts
 
     def rendered(self, translations: Sequence[str]) -> tuple[str | None, str]:
         """The source of its translation, or None if it does not change; and why it stays, or ""."""
@@ -194,20 +195,23 @@ class AppUnit:
     strings: Sequence[AppString]
     added: Callable[[str | None], Edit] | None = None
 
-    def edits(self, translations: Iterator[str], reasons: list[str]) -> Iterator[Edit]:
-        """Yield the changes, and add the reasons of strings that stay."""
-        other, changes, refused = None, False, False
+    def edits(self, translations: Iterator[str], reasons: list[str]) -> Sequence[Edit]:
+        """Return the changes, and add the reasons of strings that stay.
+
+        A plural stays if one of its forms does.
+        """
+        edits, other, stays = list[Edit](), None, False
         for string in (each for each in self.strings if each.texts):
             new, reason = string.rendered([next(translations) for _ in string.texts])
             if reason:
-                reasons.append(reason)
-                refused |= string.category == "other"
-            if new is not None:
-                changes = True
+                stays |= bool(string.category)
+                reasons.append(f"{reason}: the plural stays" if string.category else reason)
+            elif new is not None:
                 other = new if string.category == "other" else other
-                yield string.start, string.end, new
-        if self.added and changes and not refused:
-            yield self.added(other)
+                edits.append((string.start, string.end, new))
+        if stays:
+            return ()
+        return [*edits, self.added(other)] if self.added and edits else edits
 
 
 class AppFile(Protocol):

@@ -11,6 +11,7 @@ https://developer.android.com/guide/topics/resources/string-resource
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, with_attribute
 from yakusu.documents.document import DocumentOptions
@@ -77,7 +78,7 @@ class AndroidFile:
         """The strings of a resource."""
         items = [element] if element.name in ("string", "item") else element.named("item")
         for item in items:
-            if is_reference(item.text):
+            if is_reference(item.text) or item.attributes.get("translatable") == "false":
                 continue
             content = AndroidText(self._xml, item, apostrophes=self._apostrophes)
             category = item.attributes.get("quantity", "") if element.name == "plurals" else ""
@@ -85,15 +86,12 @@ class AndroidFile:
             string = AppString(
                 content.start, content.end, line, content.marked, content.write, category
             )
-            if element.name.endswith("array") and _VALUES.fullmatch(_name(element)):
-                if string.marked.is_language:
-                    reason = f"is in {_name(element)!r}, an array of values that are not shown"
-                    yield AppString(
-                        *(content.start, content.end, line, content.marked, content.write),
-                        problem=string.reason(reason),
-                    )
+            if not (element.name.endswith("array") and _VALUES.fullmatch(_name(element))):
+                yield string.checked()
+            elif string.marked.is_language:
+                reason = f"is in {_name(element)!r}, an array of values that are not shown"
+                yield replace(string, problem=string.reason(reason))
                 return
-            yield string.checked()
 
     def _added(self, element: Element) -> Callable[[str | None], Edit] | None:
         """What adds the missing quantities to a plural."""

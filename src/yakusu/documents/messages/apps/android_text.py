@@ -18,6 +18,7 @@ from yakusu.errors import DataError
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(u)|(.?))", re.DOTALL)
 _BARE = re.compile(r"""\\.|(["'])""", re.DOTALL)  # quotes without a backslash
+_QUOTE = re.compile(r'(\\.|")', re.DOTALL)
 _SPACES = re.compile(r"[ \t\n\r\f\v]++")
 _DECODED = {"n": "\n", "t": "\t"}
 _REFERENCE = re.compile(r"[@?][+*]?(?:[\w.]+:)?(?:\w+/)?[\w.]++")
@@ -62,7 +63,8 @@ class AndroidText:
         texts = [piece.text for piece, _ in items if piece.kind is PieceKind.TEXT]
         value = "".join(texts).strip()
         quotes = [found for found in _BARE.finditer(value) if found[1] == '"']
-        around = [found.start() for found in quotes] == [0, len(value) - 1]
+        ends = texts and (texts[0].lstrip()[:1], texts[-1].rstrip()[-1:]) == ('"', '"')
+        around = ends and [found.start() for found in quotes] == [0, len(value) - 1]
         # One pair around all of it is left out; others are kept as they are.
         self._quotes = "around" if around else "inside" if quotes else ""
         codes = (found[1] for found in _ESCAPE.finditer(value) if found[1])
@@ -94,7 +96,7 @@ class AndroidText:
             texts[0] = texts[0].lstrip()[1:]
             texts[-1] = texts[-1].rstrip()[:-1]
         else:
-            texts = [_SPACES.sub(" ", text) for text in texts]
+            texts = [*_collapsed(texts)]
             if places and places[0] == 0:
                 texts[0] = texts[0].lstrip(" ")
             if places and places[-1] == len(items) - 1:
@@ -156,6 +158,17 @@ class AndroidText:
                 each if self._file.holds(each) else self._escapes.of(each) for each in content
             )
         return content if self._cdata else escaped(content)
+
+
+def _collapsed(texts: list[str]) -> Iterator[str]:
+    """The texts of a string, with one space for white space outside of quotes."""
+    quoted = False
+    for text in texts:
+        parts = _QUOTE.split(text)
+        for i, part in enumerate(parts):
+            quoted ^= part == '"'
+            parts[i] = part if quoted else _SPACES.sub(" ", part)
+        yield "".join(parts)
 
 
 def n_quotes(value: str) -> int:

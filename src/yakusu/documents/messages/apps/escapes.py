@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+_UNWRITABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -31,9 +32,9 @@ class CodeEscapes:
         self._before = before
 
     def has(self, character: str) -> bool:
-        """Whether the source would escape a character."""
+        """Whether the source would escape a character, or no source holds it."""
         escaped = character in self._used or (self._all and not character.isascii())
-        return escaped or "\ud800" <= character <= "\udfff"
+        return escaped or _UNWRITABLE.fullmatch(character) is not None
 
     def of(self, character: str) -> str:
         """The escape of a character, of two codes if it is beyond U+FFFF."""

@@ -48,7 +48,11 @@ _DECODED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _WRITTEN = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\\": r"\\"}
 _PUNCTUATION = ":=#!'\""  # is escaped in some files, but need not be
 _ARGUMENT = re.compile(r"\{\s*\d+\s*[,}]")
-_APOSTROPHES = re.compile(r"(?P<doubled>'')|(?P<quoted>'[^'{}]*+[{}][^']*+')|(?P<lone>')")
+_APOSTROPHES = re.compile(  # one between letters, as in don't, is no quotation mark
+    r"(?P<doubled>'')|(?P<quoted>(?:(?<!\w)'|'(?!\w))[^'{}]*+[{}][^']*+')|(?P<lone>')"
+)
+_CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
+_CHOICE = re.compile(r"\{\s*\d+\s*,\s*choice\s*,")
 _SETTING = re.compile("true|false", re.IGNORECASE)
 
 
@@ -59,7 +63,7 @@ class PropertiesFile:
         data: The file.
 
     Raises:
-        DataError: The file is not in the encoding of its byte order mark.
+        DataError: The file is not in its encoding, or is not text.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -146,6 +150,9 @@ class PropertiesFile:
             return new
 
         string = AppString(start, start + len(source), line, marked, write)
+        if _CHOICE.search(value):
+            reason = "has a choice, whose branches are not translated: make a plural of it"
+            return replace(string, problem=string.reason(reason))
         if _SETTING.fullmatch(value.strip()):
             return replace(string, problem=string.reason("looks like a setting, not like text"))
         return string.checked()
@@ -187,9 +194,7 @@ class PropertiesFile:
         return "".join(written)
 
     def _needs_code(self, character: str) -> bool:
-        if character.isascii():
-            return not character.isprintable()
-        if self._is_ascii or self._codes.has(character):
+        if self._codes.has(character) or (self._is_ascii and not character.isascii()):
             return True
         return self._source.encoding == "iso-8859-1" and character > "\xff"
 
@@ -202,15 +207,30 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
         options: Not used.
 
     Raises:
-        DataError: An escape is not valid.
+        DataError: The file is not text in its encoding, or an escape is not valid.
     """
     return AppDocument(PropertiesFile(data))
 
 
 def _decoded_file(data: bytes) -> DecodedFile:
-    """The characters of a file that is not UTF-8 are those of ISO-8859-1."""
+    """The characters of a file, which is ISO-8859-1 if most of it is not UTF-8.
+
+    Raises:
+        DataError: It is not text.
+    """
+    encoding = "utf-8"
     try:
         data.decode()
     except UnicodeDecodeError:
-        return decode_source(data, "iso-8859-1")
-    return decode_source(data)
+        text = data.decode(errors="replace")
+        n_wrong = text.count("\ufffd")
+        if len(text) - sum(map(str.isascii, text)) < 2 * n_wrong:
+            encoding = "iso-8859-1"
+    source = decode_source(data, encoding)
+    if found := _CONTROL.search(source.text):
+        line = source.text.count("\n", 0, found.start()) + 1
+        raise DataError(
+            f"line {line} has the control character {ord(found[0]):#04x}: write it as "
+            f"\\u{ord(found[0]):04x}, or check the format of the file"
+        )
+    return source

@@ -10,11 +10,11 @@ https://developer.apple.com/documentation/xcode/localizing-strings-that-contain-
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import NamedTuple
 
-from yakusu.data.files.xmltree import Element, XmlFile, escaped, is_writable
+from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, escaped, is_writable
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.plurals import CATEGORIES, NOTE, missing_categories
 from yakusu.documents.messages.units import (
@@ -139,9 +139,9 @@ class PropertyListFile:
 
     def _is_text(self, key: str) -> bool:
         """Whether the string of a key of the innermost dictionary is a text."""
-        if self._plain:
+        if self._plain or len(self._open) == 1:
             return len(self._open) == 1
-        around = self._open[-2].name if len(self._open) > 1 else ""
+        around = self._open[-2].name
         return key in CATEGORIES or key == _FORMAT or around in _VARIANTS
 
     def _string(self, element: Element, category: str) -> AppString:
@@ -153,7 +153,10 @@ class PropertyListFile:
 
         line = self._xml.line_of(element.start)
         place = element.inner, element.inner_end
-        return AppString(*place, line, marked, write, category).checked()
+        string = AppString(*place, line, marked, write, category)
+        if not all(isinstance(each, CharacterData) for each in element.children):
+            return replace(string, problem=string.reason("has tags or comments in it"))
+        return string.checked()
 
     def _close(self, n: int, use: Callable[[AppUnit], None]) -> None:
         """Use all open dictionaries but the first ones."""

@@ -7,6 +7,7 @@ https://developer.apple.com/library/archive/documentation/Cocoa/Conceptual/Loadi
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from yakusu.documents.document import DocumentOptions
@@ -30,7 +31,9 @@ _TOKEN = re.compile(
     | (?P<word>(?!/\*)[A-Za-z0-9_$/:.-]++) | (?P<sign>[={};])""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:(?:U|u(?=[0-9a-fA-F]{4}))([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL
+)
 _DECODED = {
     **{"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"},
     "\n": "\n",
@@ -156,7 +159,9 @@ class StringsFile:
                 return "\\" + each
             if each == "\n":
                 return each if raw_breaks else r"\n"
-            return codes.of(each) if codes.has(each) else _WRITTEN.get(each, each)
+            if each in _WRITTEN:
+                return _WRITTEN[each]
+            return codes.of(each) if codes.has(each) else each
 
         marked = MarkedString([text_item(decoded)])
         before = " = " if key is value else ""
@@ -169,9 +174,7 @@ class StringsFile:
         string = AppString(start, value.end, self._line(value.start), marked, write)
         if any(found[2] and int(found[2], 8) > 0x7F for found in escapes):
             problem = "has octal escapes of NextStep: write the characters themselves"
-            return AppString(
-                *(start, value.end, string.line, marked, write), problem=string.reason(problem)
-            )
+            return replace(string, problem=string.reason(problem))
         return string
 
 

@@ -6,7 +6,7 @@
 The localization of the target language is added, in the state needs_review, and those of other
 languages stay. Translations that exist are kept, except those in the state new. A plural has the
 categories of the target language; those that the source lacks are made from `other`. What comes
-from a memory that has exactly this text has the state translated.
+from a memory that has exactly this text has the state translated, unless a plural form was added.
 
 https://developer.apple.com/documentation/xcode/localizing-and-varying-text-with-a-string-catalog
 """
@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from yakusu.data.languages import closest
-from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions, Known
 from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import Message
-from yakusu.documents.messages.identifiers import is_key, is_language
+from yakusu.documents.messages.identifiers import has_words, is_key, is_language
 from yakusu.documents.messages.json_strings import (
     JSON_TOKEN,
     JsonNumber,
@@ -61,16 +60,17 @@ class _Value:
     Attributes:
         source: The value in the source language.
         message: Its texts.
+        is_added: Whether its plural category is one that the source lacks.
     """
 
     source: str
     message: Message
+    is_added: bool = False
 
     @classmethod
     def of(cls, source: str) -> "_Value":
         """A value, which has no texts if it is not in natural language."""
-        is_text = has_letter(source) and is_language(source)
-        return cls(source, Message(source if is_text else ""))
+        return cls(source, Message(source if is_language(source) else ""))
 
 
 @dataclass
@@ -121,7 +121,7 @@ class XcstringsDocument:
             )
         self._places = _places(self._content)
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
-        self._source = str(root.get("sourceLanguage", ""))
+        self._source = str(root.get("sourceLanguage") or options.languages[0])
         self._target = self._language(root["strings"], options.languages[1])
         self._retranslate = options.retranslate
         self._known: Mapping[int, Known] = {}
@@ -165,7 +165,8 @@ class XcstringsDocument:
                     "the target language is unknown, for which translations are added: use a model "
                     "that states its languages"
                 )
-            is_sure = all(each.match == 100 for each in known)
+            is_added = any(value.is_added for value in entry.values)
+            is_sure = not is_added and all(each.match == 100 for each in known)
             state = "translated" if is_sure else "needs_review"
             new = _filled(entry.localization, state, iter(strings))
             edits.append(writer.with_localization(entry.key, self._target, new))
@@ -190,7 +191,7 @@ class XcstringsDocument:
         """An entry that lacks a translation; None: it is complete or has no text."""
         line = self._line(self._places["strings", key].start)
         localizations = value.get("localizations", {}) if isinstance(value, dict) else None
-        if not isinstance(localizations, dict):
+        if not isinstance(localizations, dict) or {*map(type, localizations.values())} - {dict}:
             raise DataError(
                 f"line {line}: {json.dumps(key, ensure_ascii=False)} is not an entry of a string "
                 "catalogue, which is an object: correct the file"
@@ -214,8 +215,10 @@ class XcstringsDocument:
             self._left.append(found.reason(f"cannot be translated: {problem}"))
             return None
         if found.n_texts == 0:
-            if any(has_letter(each.source) and not is_language(each.source) for each in values):
+            if any(has_words(each.source) and not is_language(each.source) for each in values):
                 self._left.append(found.reason("looks like an identifier, not like text"))
+            elif not values and not done:
+                self._left.append(found.reason("has no string unit, but something else"))
             return None
         if value.get("extractionState") == "stale":
             self._left.append(found.reason("is stale: the program does not use it"))
@@ -284,11 +287,14 @@ def _planned(
             planned[name] = _Value.of(text)
             values.append(planned[name])
         elif name == "plural" and path[-1:] == ("variations",):
-            forms = _forms(_object(value), place, categories, done)
-            planned[name] = {
-                category: _planned(form, (*place, category), categories, done, values)
-                for category, form in forms
-            }
+            planned[name] = {}
+            for category, form in _forms(_object(value), place, categories, done):
+                n_before = len(values)
+                planned[name][category] = _planned(
+                    form, (*place, category), categories, done, values
+                )
+                for each in values[n_before:]:
+                    each.is_added |= category not in value
         elif isinstance(value, dict):
             planned[name] = _planned(value, place, categories, done, values)
         else:
