@@ -35,7 +35,7 @@ _FORMULA = ("=", "+", "-", "@")  # how a cell begins that a spreadsheet computes
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell and its place.
 
     Attributes:
@@ -93,7 +93,7 @@ class TableFile:
         """The file with parts replaced."""
         return spliced(self._text, sorted(edits)).encode(self._source.encoding)
 
-    def _string(self, cell: Cell, line: int) -> AppString:
+    def _string(self, cell: TableCell, line: int) -> AppString:
         newline = "\r\n" if "\r\n" in cell.value else "\n"
         marked = MarkedString([text_item(cell.value.replace("\r\n", "\n"))])
         write = partial(self._written, cell, newline)
@@ -107,7 +107,7 @@ class TableFile:
             reason = "looks like an identifier, not like text"
         return replace(string, problem=string.reason(reason)) if reason else string
 
-    def _written(self, cell: Cell, newline: str, new: str) -> str | None:
+    def _written(self, cell: TableCell, newline: str, new: str) -> str | None:
         """The source of a cell; None: the table cannot hold it, or it would be a formula."""
         if new.lstrip()[:1] in _FORMULA and cell.value.lstrip()[:1] not in _FORMULA:
             return None
@@ -122,11 +122,11 @@ class TableFile:
 
     # ---- rows --------------------------------------------------------------------------------
 
-    def _rows(self, separator: str = "") -> Iterator[tuple[int, list[Cell]]]:
+    def _rows(self, separator: str = "") -> Iterator[tuple[int, list[TableCell]]]:
         """Yield the line of each row, and its cells; empty rows have none."""
         separator = separator or self._separator
         plain = re.compile(rf"[^\r\n{re.escape(separator)}]*+")
-        at, line, cells = self._start, 1 + self._text.count("\n", 0, self._start), list[Cell]()
+        at, line, cells = self._start, 1 + self._text.count("\n", 0, self._start), list[TableCell]()
         first, size = line, len(self._text)
         while at < size or cells:
             cell = self._cell(plain, separator, at, line)
@@ -143,7 +143,7 @@ class TableFile:
             line += 1
             first = line
 
-    def _cell(self, plain: re.Pattern[str], separator: str, at: int, line: int) -> Cell:
+    def _cell(self, plain: re.Pattern[str], separator: str, at: int, line: int) -> TableCell:
         """The cell that begins at a position."""
         if self._has_quotes and self._text[at : at + 1] == '"':
             found = _QUOTED.match(self._text, at)
@@ -157,10 +157,10 @@ class TableFile:
                     f"line {line}: the quotes of a cell are wrong: write a cell with quotes as "
                     '"a ""quoted"" word"'
                 )
-            return Cell(at, found.end(), found[0][1:-1].replace('""', '"'), is_quoted=True)
+            return TableCell(at, found.end(), found[0][1:-1].replace('""', '"'), is_quoted=True)
         found = plain.match(self._text, at)
         assert found is not None
-        return Cell(at, found.end(), found[0], is_quoted=False)
+        return TableCell(at, found.end(), found[0], is_quoted=False)
 
     def _likely_separator(self) -> str:
         """The character that divides the first rows into as many cells, or most of them."""

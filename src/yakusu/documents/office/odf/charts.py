@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from yakusu.data.files.xmltree import Element
-from yakusu.documents.office.odf.sheets import Scope, index_in, is_cell, shown
+from yakusu.documents.office.odf.sheets import TextIndexes, index_in, is_cell, plain_paragraph
 from yakusu.documents.office.odf.text import TextDialect
 from yakusu.documents.office.parts import OfficePart, PartSource
 
@@ -30,7 +30,7 @@ class ChartDialect(TextDialect):
             return False
         if not is_cell(cell.namespace, cell.name):
             return True
-        return cell.get("value-type") == "string" and self._is_label(shown(element))
+        return cell.get("value-type") == "string" and self._is_label(plain_paragraph(element))
 
 
 class ChartPart(OfficePart):
@@ -55,7 +55,7 @@ class ChartPart(OfficePart):
         dialect: ChartDialect,
         texts: list[str],
         *,
-        scope: Scope,
+        scope: TextIndexes,
         n_free: int,
     ) -> None:
         self._scope = scope

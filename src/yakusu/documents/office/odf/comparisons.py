@@ -53,7 +53,7 @@ _OF_PARTS_ANYWAY = b'search-criteria-must-apply-to-whole-cell="false"'
 _SIGNS = (b'"', b"'", b"&", b"INDIRECT")  # in formulas that may have constants
 
 
-class Comparisons:
+class SheetComparisons:
     """The texts with which a spreadsheet compares cells.
 
     Attributes:
@@ -93,7 +93,7 @@ class Comparisons:
         else:
             self.n_pivots += name == "data-pilot-table"
             for value in values.values():
-                self._whole.setdefault(key_of(value), _PIVOTS)
+                self._whole.setdefault(sheet_key(value), _PIVOTS)
 
     def _add_formula(self, formula: str) -> None:
         is_list = "cell-content-is-in-list" in formula
@@ -105,7 +105,7 @@ class Comparisons:
             constant = found[1].replace('""', '"')
             self._add_constant(constant, reason)
             if is_of_parts and has_letter(constant):
-                self._patterns.setdefault(("", key_of(constant), ""), reason)
+                self._patterns.setdefault(("", sheet_key(constant), ""), reason)
         for found in _LABEL.finditer(_REFERENCE.sub("", _CONSTANT.sub("", formula))):
             self._add_constant(found[1], reason)  # a label of a row or column
 
@@ -113,13 +113,13 @@ class Comparisons:
         """Add a constant, which may be a criterion, such as "<>Do.*"."""
         if not has_letter(constant):
             return
-        self._whole.setdefault(key_of(constant), reason)
+        self._whole.setdefault(sheet_key(constant), reason)
         criterion = constant
         if operator := _OPERATOR.match(constant):
             criterion = constant[operator.end() :]
-            self._whole.setdefault(key_of(criterion), reason)
+            self._whole.setdefault(sheet_key(criterion), reason)
         for alternative in criterion.split("|"):  # of a regular expression
-            pieces = _WILDCARD.split(key_of(alternative.strip("^$()")))
+            pieces = _WILDCARD.split(sheet_key(alternative.strip("^$()")))
             if len(pieces) > 1 and any(map(has_letter, pieces)):
                 self._patterns.setdefault(tuple(pieces), reason)
             elif alternative != criterion:
@@ -127,7 +127,7 @@ class Comparisons:
 
     def stays(self, text: str) -> bool:
         """Whether a cell with a text keeps it; such texts are reported."""
-        key = key_of(text)
+        key = sheet_key(text)
         reason = self._whole.get(key, "")
         if not reason and self._has_indirect and _ADDRESS.fullmatch(key):
             reason = _REFERENCES
@@ -148,7 +148,7 @@ def _attributes(tag: bytes) -> dict[str, str]:
     }
 
 
-def key_of(text: str) -> str:
+def sheet_key(text: str) -> str:
     """A text for comparisons, in which spreadsheets ignore case."""
     return text.strip().casefold()
 

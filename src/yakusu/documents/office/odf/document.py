@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence, Set
 
 from yakusu.documents.office.odf.charts import ChartDialect, ChartPart
-from yakusu.documents.office.odf.comparisons import Comparisons
+from yakusu.documents.office.odf.comparisons import SheetComparisons
 from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive, objects_in
 from yakusu.documents.office.odf.pages import PageDialect
-from yakusu.documents.office.odf.sheets import Scope, SheetPart
+from yakusu.documents.office.odf.sheets import SheetPart, TextIndexes
 from yakusu.documents.office.odf.text import TextDialect, styles_of
 from yakusu.documents.office.parts import OfficePart, read_part
 
@@ -48,9 +48,9 @@ class OdfDocument:
             if len(self.texts) > before and picture in archive.names:
                 self.skipped.append(f"{picture}, the picture of an object with texts")
 
-    def _read(self, folder: str, kind: str) -> Scope:
+    def _read(self, folder: str, kind: str) -> TextIndexes:
         """Read a document; return the texts of its cells."""
-        scope, comparisons = dict[str, int](), Comparisons()
+        scope, comparisons = dict[str, int](), SheetComparisons()
         names = [
             folder + name for name in (CONTENT, STYLES) if folder + name in self._archive.names
         ]
@@ -70,7 +70,7 @@ class OdfDocument:
             self._add(folder + CONTENT, _DIALECTS[kind])
         return scope
 
-    def _read_chart(self, folder: str, scope: Scope, labels: Set[str] | None) -> None:
+    def _read_chart(self, folder: str, scope: TextIndexes, labels: Set[str] | None) -> None:
         """Read a chart, in whose table only these labels are translated; None: all."""
         name = folder + CONTENT
         dialect = ChartDialect(lambda text: labels is None or text in labels)
@@ -93,7 +93,7 @@ class OdfDocument:
         )
 
 
-def reports(comparisons: Comparisons, part: SheetPart, folder: str) -> Iterator[str]:
+def reports(comparisons: SheetComparisons, part: SheetPart, folder: str) -> Iterator[str]:
     """A sentence for each reason for which texts of cells stay."""
     where = f"{folder}: " if folder else ""
     for reason, texts in comparisons.stayed.items():

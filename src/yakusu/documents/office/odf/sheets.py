@@ -31,14 +31,14 @@ from yakusu.data.files.xmltree import (
 from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Inline, Run
-from yakusu.documents.office.odf.comparisons import Comparisons
+from yakusu.documents.office.odf.comparisons import SheetComparisons
 from yakusu.documents.office.odf.text import NAMES, OFFICE, TEXT, TextDialect
 from yakusu.documents.office.parts import OfficePart, PartSource, read_part
 from yakusu.documents.splice import Copy, SourceSegment
 from yakusu.errors import DataError
 
 TABLE = NAMES + "table:1.0"
-Scope = dict[str, int]  # indexes of the texts of cells, by text
+TextIndexes = dict[str, int]  # indexes of the texts of cells, by text
 _CELLS = ("table-cell", "covered-table-cell")
 _SKIPPED = {"tracked-changes", "dde-links"}
 _SHOWN = {"span", "a", "s", "line-break"}  # what may be in a paragraph of a cell with a value
@@ -72,7 +72,7 @@ class SheetDialect(TextDialect):
         unequal: Places of cells whose text is not their value.
     """
 
-    def __init__(self, comparisons: Comparisons) -> None:
+    def __init__(self, comparisons: SheetComparisons) -> None:
         super().__init__({})
         self.stays = comparisons.stays
         self.unequal: set[int] = set()
@@ -129,7 +129,7 @@ def value_of(cell: Element) -> str | None:
     return next((v for k, v in cell.attributes.items() if k.endswith(" string-value")), None)
 
 
-def shown(element: Element) -> str:
+def plain_paragraph(element: Element) -> str:
     """What a reader sees of a paragraph."""
     parts = []
     for child in element.children:
@@ -140,7 +140,7 @@ def shown(element: Element) -> str:
                 count = child.get("c")
                 parts.append(" " * (int(count) if re.fullmatch(r"\d{1,3}", count) else 1))
             else:
-                parts.append("\n" if child.name == "line-break" else shown(child))
+                parts.append("\n" if child.name == "line-break" else plain_paragraph(child))
     return "".join(parts)
 
 
@@ -205,7 +205,7 @@ class _SheetPart(OfficePart):
         texts: list[str],
         *,
         n_free: int,
-        scope: Scope,
+        scope: TextIndexes,
         plain: "_PlainCells | None" = None,
     ) -> None:
         self._scope = scope
@@ -229,7 +229,7 @@ class _SheetPart(OfficePart):
             return wanted
         lines = []
         for paragraph in paragraphs_of(element):
-            text, i = shown(paragraph), own.get(id(paragraph))
+            text, i = plain_paragraph(paragraph), own.get(id(paragraph))
             before, _, after = text.partition(text.strip()) if i is not None else ("", "", text)
             lines.append((before, i, after))
         start, end = element.start, element.inner
@@ -260,7 +260,7 @@ def with_value(tag: bytes, value: str) -> bytes:
     return tag[:start] + f'"{text}"'.encode() * (start < end) + tag[end:]
 
 
-def index_in(scope: Scope, texts: list[str], text: str) -> int:
+def index_in(scope: TextIndexes, texts: list[str], text: str) -> int:
     """The index of a text, which is added if the scope lacks it."""
     if text not in scope:
         scope[text] = len(texts)
@@ -319,7 +319,7 @@ class _PlainCells:
         self._n_cells.append(len(self._tags))
         return end - start - length
 
-    def read(self, scope: Scope, texts: list[str], before: int | None = None) -> None:
+    def read(self, scope: TextIndexes, texts: list[str], before: int | None = None) -> None:
         """Add the texts of the cells.
 
         Args:
@@ -335,7 +335,7 @@ class _PlainCells:
         if before is None:
             self._content = None
 
-    def _read_cells(self, end: int, scope: Scope, texts: list[str]) -> None:
+    def _read_cells(self, end: int, scope: TextIndexes, texts: list[str]) -> None:
         assert self._content is not None
         for i in range(len(self.indexes), end):
             text = _decoded(self._content[self._texts[i] : self._text_ends[i]])
@@ -490,10 +490,10 @@ class SheetPart:
         self,
         archive: PartSource,
         name: str,
-        comparisons: Comparisons,
+        comparisons: SheetComparisons,
         texts: list[str],
         *,
-        scope: Scope,
+        scope: TextIndexes,
         n_free: int,
     ) -> None:
         self._archive, self._name, self._texts = archive, name, texts

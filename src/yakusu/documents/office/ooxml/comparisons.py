@@ -51,7 +51,7 @@ _MOST_PARTS = 200  # constants that cells may contain; each is searched in each 
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-class Comparisons:
+class WorkbookComparisons:
     """The texts with which the parts of a workbook compare cells.
 
     Attributes:
@@ -88,7 +88,7 @@ class Comparisons:
         """Read the names of fields and the items of a pivot cache, or the names in a table."""
         found = {value for _, value in _values(_PIVOT, _without_cdata(content))}
         for value in found:
-            self._whole.setdefault(key_of(value), _PIVOTS)
+            self._whole.setdefault(workbook_key(value), _PIVOTS)
 
     def read_slicer(self, content: bytes) -> None:
         """Read the name of the column of a slicer."""
@@ -98,23 +98,23 @@ class Comparisons:
 
     def keep_column(self, name: str) -> None:
         """Keep the name of a column of a table."""
-        self._whole.setdefault(key_of(name), _QUERIES)
+        self._whole.setdefault(workbook_key(name), _QUERIES)
 
     def add_columns(self, names: list[str]) -> None:
         """Add the names of the columns of a table, after all formulas have been read."""
         for name in names:
-            if key_of(name) in self._columns:
-                self._whole.setdefault(key_of(name), _COLUMNS)
+            if workbook_key(name) in self._columns:
+                self._whole.setdefault(workbook_key(name), _COLUMNS)
             if _ESCAPE.search(re.sub("_x000[aA]_", "", name)):
                 self.keep_column(name)
 
     def add_name(self, name: str) -> None:
         """Add the name of a sheet, of a table or of a range, of which a reference can be made."""
-        self._names.add(key_of(name))
+        self._names.add(workbook_key(name))
 
     def stays(self, text: str) -> bool:
         """Whether a cell with a text keeps it; such texts are reported."""
-        key = key_of(text)
+        key = workbook_key(text)
         reason = self._whole.get(key, "")
         if not reason and self._makes_references and self._is_reference(key):
             reason = _REFERENCES
@@ -138,7 +138,7 @@ class Comparisons:
         )
 
     def _add_formula(self, formula: str) -> None:
-        self._columns.update(map(key_of, _columns_in(formula)))
+        self._columns.update(map(workbook_key, _columns_in(formula)))
         is_of_parts = _OF_PARTS.search(formula)
         constants = _CONSTANT.findall(formula)
         if "'" in formula:  # it may be an apostrophe, too
@@ -147,9 +147,9 @@ class Comparisons:
             constant = found.replace('""', '"')
             self._add_constant(constant, _FORMULAS)
             if is_of_parts and has_letter(constant):
-                self._parts.setdefault(key_of(constant), _FORMULAS)
+                self._parts.setdefault(workbook_key(constant), _FORMULAS)
             for item in constant.split(",") if "," in constant else ():
-                self._whole.setdefault(key_of(item), _LISTS)
+                self._whole.setdefault(workbook_key(item), _LISTS)
 
     def _add_constant(self, constant: str, reason: str) -> None:
         """Add a constant, which may be a criterion, such as "<>Do*"."""
@@ -158,15 +158,15 @@ class Comparisons:
         self._constants.add(constant)
         if not has_letter(constant):
             return
-        self._whole.setdefault(key_of(constant), reason)
+        self._whole.setdefault(workbook_key(constant), reason)
         criterion = constant
         if operator := _OPERATOR.match(constant):
             criterion = constant[operator.end() :]
-            self._whole.setdefault(key_of(criterion), reason)
+            self._whole.setdefault(workbook_key(criterion), reason)
         if any(sign in criterion for sign in "*?~"):
             longest = max(_WILDCARD.split(criterion), key=len)
             if has_letter(longest):
-                self._parts.setdefault(key_of(longest), reason)
+                self._parts.setdefault(workbook_key(longest), reason)
 
 
 def _columns_in(formula: str) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _columns_in(formula: str) -> Iterator[str]:
             name += token[1:] if len(token) == 2 and token[0] == "'" else token
 
 
-def key_of(text: str) -> str:
+def workbook_key(text: str) -> str:
     """A text for comparisons: programs ignore case, and write some characters as escapes."""
     return unescaped(text).strip().casefold()
 

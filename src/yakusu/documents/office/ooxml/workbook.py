@@ -10,7 +10,7 @@ from yakusu.data.files.xmltree import Element, with_attribute
 from yakusu.data.lines.private_use import MARKS, is_break
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, CellDialect
-from yakusu.documents.office.ooxml.comparisons import Comparisons, unescaped
+from yakusu.documents.office.ooxml.comparisons import WorkbookComparisons, unescaped
 from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
@@ -81,7 +81,7 @@ class Workbook:
         self._texts = texts.items
         self._scope = scope
         self._only_known = only_known
-        self._comparisons = Comparisons()
+        self._comparisons = WorkbookComparisons()
         self._parts = TextParts(package.archive, texts)
         self._tables: list[_Table] = []
         self._shown: set[str] = set()  # what a reader sees of the texts that cells may repeat
