@@ -101,7 +101,7 @@ class SheetDialect(TextDialect):
         kind = cell.attributes.get(f"{OFFICE} value-type", "string")
         if kind != "string" or cell.get("formula"):
             return False
-        text = "\n".join(map(shown, paragraphs_of(cell)))
+        text = "\n".join(map(plain_paragraph, paragraphs_of(cell)))
         value = value_of(cell)
         if value is not None and (
             text.split() != value.split()
