@@ -45,7 +45,7 @@ class Archive:
 
     Args:
         data: The archive.
-        max_size: Bytes that all members may have, decompressed.
+        max_size: Bytes that all members may have, decompressed; None: MAX_SIZE.
 
     Attributes:
         names: The names of the members.
@@ -56,11 +56,12 @@ class Archive:
             member has an unsafe name.
     """
 
-    def __init__(self, data: bytes, max_size: int = MAX_SIZE) -> None:
+    def __init__(self, data: bytes, max_size: int | None = None) -> None:
         self._data = data
+        most = MAX_SIZE if max_size is None else max_size
         with _refusal():
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-            self.size = _check_directory(self._zip.infolist(), len(data), max_size)
+            self.size = _check_directory(self._zip.infolist(), len(data), most)
             for info in self._zip.infolist():
                 for _ in _chunks(self._zip, info):
                     pass  # sizes and checksums are verified on the way

@@ -23,7 +23,7 @@ _LONGEST_TYPED = 100
 _SPECIAL = re.compile(r"""[-?:,\[\]{}#&*!|>'"%@`.~]|.*(?::(?:[\s,\[\]{}]|$)|\s\#)""", re.VERBOSE)
 _IN_FLOW = re.compile(r"[,\[\]{}]")
 _UNPRINTABLE = re.compile(
-    "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+\s++(?:#[^\n]*+\s++)*+)*+")
 _HEADER = re.compile(r"[|>][^\r\n]*(?:\r\n?|\n)")
