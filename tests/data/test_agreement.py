@@ -1,4 +1,5 @@
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -317,9 +318,11 @@ def test_crafted_texts_take_linear_time(part: str) -> None:
 
     def seconds(n: int) -> float:
         text = part * n
-        start = time.process_time()
-        agreement.compare(text, f"{text[:-2]} 8")
-        return time.process_time() - start
+        times = [time.process_time()]
+        for _ in range(3):  # garbage may be collected during one of them
+            agreement.compare(text, f"{text[:-2]} 8")
+            times.append(time.process_time())
+        return min(after - before for before, after in pairwise(times))
 
     agreement.compare("1 2", "one 3")  # reads the data of the languages
     assert seconds(2_000) < 30 * (seconds(250) + 0.002)
