@@ -74,14 +74,14 @@ def test_recorded_jobs_are_not_run_again_but_stopped_runs_continue(
 
 
 class Process:
-    """A process that ends after a number of calls of `join`, or when it is told to."""
+    """A process that ends after a number of calls to `join`, or when it is terminated."""
 
     calls = 3
 
     def __init__(self, target: object, args: tuple[str, object, Path]) -> None:
         self.exitcode: int | None = None
         self._left = {"long": 10**6, "deaf": 10**6}.get(args[0].split(", ")[-1], self.calls)
-        self._hears = "deaf" not in args[0]
+        self._obeys = "deaf" not in args[0]
 
     def start(self) -> None:
         pass
@@ -92,7 +92,7 @@ class Process:
             self.exitcode = 0
 
     def terminate(self) -> None:
-        if self._hears:
+        if self._obeys:
             self.exitcode = 128 + signal.SIGTERM
 
     def kill(self) -> None:
