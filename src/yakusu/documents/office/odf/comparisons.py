@@ -10,13 +10,10 @@ references of texts (INDIRECT), cells with an address, or with a name or a part 
 
 import html
 import re
-from collections import defaultdict
 
 from yakusu.data.lines.words import has_letter
+from yakusu.documents.office.comparisons import FILTERS, FORMULAS, OF_PARTS, PIVOTS, Comparisons
 
-_FORMULAS = "formulas compare cells with"
-_FILTERS = "filters select"
-_PIVOTS = "pivot tables use"
 _LISTS = "validity lists contain"
 _REFERENCES = "formulas with INDIRECT can refer to"
 
@@ -40,33 +37,24 @@ _ATTRIBUTE = re.compile(
 _CONSTANT = re.compile('"((?:[^"]|"")*+)"')
 _REFERENCE = re.compile(r"\[[^\[\]]*+\]")
 _LABEL = re.compile("'([^']++)'")
-_OPERATOR = re.compile("<>|<=|>=|[<>=]")
 _WILDCARD = re.compile(r"(?:\.[*+]|~?[*?])++")  # also of regular expressions
 _ADDRESS = re.compile(r"([^.!]*+[.!])?\$?[a-z]{1,3}\$?[0-9]{1,7}(:.*)?")  # "B2", "data.$b$2:c9"
-_OF_PARTS = re.compile(
-    r"\b(SEARCHB?|FINDB?|LEFTB?|RIGHTB?|MIDB?|SUBSTITUTE|REPLACEB?|REGEX|XLOOKUP|XMATCH|"
-    r"TEXT(BEFORE|AFTER|SPLIT))\(|contains|begins-with|ends-with",
-    re.IGNORECASE,
-)
-_MOST_PATTERNS = 200  # each is compared with each cell
+_OF_PARTS = re.compile(rf"{OF_PARTS}|contains|begins-with|ends-with", re.IGNORECASE)
 _OF_PARTS_ANYWAY = b'search-criteria-must-apply-to-whole-cell="false"'
 _SIGNS = (b'"', b"'", b"&", b"INDIRECT")  # in formulas that may have constants
 
 
-class SheetComparisons:
+class SheetComparisons(Comparisons):
     """The texts with which a spreadsheet compares cells.
 
     Attributes:
         n_lists: Lists of valid entries.
         n_pivots: Pivot tables.
-        stayed: The texts of cells that stay, by the reason; the texts are in order.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.n_lists = self.n_pivots = 0
-        self.stayed: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        self._whole: dict[str, str] = {}  # text -> why it stays
-        self._patterns: dict[tuple[str, ...], str] = {}  # what is between wildcards
         self._has_indirect = self._is_of_parts = False
 
     def read(self, content: bytes) -> None:
@@ -85,59 +73,40 @@ class SheetComparisons:
         if name in _NAMED:
             whole = values.get("name", "")
             for text in (whole, whole.replace("_", " "), *whole.split("_")):
-                self._add_constant(text, _REFERENCES)
+                self.add_constant(text, _REFERENCES)
         elif name == "condition":
             self._add_formula(values.get("value", ""))
         elif name.startswith("filter"):
-            self._add_constant(values.get("value", ""), _FILTERS)
+            self.add_constant(values.get("value", ""), FILTERS)
         else:
             self.n_pivots += name == "data-pilot-table"
             for value in values.values():
-                self._whole.setdefault(sheet_key(value), _PIVOTS)
+                self.keep(value, PIVOTS)
 
     def _add_formula(self, formula: str) -> None:
         is_list = "cell-content-is-in-list" in formula
         self.n_lists += is_list
-        reason = _LISTS if is_list else _FORMULAS
+        reason = _LISTS if is_list else FORMULAS
         self._has_indirect |= "INDIRECT(" in formula
         is_of_parts = self._is_of_parts or _OF_PARTS.search(formula)
         for found in _CONSTANT.finditer(formula):
             constant = found[1].replace('""', '"')
-            self._add_constant(constant, reason)
+            self.add_constant(constant, reason)
             if is_of_parts and has_letter(constant):
-                self._patterns.setdefault(("", sheet_key(constant), ""), reason)
+                self.keep_parts(constant, reason)
         for found in _LABEL.finditer(_REFERENCE.sub("", _CONSTANT.sub("", formula))):
-            self._add_constant(found[1], reason)  # a label of a row or column
+            self.add_constant(found[1], reason)  # a label of a row or column
 
-    def _add_constant(self, constant: str, reason: str) -> None:
-        """Add a constant, which may be a criterion, such as "<>Do.*"."""
-        if not has_letter(constant):
-            return
-        self._whole.setdefault(sheet_key(constant), reason)
-        criterion = constant
-        if operator := _OPERATOR.match(constant):
-            criterion = constant[operator.end() :]
-            self._whole.setdefault(sheet_key(criterion), reason)
+    def _add_criterion(self, criterion: str, reason: str) -> None:
         for alternative in criterion.split("|"):  # of a regular expression
-            pieces = _WILDCARD.split(sheet_key(alternative.strip("^$()")))
+            pieces = _WILDCARD.split(self.key(alternative.strip("^$()")))
             if len(pieces) > 1 and any(map(has_letter, pieces)):
                 self._patterns.setdefault(tuple(pieces), reason)
             elif alternative != criterion:
-                self._whole.setdefault(pieces[0], reason)
+                self.keep(pieces[0], reason)
 
-    def stays(self, text: str) -> bool:
-        """Whether a cell with a text keeps it; such texts are reported."""
-        key = sheet_key(text)
-        reason = self._whole.get(key, "")
-        if not reason and self._has_indirect and _ADDRESS.fullmatch(key):
-            reason = _REFERENCES
-        if not reason and self._patterns:
-            too_many = _FORMULAS if len(self._patterns) > _MOST_PATTERNS else ""
-            matching = (why for each, why in self._patterns.items() if _matches(each, key))
-            reason = too_many or next(matching, "")
-        if reason and has_letter(text):
-            self.stayed[reason][text.strip()] = None
-        return bool(reason)
+    def _refers(self, key: str) -> str:
+        return _REFERENCES if self._has_indirect and _ADDRESS.fullmatch(key) else ""
 
 
 def _attributes(tag: bytes) -> dict[str, str]:
@@ -146,22 +115,3 @@ def _attributes(tag: bytes) -> dict[str, str]:
         found[1].decode(): html.unescape((found[2] or found[3] or b"").decode())
         for found in _ATTRIBUTE.finditer(tag)
     }
-
-
-def sheet_key(text: str) -> str:
-    """A text for comparisons, in which spreadsheets ignore case."""
-    return text.strip().casefold()
-
-
-def _matches(pieces: tuple[str, ...], text: str) -> bool:
-    """Whether a text consists of these pieces, with anything between them."""
-    first, *others, last = pieces
-    if not text.startswith(first) or not text.endswith(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for piece in others:
-        at = text.find(piece, at, end)
-        if at < 0:
-            return False
-        at += len(piece)
-    return at <= end

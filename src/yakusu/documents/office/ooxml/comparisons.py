@@ -10,17 +10,14 @@ name of the workbook, or with a reference, stay, too.
 
 import html
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from yakusu.data.lines.words import has_letter
+from yakusu.documents.office.comparisons import FILTERS, FORMULAS, OF_PARTS, PIVOTS, Comparisons
 
-_FORMULAS = "formulas compare cells with"
 _REFERENCES = "formulas make references of"
 _COLUMNS = "formulas name the table columns"
-_FILTERS = "filters select"
 _LISTS = "data validation lists contain"
-_PIVOTS = "pivot tables use"
 _QUERIES = "queries and slicers name the table columns"
 
 _TAG = rb"<(?:[\w.-]{1,20}:)?"
@@ -40,18 +37,12 @@ _MAKES_REFERENCE = b"INDIRECT("
 _OF_CELLS = re.compile(rb"(?:LOOKUP|MATCH|IFS?|SWITCH|FILTER|UNIQUE)\(")
 _REFERENCE = re.compile(r"(?:[^!]*!)?\$?[a-z]{1,3}\$?\d{1,7}(?::\$?[a-z]{1,3}\$?\d{1,7})?")
 _TOKEN = re.compile(r"'[\[\]#@']|[\[\]]|[^\[\]']+|'")  # of a formula with names of columns
-_OPERATOR = re.compile("<>|<=|>=|[<>=]")
 _WILDCARD = re.compile(r"~(?=[*?~])|[*?]+")
-_OF_PARTS = re.compile(  # functions that look at parts of texts
-    r"\b(SEARCHB?|FINDB?|LEFTB?|RIGHTB?|MIDB?|SUBSTITUTE|REPLACEB?|TEXT(BEFORE|AFTER|SPLIT)|"
-    r"REGEX\w+|XLOOKUP|XMATCH)\(",
-    re.IGNORECASE,
-)
-_MOST_PARTS = 200  # constants that cells may contain; each is searched in each cell
+_OF_PARTS = re.compile(OF_PARTS, re.IGNORECASE)
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-class WorkbookComparisons:
+class WorkbookComparisons(Comparisons):
     """The texts with which the parts of a workbook compare cells.
 
     Attributes:
@@ -61,15 +52,17 @@ class WorkbookComparisons:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.n_lists = self.n_caches = 0
         self.are_of_cells = False
-        self._whole: dict[str, str] = {}  # text -> why it stays
-        self._parts: dict[str, str] = {}
         self._columns: set[str] = set()
         self._names: set[str] = set()
         self._makes_references = False
         self._constants: set[str] = set()
-        self._stayed: defaultdict[str, dict[str, None]] = defaultdict(dict)  # in order
+
+    def key(self, text: str) -> str:
+        """See `workbook_key`."""
+        return workbook_key(text)
 
     def read_formulas(self, content: bytes) -> None:
         """Read the formulas, filters and data validation lists of a part, in UTF-8."""
@@ -82,13 +75,13 @@ class WorkbookComparisons:
             if b'"' in raw or b"&" in raw or b"[" in raw:
                 self._add_formula(html.unescape(raw.decode()))
         for _, value in _values(_FILTER, content):
-            self._add_constant(value, _FILTERS)
+            self.add_constant(value, FILTERS)
 
     def read_pivot(self, content: bytes) -> None:
         """Read the names of fields and the items of a pivot cache, or the names in a table."""
         found = {value for _, value in _values(_PIVOT, _without_cdata(content))}
         for value in found:
-            self._whole.setdefault(workbook_key(value), _PIVOTS)
+            self.keep(value, PIVOTS)
 
     def read_slicer(self, content: bytes) -> None:
         """Read the name of the column of a slicer."""
@@ -98,13 +91,13 @@ class WorkbookComparisons:
 
     def keep_column(self, name: str) -> None:
         """Keep the name of a column of a table."""
-        self._whole.setdefault(workbook_key(name), _QUERIES)
+        self.keep(name, _QUERIES)
 
     def add_columns(self, names: list[str]) -> None:
         """Add the names of the columns of a table, after all formulas have been read."""
         for name in names:
             if workbook_key(name) in self._columns:
-                self._whole.setdefault(workbook_key(name), _COLUMNS)
+                self.keep(name, _COLUMNS)
             if _ESCAPE.search(re.sub("_x000[aA]_", "", name)):
                 self.keep_column(name)
 
@@ -112,30 +105,12 @@ class WorkbookComparisons:
         """Add the name of a sheet, of a table or of a range, of which a reference can be made."""
         self._names.add(workbook_key(name))
 
-    def stays(self, text: str) -> bool:
-        """Whether a cell with a text keeps it; such texts are reported."""
-        key = workbook_key(text)
-        reason = self._whole.get(key, "")
-        if not reason and self._makes_references and self._is_reference(key):
-            reason = _REFERENCES
-        if not reason and self._parts:
-            too_many = _FORMULAS if len(self._parts) > _MOST_PARTS else ""
-            inside = (why for part, why in self._parts.items() if part in key)
-            reason = too_many or next(inside, "")
-        if reason and has_letter(text):
-            self._stayed[reason][text.strip()] = None
-        return bool(reason)
-
-    @property
-    def stayed(self) -> Mapping[str, Mapping[str, None]]:
-        """The texts of cells that stay, by the reason."""
-        return self._stayed
-
-    def _is_reference(self, key: str) -> bool:
-        """Whether a text refers to cells; formulas replace the spaces that names cannot have."""
-        return not self._names.isdisjoint((key, key.replace(" ", "_"))) or bool(
-            _REFERENCE.fullmatch(key)
-        )
+    def _refers(self, key: str) -> str:
+        if not self._makes_references:
+            return ""
+        # Formulas replace the spaces that names cannot have.
+        is_name = not self._names.isdisjoint((key, key.replace(" ", "_")))
+        return _REFERENCES if is_name or _REFERENCE.fullmatch(key) else ""
 
     def _add_formula(self, formula: str) -> None:
         self._columns.update(map(workbook_key, _columns_in(formula)))
@@ -145,28 +120,19 @@ class WorkbookComparisons:
             constants += _CONSTANT.findall(_QUOTED_NAME.sub("", formula))
         for found in constants:
             constant = found.replace('""', '"')
-            self._add_constant(constant, _FORMULAS)
+            if constant not in self._constants:
+                self._constants.add(constant)
+                self.add_constant(constant, FORMULAS)
             if is_of_parts and has_letter(constant):
-                self._parts.setdefault(workbook_key(constant), _FORMULAS)
+                self.keep_parts(constant, FORMULAS)
             for item in constant.split(",") if "," in constant else ():
-                self._whole.setdefault(workbook_key(item), _LISTS)
+                self.keep(item, _LISTS)
 
-    def _add_constant(self, constant: str, reason: str) -> None:
-        """Add a constant, which may be a criterion, such as "<>Do*"."""
-        if constant in self._constants:
-            return
-        self._constants.add(constant)
-        if not has_letter(constant):
-            return
-        self._whole.setdefault(workbook_key(constant), reason)
-        criterion = constant
-        if operator := _OPERATOR.match(constant):
-            criterion = constant[operator.end() :]
-            self._whole.setdefault(workbook_key(criterion), reason)
+    def _add_criterion(self, criterion: str, reason: str) -> None:
         if any(sign in criterion for sign in "*?~"):
             longest = max(_WILDCARD.split(criterion), key=len)
             if has_letter(longest):
-                self._parts.setdefault(workbook_key(longest), reason)
+                self.keep_parts(longest, reason)
 
 
 def _columns_in(formula: str) -> Iterator[str]:
