@@ -6,7 +6,6 @@ import io
 import logging
 import os
 import sys
-from signal import SIGPIPE
 
 from yakusu.cli.console import LogHandler
 from yakusu.cli.failures import FailureHandler
@@ -26,6 +25,8 @@ _WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "1000"}
 # New objects between two runs of the garbage collector. With Python's default of 700, it takes a
 # tenth of the time until the first translation and frees nothing.
 _GARBAGE_THRESHOLD = 100_000
+
+_SIGPIPE = 13  # the module signal lacks it on Windows
 
 
 def set_environment() -> None:
@@ -69,7 +70,7 @@ def _run(failures: FailureHandler) -> None:
         if not any(isinstance(each, BrokenPipeError) for each in (done, done.__context__)):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
-        raise SignalError("output closed, stopping", SIGPIPE) from done
+        raise SignalError("output closed, stopping", _SIGPIPE) from done
 
 
 def _call(failures: FailureHandler) -> None:

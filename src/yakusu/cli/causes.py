@@ -27,6 +27,7 @@ _EXTRAS_OF_VERBS = {  # with "train"
     **{verb: verb for verb in ("compress", "demo", "import")},
     "vectors": "compress",
 }
+_OF_UNIX = ("fcntl", "resource", "termios")  # modules that Windows lacks
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -159,6 +160,8 @@ def _names(error: BaseException) -> set[str]:
 
 def _missing_module(error: ModuleNotFoundError) -> str | None:
     module = (error.name or "").partition(".")[0]
+    if module in _OF_UNIX:
+        return "this command needs Linux or macOS: on Windows, use WSL (docs/windows-and-macos.md)"
     if module not in _EXTRAS:
         return None
     extra = _extra_for(module)
