@@ -207,22 +207,3 @@ def test_the_image_and_the_single_file_have_the_extras_that_serving_needs() -> N
     for path in (DEPLOY / "Containerfile", ROOT / "scripts" / "standalone"):
         (extras,) = re.findall(r"constraints\.txt '\.\[([\w,]+)\]'", path.read_text())
         assert set(extras.split(",")) == {"corpora", "serve"} <= set(EXTRAS)
-
-
-# ---- the single file -----------------------------------------------------------------------------
-
-
-def standalone(*arguments: str) -> str:
-    command = [sys.executable, str(DEPLOY / "standalone.py"), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
-
-
-def test_the_single_file_is_the_command_line() -> None:
-    from yakusu.version import __version__
-
-    assert __version__ in standalone("--version")
-
-
-def test_the_single_file_runs_code_as_an_interpreter_does() -> None:
-    code = "import sys; print(sys.argv, __name__)"
-    assert standalone("-P", "-c", code, "7", "a b") == "['-c', '7', 'a b'] __main__\n"

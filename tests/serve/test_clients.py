@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -9,6 +10,7 @@ from urllib.request import Request, urlopen
 
 import libretranslate_aio
 import pytest
+import yaml
 from deep_translator import LibreTranslator
 from libretranslatepy import LibreTranslateAPI
 
@@ -92,6 +94,23 @@ def test_the_requests_of_weblate(socket_service: Running) -> None:
     assert sent(socket_service, "/translate", values) == {
         "translatedText": [expected(TEXT), expected("Der Zug")]
     }
+
+
+def test_the_requests_of_mastodon(socket_service: Running) -> None:
+    values = {"q": ["<p>Guten Tag.</p>"], "source": "auto", "target": "en", "format": "html"}
+    (made,) = sent(socket_service, "/translate", values)["translatedText"]
+    assert made == f"<p>{expected('Guten Tag.')}</p>"
+
+
+def test_the_command_of_home_assistant(socket_service: Running) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    command = yaml.safe_load(block)["rest_command"]["translate"]
+    text = 'Er sagt: "Guten Tag."'
+    payload = command["payload"].replace("{{ text | to_json }}", json.dumps(text))
+    values = {**json.loads(payload), "source": "de", "target": "en"}
+    assert command["url"].endswith(":5000/translate")
+    assert sent(socket_service, "/translate", values) == {"translatedText": expected(text)}
 
 
 def test_the_requests_of_the_documentation_of_libretranslate(socket_service: Running) -> None:
