@@ -2,9 +2,9 @@
 
     python -m scripts.inspect_wheels dist/*.whl
 
-For each wheel, pip resolves and unpacks it as on its platform, without what it depends on. The files
-must be those of its RECORD and, apart from the engine, those of the other wheels; the engine must have
-the format and the processor of the platform. Nothing is run: that needs the platform.
+For each wheel, pip resolves and unpacks it as on its platform, without what it depends on. The
+files must be those of its RECORD and, apart from the engine, those of the other wheels; the engine
+must have the format and the processor of the platform. Nothing is run: that needs the platform.
 """
 
 import struct
@@ -99,8 +99,8 @@ def main(wheels: Sequence[str]) -> None:
         try:
             files = inspect(path)
             first = first or files
-            if files != first:
-                raise WheelError("its other files are not those of the first wheel")
+            if different := sorted(name for name, _ in files.items() ^ first.items()):
+                raise WheelError(f"{different[0]} is not that of the first wheel")
         except WheelError as error:
             sys.exit(f"error: {path.name}: {error}")
         sys.stdout.write(f"{path.name}: {len(files)} files and the engine\n")

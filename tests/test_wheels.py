@@ -61,7 +61,11 @@ def test_a_wheel_for_another_system_is_unpacked_and_inspected(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("tag", "files", "told"),
     [
-        ("macosx_11_0_arm64", {"yakusu/native/libyakusu.dll": PE}, "its engine is for win on amd64"),
+        (
+            "macosx_11_0_arm64",
+            {"yakusu/native/libyakusu.dll": PE},
+            "its engine is for win on amd64",
+        ),
         ("win_amd64", {}, "it has 0 engines"),
     ],
 )

@@ -57,6 +57,7 @@ def test_what_needs_processes_with_limits_says_where_it_runs(verb: str, tmp_path
     said = run(verb, MODEL, *files)
     assert said.returncode == 2
     assert said.stderr.endswith(
-        "error: this command needs Linux or macOS: on Windows, use WSL (docs/windows-and-macos.md)\n"
+        "error: this command needs Linux or macOS: on Windows, use WSL "
+        "(docs/windows-and-macos.md)\n"
     )
     assert not (tmp_path / "b.html").exists()
