@@ -45,6 +45,7 @@ class DataConfig(Direction):
 
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
     hold_out: int = setting(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
+    attribution: str = ""  # authors and licence of the text
     others: tuple[OtherDirection, ...] = ()  # for a model of several languages
     # T: the share of a direction with n pairs is proportional to n^(1/T)
     temperature: float = setting(1.0, ge=1, le=1000)
@@ -59,6 +60,11 @@ class DataConfig(Direction):
             for name, corpus in (("train", other.train), ("dev", other.dev))
         }
         return {key: corpus for key, corpus in (first | others).items() if corpus}
+
+    @requirement
+    def _check_attribution(self) -> None:
+        if not self.attribution.isprintable() or "|" in self.attribution:
+            raise ValueError("data.attribution must be one line of text without '|'")
 
     @requirement
     def _check_subtrees(self) -> None:

@@ -52,6 +52,7 @@ def trained_card(receipt: Receipt) -> str:
     targets = recipe.target_languages
     source, target = _sides(recipe) if len(codes) == 2 else task.sides
     rows = _parent_row(recipe.parent) + _directions_row(recipe)
+    attribution = f"{recipe.data.attribution}; " if recipe.data.attribution else ""
     named = dict.fromkeys(code for each in recipe.directions for code in each.languages if code)
     front = f"---\nlanguage: [{', '.join(named)}]\ntags: [translation]\n---\n\n" if codes else ""
     scores = "\n".join(f"- {score}" for score in receipt.scores)
@@ -64,7 +65,7 @@ def trained_card(receipt: Receipt) -> str:
 | | |
 |---|---|
 | from, to | {source}, {target} |
-| training data | {receipt.pairs.train:,} sentence pairs |
+| training data | {attribution}{receipt.pairs.train:,} sentence pairs |
 | model | {recipe.model.name}, {receipt.parameters:,} parameters, {megabytes:.1f} MB as float32 |
 | vocabulary | {recipe.tokenizer.vocab_size:,} tokens, {recipe.tokenizer.kind} |
 {rows}| weights | {named_average(receipt.averaged_steps)} |

@@ -235,9 +235,10 @@ class Receipt(ModelFacts):
         """Return the facts as lines of text."""
         rejected = [_rejection(self.rejected)] if self.rejected else []
         engine = ["dev set translated by the native engine"] if self.used_native_engine else []
-        parent = self.recipe.parent
+        parent, attribution = self.recipe.parent, self.recipe.data.attribution
         return [
             *(f"input {key}: {digest}" for key, digest in self.inputs.items()),
+            *([f"training data: {attribution}"] if attribution else ()),
             *([f"started from {parent.model}: {parent.sha256}"] if parent.model else ()),
             f"trained with yakusu {self.versions['yakusu']}, torch {self.versions['torch']}, on "
             f"{self.hardware.device} (threads: {self.hardware.threads}, processes: "
