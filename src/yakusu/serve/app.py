@@ -14,12 +14,19 @@ from starlette.responses import JSONResponse, Response
 from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
-from yakusu.serve.api import libre, memory, v1
+from yakusu.serve.api import libre, memory, modernmt, v1
 from yakusu.serve.api.page import page_routes
 from yakusu.serve.api.routes import DescribedRoutes, openapi
 from yakusu.serve.api.schemas import LIBRE
 from yakusu.serve.errors import RefusedError, error_response, memory_refusal, refusal
-from yakusu.serve.http.middleware import Head, LimitAddresses, LimitBody, Observe, Prefix
+from yakusu.serve.http.middleware import (
+    Head,
+    LimitAddresses,
+    LimitBody,
+    Observe,
+    OverrideMethod,
+    Prefix,
+)
 from yakusu.serve.service import Service, service_of
 from yakusu.serve.work import AbandonedError
 
@@ -30,16 +37,18 @@ _CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
 def create_app(service: Service) -> Starlette:
     """The application of a service."""
     config = service.config
-    routes = [*libre.routes, *v1.routes, *memory.routes, *_routes, *page_routes()]
+    routes = [*libre.routes, *v1.routes, *memory.routes, *modernmt.routes]
+    routes += [*_routes, *page_routes()]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS, lifespan=_lifespan)
     app.state.service = service
+    app.add_middleware(OverrideMethod, prefix=modernmt.PREFIX)
     app.add_middleware(LimitBody, limits=service.limits, budget=service.budget)
     if config.allow_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.allow_origins,
-            allow_methods=["GET", "HEAD", "POST"],
-            allow_headers=["Authorization", "Content-Type"],
+            allow_methods=["DELETE", "GET", "HEAD", "POST", "PUT"],
+            allow_headers=["Authorization", "Content-Type", *modernmt.HEADERS],
         )
     clients = ByAddress("requests", config)
     app.add_middleware(LimitAddresses, clients=clients, metrics=service.metrics)
@@ -104,7 +113,7 @@ async def spec(request: Request) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     service_of(request).metrics.count_refusal(error.reason)
-    return refusal(error)
+    return refusal(error, request.scope)
 
 
 async def _memory_error(request: Request, error: Exception) -> Response:
@@ -114,17 +123,18 @@ async def _memory_error(request: Request, error: Exception) -> Response:
 
 async def _data_error(request: Request, error: Exception) -> Response:
     service_of(request).metrics.count_refusal("400")
-    return error_response(400, f"Invalid request: {error}")
+    return error_response(400, f"Invalid request: {error}", request.scope)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     service_of(request).metrics.count_refusal(str(error.status_code))
-    return error_response(error.status_code, str(error.detail), dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    return error_response(error.status_code, str(error.detail), request.scope, headers)
 
 
 async def _cancelled(request: Request, error: Exception) -> Response:
-    return error_response(_CLIENT_CLOSED, "The client has closed the connection")
+    return error_response(_CLIENT_CLOSED, "The client has closed the connection", request.scope)
 
 
 _HANDLERS = {

@@ -22,7 +22,7 @@ from yakusu.typed import ValidationError, setting
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
-    *("spec", "suggest", "translate", "translate_file", "v1"),
+    *("modernmt", "spec", "suggest", "translate", "translate_file", "v1"),
 )
 _PREFIX = re.compile(r"(/[\w.~-]+)*")
 
@@ -41,7 +41,8 @@ class Limits(Config):
         depth: Maximum depth of nested JSON.
         values: Maximum number of values in JSON, keys included.
         alternatives: Maximum number of alternatives.
-        terms: Maximum number of terms and phrases in a request.
+        terms: Maximum number of terms and phrases in a request, or in a glossary that is stored.
+        created: Maximum number of memories that clients with an API key, or without one, create.
         traced: Maximum number of characters of a text whose search is traced.
         detailed: Maximum number of characters of a text with `details`, times `n_best`.
         weights: Maximum number of attention weights in a response.
@@ -72,6 +73,7 @@ class Limits(Config):
     values: int = setting(10_000, ge=1)
     alternatives: int = setting(10, ge=0)
     terms: int = setting(1_000, ge=0)
+    created: int = setting(1_000, ge=0)
     traced: int = setting(2_000, ge=0)
     detailed: int = setting(100_000, ge=0)
     weights: int = setting(2_000_000, ge=0)
@@ -132,6 +134,7 @@ class ServeConfig(Config):
             that the models name.
         memory_writable: Let everybody who may call the service add to its memories. Otherwise,
             clients with an API key may, and if there are no keys, those of this computer.
+        data: Path of a folder for what clients create; "": it is lost when the service ends.
         min_quality: Lowest estimated quality of the translation of a sentence, from 0 to 100; a
             sentence whose translation is worse is kept. 0: none is.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
@@ -153,6 +156,7 @@ class ServeConfig(Config):
     require_key: bool = False
     memory: tuple[str, ...] = ()
     memory_writable: bool = False
+    data: str = ""
     min_quality: int = setting(0, ge=0, le=100)
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = setting((), then=_refuse_names)

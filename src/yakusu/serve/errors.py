@@ -1,8 +1,13 @@
-"""Requests that are refused, with the status codes and the messages of LibreTranslate."""
+"""Requests that are refused, with the status codes and the messages of LibreTranslate.
+
+Under the prefix of another API, the response has the form that its clients read.
+"""
 
 import logging
+from collections.abc import Callable
 
 from starlette.responses import JSONResponse
+from starlette.types import Scope
 
 from yakusu.errors import MemoryFileError, YakusuError
 
@@ -34,17 +39,35 @@ class RefusedError(YakusuError):
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
-def refusal(error: RefusedError) -> JSONResponse:
+def refusal(error: RefusedError, scope: Scope) -> JSONResponse:
     """The response to a request that is refused."""
-    return error_response(error.status, str(error), error.headers)
+    return error_response(error.status, str(error), scope, error.headers)
 
 
 def error_response(
-    status: int, message: str, headers: dict[str, str] | None = None
+    status: int, message: str, scope: Scope, headers: dict[str, str] | None = None
 ) -> JSONResponse:
     """A response with a message, of which the beginning is sent if it quotes a long request."""
     shown = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."
-    return JSONResponse({"error": shown}, status, headers)
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    own = [body for prefix, body in _BODIES.items() if path.startswith(prefix)]
+    return JSONResponse(own[0](status, shown) if own else {"error": shown}, status, headers)
+
+
+def _modernmt_body(status: int, message: str) -> object:
+    kind = _MODERNMT_TYPES.get(status, "ApiException")
+    return {"status": status, "error": {"type": kind, "message": message}}
+
+
+_MODERNMT_TYPES = {
+    400: "ParameterParsingException",
+    401: "AuthException",
+    403: "ForbiddenException",
+    404: "NotFoundException",
+    429: "TooManyRequestsException",
+    503: "ServiceUnavailableException",
+}
+_BODIES: dict[str, Callable[[int, str], object]] = {"/modernmt/": _modernmt_body}
 
 
 def invalid_request(problem: str) -> RefusedError:

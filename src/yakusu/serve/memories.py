@@ -41,6 +41,11 @@ class MemoryFiles:
         """The memories of a language pair for requests with an API key, the first ones first."""
         return (*self.own.get(key, {}).get(pair, ()), *self.shared.get(pair, ()))
 
+    def used_by(self, key: str) -> Iterator[tuple[LanguagePair, Path]]:
+        """The memories that requests with an API key use, each with its language pair."""
+        for files in (self.own.get(key, {}), self.shared):
+            yield from ((pair, path) for pair, paths in files.items() for path in paths)
+
     def owners(self, pair: LanguagePair) -> Iterator[str]:
         """The API keys that have memories of a language pair."""
         return (key for key, files in self.own.items() if pair in files)
@@ -67,14 +72,14 @@ class ServedMemories:
     """
 
     def __init__(self, files: MemoryFiles) -> None:
-        self._files = files
+        self.files = files
 
     def __bool__(self) -> bool:
-        return any(self._files)
+        return any(self.files)
 
     def has(self, pair: LanguagePair, key: str = "") -> bool:
         """Whether requests with an API key use a memory of a language pair."""
-        return bool(self._files.of(pair, key))
+        return bool(self.files.of(pair, key))
 
     def add(self, pair: LanguagePair, source: str, target: str, *, by: Key | None = None) -> int:
         """Store a translation, synced to disk, and return its number.
@@ -89,17 +94,8 @@ class ServedMemories:
             RefusedError: A text is too long (400), or the pair has no memory (404).
             MemoryFileError: It cannot be written.
         """
-        if max(len(source), len(target)) > LONGEST:
-            raise invalid_request(f"a memory takes texts of at most {LONGEST:,} characters")
-        segment = MemorySegment(
-            source.strip(),
-            target.strip(),
-            origin="correction",
-            time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            who=by.name if by else "",
-        )
         with TranslationMemory.open(self._file(pair, by), writable=True) as memory:
-            return memory.confirm(segment)
+            return memory.confirm(confirmed_segment(source, target, by=by))
 
     def remove(self, pair: LanguagePair, number: int, *, by: Key | None = None) -> bool:
         """Remove a translation; return whether there was one.
@@ -122,7 +118,33 @@ class ServedMemories:
             return find_matches(memory, text)
 
     def _file(self, pair: LanguagePair, by: Key | None) -> Path:
-        files = self._files.of(pair, by.key if by else "")
+        files = self.files.of(pair, by.key if by else "")
         if not files:
             raise RefusedError(404, f"There is no memory for {'-'.join(pair)} on this server.")
         return files[0]
+
+
+def confirmed_segment(
+    source: str, target: str, *, by: Key | None = None, key: str = ""
+) -> MemorySegment:
+    """A translation that a client confirms now.
+
+    Args:
+        source: The text.
+        target: Its translation.
+        by: The API key of the client; None: it has none.
+        key: The name of the segment; "": none.
+
+    Raises:
+        RefusedError: A text is too long (400).
+    """
+    if max(len(source), len(target), len(key)) > LONGEST:
+        raise invalid_request(f"a memory takes texts of at most {LONGEST:,} characters")
+    return MemorySegment(
+        source.strip(),
+        target.strip(),
+        key=key,
+        origin="correction",
+        time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        who=by.name if by else "",
+    )

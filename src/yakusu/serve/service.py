@@ -20,6 +20,7 @@ from yakusu.serve.access import Access
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
 from yakusu.serve.config import Limits, ServeConfig
+from yakusu.serve.created import CreatedMemories
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.files import Files
 from yakusu.serve.greenlets import event
@@ -66,7 +67,8 @@ class Service:
     Raises:
         ModelError: A model folder is not valid.
         DataError: A memory is not valid, or no model translates between its languages.
-        RecipeError: The file of keys is not valid, or that of suggestions cannot be written.
+        RecipeError: The file of keys is not valid, or that of suggestions or the folder of data
+            cannot be written.
     """
 
     def __init__(self, config: ServeConfig, folders: Sequence[Path]) -> None:
@@ -88,6 +90,11 @@ class Service:
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)
         self.files = Files(config.limits.kept)
+        self.created = CreatedMemories(
+            (Path(config.data) if config.data else self.files.folder) / "memories",
+            most=config.limits.created,
+            most_terms=config.limits.terms,
+        )
         self.bodies = Bodies(config.limits, str(self.files.folder))
         self.metrics = Metrics(lambda: self.work.n, lambda: self.readers.ended.copy())
 

@@ -4,7 +4,6 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,21 +15,14 @@ from starlette.responses import FileResponse, JSONResponse
 
 from yakusu.data.identification import Detected
 from yakusu.documents.document import DocumentOptions, plain_text
-from yakusu.documents.html import html
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import FileJob
 from yakusu.pipeline.documents import TranslatedText, translate_opened
 from yakusu.progress import Silent
+from yakusu.serve.api.kinds import translation
 from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import LIBRE
-from yakusu.serve.api.texts import (
-    BestTexts,
-    TranslateNBest,
-    along,
-    html_bytes,
-    is_little,
-    translate_html,
-)
+from yakusu.serve.api.texts import BestTexts, along, is_little
 from yakusu.serve.api.workers import opened
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing, not_stored
@@ -43,7 +35,6 @@ from yakusu.translator.request import Request as TextRequest
 
 routes = DescribedRoutes()
 _LISTED = 10  # texts of a document that are kept
-_LITTLE_HTML = 4000  # bytes that are parsed in this process
 
 
 @routes.post("/languages")  # as Argos Translate requests it
@@ -72,7 +63,7 @@ async def translate(request: Request) -> JSONResponse:
     service.check_texts(texts)
     found = service.languages(fields, texts)
     n, kind = alternatives + 1, fields.text("format") or "text"
-    translate_all = _translation(service, kind, found, texts, n)
+    translate_all = translation(service, kind, found.route, texts, n)
     every = await service.work.run(
         request, translate_all, is_short=is_little(found.route, texts, n)
     )
@@ -92,37 +83,6 @@ def _texts(fields: Fields) -> list[str]:
     if fields.is_json:
         return texts
     return [text.replace("\r\n", "\n") for text in texts]
-
-
-def _translation(
-    service: Service, kind: str, found: RequestLanguages, texts: Sequence[str], n: int
-) -> Callable[[Event], list[BestTexts]]:
-    """A function that returns the best translations of each text."""
-    if kind == "text":
-        return lambda cancelled: along(found.route, cancelled, n=n)(texts)
-    if kind != "html":
-        raise RefusedError(400, f"{kind} format is not supported: choose text or html")
-
-    def pages(cancelled: Event) -> list[BestTexts]:
-        translate_all = along(found.route, cancelled, n=n)
-        return [_page(service, text, translate_all, cancelled) for text in texts]
-
-    return pages
-
-
-def _page(
-    service: Service, text: str, translate_all: TranslateNBest, cancelled: Event
-) -> BestTexts:
-    """The best translations of HTML, which is parsed in a worker process if that takes long."""
-    data = html_bytes(text)
-    if len(data) <= _LITTLE_HTML:
-        return translate_html(html.read(data, DocumentOptions()), translate_all)
-    with opened(
-        *(service, "text.html", BytesIO(data), DocumentOptions()),
-        size=len(data),
-        cancelled=cancelled,
-    ) as document:
-        return translate_html(document, translate_all)
 
 
 def _answer(

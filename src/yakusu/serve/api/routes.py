@@ -20,10 +20,11 @@ class DescribedRoute(Route):
     """A route for one method, or for GET and HEAD.
 
     Args:
-        method: GET or POST.
+        method: GET, POST, PUT or DELETE.
         path: The path.
         answer: Answers a request.
-        described: `responses` and `requestBody` of OpenAPI; None: the route is not described.
+        described: `responses`, `requestBody` and further `parameters` of OpenAPI; None: the route
+            is not described.
     """
 
     def __init__(self, method: str, path: str, answer: Answer, described: Schema | None) -> None:
@@ -37,12 +38,14 @@ class DescribedRoute(Route):
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in _PARAMETER.findall(self.path)
         ]
+        described = self.described or {}
+        parameters += described.get("parameters", [])
         return {
             "summary": self.name.replace("_", " ").title(),
             "description": inspect.getdoc(self.endpoint),
             "operationId": named,
+            **described,
             **({"parameters": parameters} if parameters else {}),
-            **(self.described or {}),
         }
 
 
@@ -64,6 +67,14 @@ class DescribedRoutes(list[DescribedRoute]):
     def post(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
         """Add the decorated function for POST, as `DescribedRoute` does."""
         return self._adding("POST", path, described)
+
+    def put(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
+        """Add the decorated function for PUT, as `DescribedRoute` does."""
+        return self._adding("PUT", path, described)
+
+    def delete(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
+        """Add the decorated function for DELETE, as `DescribedRoute` does."""
+        return self._adding("DELETE", path, described)
 
     def _adding(
         self, method: str, path: str, described: Schema | None

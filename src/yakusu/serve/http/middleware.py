@@ -5,7 +5,6 @@ import logging
 import time
 from traceback import format_exc, format_tb
 
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from yakusu.serve.access import ByAddress
@@ -16,7 +15,7 @@ from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
 _COPIES = 5  # of a body: its bytes, and its texts with at most 4 bytes for each character
-_PROTOCOL = b"x-forwarded-proto"
+_OVERRIDE, _PROTOCOL = b"x-http-method-override", b"x-forwarded-proto"
 _HEADERS = (  # unless a response has its own
     (
         b"content-security-policy",
@@ -30,19 +29,10 @@ _HEADERS = (  # unless a response has its own
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 )
-
-
-_AMBIGUOUS = JSONResponse(
-    {"error": "Invalid request: it has both Content-Length and Transfer-Encoding"},
-    400,
-    headers={"Connection": "close"},
-)
-
-
-_STOPPED = JSONResponse(
-    {"error": "The server is shutting down: try again later"}, 503, {"Retry-After": "5"}
-)
-_FAILED = JSONResponse({"error": "The server failed: its log has the reason"}, 500)
+_AMBIGUOUS = RefusedError(400, "Invalid request: it has both Content-Length and Transfer-Encoding")
+_STOPPED = RefusedError(503, "The server is shutting down: try again later", retry_after=5)
+_FAILED = RefusedError(500, "The server failed: its log has the reason")
+_WITH_FILES = ("/context-vector", "/content", "/glossary", "/translate_file")  # ends of paths
 
 
 class LimitBody:
@@ -61,13 +51,15 @@ class LimitBody:
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         is_form = headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data")
-        has_file = is_form and scope["path"].endswith("/translate_file")
+        has_file = is_form and scope["path"].endswith(_WITH_FILES)
         name, size, held = "file" if has_file else "body", 0, 0
         most = getattr(self._limits, name)
         announced = headers.get(b"content-length")
         too_large = announced is not None and int(announced) > most
         if announced is not None and b"transfer-encoding" in headers:
-            return await _AMBIGUOUS(scope, receive, send)
+            response = refusal(_AMBIGUOUS, scope)
+            response.headers["Connection"] = "close"
+            return await response(scope, receive, send)
 
         async def limited() -> Message:
             nonlocal size, held
@@ -108,7 +100,7 @@ class LimitAddresses:
             self._clients.enter(address)
         except RefusedError as error:
             self._metrics.count_refusal(error.reason)
-            return await refusal(error)(scope, receive, send)
+            return await refusal(error, scope)(scope, receive, send)
         try:
             await self._app(scope, receive, send)
         finally:
@@ -132,6 +124,27 @@ class Head:
         inner = {**scope, "method": "GET"}
         try:
             await self._app(inner, receive, without_body)
+        finally:
+            scope["route"] = inner.get("route")  # for `Observe`
+
+
+class OverrideMethod:
+    """Takes the method of a POST request from X-HTTP-Method-Override, under a prefix."""
+
+    def __init__(self, app: ASGIApp, *, prefix: str) -> None:
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return await self._app(scope, receive, send)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        stated = dict(scope["headers"]).get(_OVERRIDE)
+        if not stated or not path.startswith(f"{self._prefix}/"):
+            return await self._app(scope, receive, send)
+        inner = {**scope, "method": stated.decode("latin-1").upper()}
+        try:
+            await self._app(inner, receive, send)
         finally:
             scope["route"] = inner.get("route")  # for `Observe`
 
@@ -204,12 +217,12 @@ class Observe:
             await self._app(scope, receive, with_headers)
         except asyncio.CancelledError:  # after `shutdown_seconds`
             if not status:
-                await _STOPPED(scope, receive, with_headers)
+                await refusal(_STOPPED, scope)(scope, receive, with_headers)
         except Exception as error:
             trace = format_exc() if self._log_text else _without_messages(error)
             _log.error("%s %s failed\n%s", scope["method"], _path(scope), trace)
             if not status:  # otherwise, uvicorn closes the connection
-                await _FAILED(scope, receive, with_headers)
+                await refusal(_FAILED, scope)(scope, receive, with_headers)
         finally:
             seconds = time.perf_counter() - start
             path = _path(scope)

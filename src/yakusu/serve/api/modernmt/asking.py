@@ -1,0 +1,219 @@
+"""What all requests of ModernMT's API have: a key in a header, parameters, and a form of answers.
+
+{"status": 200, "data": ...}
+{"status": 404, "error": {"type": "NotFoundException", "message": "There is no memory 7"}}
+"""
+
+import math
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from yakusu.serve.access import Key
+from yakusu.serve.errors import RefusedError, invalid_request, missing
+from yakusu.serve.http.fields import Fields
+from yakusu.serve.memories import LanguagePair
+from yakusu.serve.service import RequestLanguages, Service, service_of
+
+PREFIX = "/modernmt"
+_ID = re.compile(r"[0-9]{1,15}")
+_SHOWN = 100  # characters of a value that is quoted
+_FLAGS = {"true": True, "1": True, "false": False, "0": False, "": False}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request whose key is accepted.
+
+    Attributes:
+        request: The request.
+        service: The service.
+        fields: Its parameters.
+        key: The API key; None: without one, or the service has none.
+    """
+
+    request: Request
+    service: Service
+    fields: Fields
+    key: Key | None
+
+    @property
+    def own(self) -> str:
+        """The text of the API key; "": without one."""
+        return self.key.key if self.key else ""
+
+    def check_writer(self) -> None:
+        """Refuse a client that may not store anything.
+
+        Raises:
+            RefusedError: It may not (403).
+        """
+        self.service.check_writer(self.request, self.own)
+
+    def route(self, texts: Sequence[str]) -> RequestLanguages:
+        """The models of the languages of the request; without a source, it is identified.
+
+        Raises:
+            RefusedError: The pair is not supported.
+        """
+        source, target = self.fields.text("source"), self.fields.required("target")
+        return self.service.route(source or "auto", target, texts, key=self.own)
+
+    def pair(self) -> LanguagePair:
+        """The languages of the request, which have a model of their own.
+
+        Raises:
+            RefusedError: They have none.
+        """
+        given = self.fields.required("source"), self.fields.required("target")
+        pair = self.service.catalog.pair(*given)
+        if pair not in model_pairs(self.service):
+            raise invalid_request(f"there is no model for {'-'.join(given)}")
+        return pair
+
+    def texts(self, name: str) -> list[str]:
+        """The texts of a parameter, which is a text or a list of them.
+
+        Raises:
+            RefusedError: It is missing or something else, or there are too many.
+        """
+        given = self.fields.get(name)
+        if given is None:
+            raise self.fields.missing(name)
+        texts = given if isinstance(given, list) else [given]
+        if not all(isinstance(text, str) for text in texts):
+            raise invalid_request(f"{name} is not a text or a list of texts")
+        self.service.check_texts(texts)
+        return texts
+
+    def listed(self, name: str) -> list[str]:
+        """The items of a parameter: a list, or a text with commas.
+
+        Raises:
+            RefusedError: It is something else.
+        """
+        given = self.fields.get(name)
+        items = given if isinstance(given, list) else [given if given is not None else ""]
+        if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
+            raise invalid_request(f"{name} is not a list, or a text with commas")
+        parts = [part.strip() for item in items for part in str(item).split(",")]
+        return [*dict.fromkeys(filter(None, parts))]
+
+    def ids(self, name: str) -> list[int]:
+        """The numbers of memories in a parameter.
+
+        Raises:
+            RefusedError: It has something else.
+        """
+        return [number_of(each, name) for each in self.listed(name)]
+
+    def vector(self, name: str) -> list[tuple[int, float]]:
+        """Numbers of memories and their weights: "3:0.5,7:0.25", the highest weights first.
+
+        Raises:
+            RefusedError: It is something else.
+        """
+        found = []
+        for each in self.listed(name):
+            memory, _, weight = each.partition(":")
+            try:
+                found.append((number_of(memory, name), float(weight)))
+            except ValueError as error:
+                raise invalid_request(f"{name} is not like 3:0.5,7:0.25") from error
+        return sorted(found, key=lambda item: -item[1] if math.isfinite(item[1]) else 0.0)
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """A parameter that is true or false.
+
+        Raises:
+            RefusedError: It is something else.
+        """
+        given = self.fields.get(name)
+        if given is None:
+            return default
+        found = given if isinstance(given, bool) else _FLAGS.get(str(given).lower())
+        if found is None:
+            raise invalid_request(f"{name} is neither true nor false")
+        return found
+
+    def count(self, name: str, default: int = 0) -> int:
+        """A parameter that is a whole number of at least 0.
+
+        Raises:
+            RefusedError: It is something else.
+        """
+        given = self.fields.text(name, str(default))
+        if not _ID.fullmatch(given):
+            raise invalid_request(f"{name} is not a whole number")
+        return int(given)
+
+    def one_of(self, name: str, choices: Iterable[str]) -> str:
+        """A parameter that is one of several values; the first one if it is not given.
+
+        Raises:
+            RefusedError: It is something else.
+        """
+        known = [*choices]
+        given = self.fields.text(name) or known[0]
+        if given not in known:
+            shown = given[:_SHOWN]
+            raise invalid_request(f"{name} '{shown}' is not supported: choose {' or '.join(known)}")
+        return given
+
+    def file(self, name: str) -> UploadFile:
+        """A parameter that is a file.
+
+        Raises:
+            RefusedError: It is missing, or something else.
+        """
+        given = self.fields.get(name)
+        if not isinstance(given, UploadFile):
+            raise missing(name)
+        return given
+
+
+@asynccontextmanager
+async def asked(request: Request) -> AsyncIterator[Asked]:
+    """Read a request; its files are open inside the context.
+
+    Raises:
+        RefusedError: The key is not known (401), there were too many requests, or the parameters
+            are not valid.
+    """
+    service, text = service_of(request), request.headers.get("mmt-apikey", "")
+    try:
+        service.count(request, text)
+    except RefusedError as error:
+        if error.status != 403:
+            raise
+        message = "Missing or invalid authentication header: set MMT-ApiKey to an API key"
+        raise RefusedError(401, message) from error
+    async with service.bodies.fields(request) as fields:
+        yield Asked(request, service, fields, service.access.known(text))
+
+
+def number_of(text: str, name: str) -> int:
+    """The number of a memory.
+
+    Raises:
+        RefusedError: The text is not a number.
+    """
+    if not _ID.fullmatch(text):
+        raise invalid_request(f"{name} has '{text[:_SHOWN]}', which is not the id of a memory")
+    return int(text)
+
+
+def model_pairs(service: Service) -> list[LanguagePair]:
+    """The language pairs that have a model of their own."""
+    return [pair for pair, routes in service.catalog.routes.items() if len(routes[0]) == 1]
+
+
+def answer(data: Any) -> JSONResponse:
+    """The answer to a request that succeeds."""
+    return JSONResponse({"status": 200, "data": data})

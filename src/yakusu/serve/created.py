@@ -1,0 +1,243 @@
+"""Memories that clients create, with their glossaries, in a folder of the service.
+
+    created.db       a row for each memory, and for each set of terms
+    17/de-en.db      the segments of memory 17 in a language pair
+
+The owner of a memory is an API key, of which a digest is stored, or nobody. Nobody else finds it.
+"""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from yakusu.data.languages import closeness
+from yakusu.errors import RecipeError
+from yakusu.memory.file import sqlite_errors
+from yakusu.serve.access import Key
+from yakusu.serve.errors import over_limit
+from yakusu.serve.memories import LanguagePair
+
+TermKind = Literal["unidirectional", "equivalent"]
+_JOBS = 1000
+_PATIENCE = 10  # seconds until another process has written
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS memory (number INTEGER PRIMARY KEY AUTOINCREMENT, "
+    "owner TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL, time TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS terms (number INTEGER PRIMARY KEY, memory INTEGER NOT NULL, "
+    "kind TEXT NOT NULL, name TEXT NOT NULL, terms TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS terms_of_memory ON terms (memory, kind, name)",
+)
+
+
+@dataclass(frozen=True)
+class CreatedMemory:
+    """A memory that a client has created.
+
+    Attributes:
+        number: Its number, which no other memory gets later.
+        name: Its name.
+        description: What it is for.
+        time: When it was created, as in 2026-11-28T10:15:00+00:00.
+    """
+
+    number: int
+    name: str
+    description: str
+    time: str
+
+
+@dataclass(frozen=True)
+class TermSet:
+    """A term in several languages.
+
+    Attributes:
+        kind: "unidirectional": the first term is translated into the others; "equivalent": each
+            term into each other one.
+        name: What selects the set to replace it; "": a set of its own.
+        terms: Codes of languages, and the term in each.
+    """
+
+    kind: TermKind
+    name: str
+    terms: tuple[tuple[str, str], ...]
+
+    def pairs(self, languages: LanguagePair) -> Iterator[tuple[str, str]]:
+        """The terms of a language pair with their translations."""
+        sources = self.terms[:1] if self.kind == "unidirectional" else self.terms
+        source, target = (
+            [each for each in terms if closeness(wanted, each[0]) is not None]
+            for wanted, terms in zip(languages, (sources, self.terms), strict=True)
+        )
+        return ((a[1], b[1]) for a in source for b in target if a is not b)
+
+
+@dataclass(frozen=True)
+class ImportJob:
+    """Segments or terms that a request has added.
+
+    Attributes:
+        name: Its random name.
+        memory: The number of the memory.
+        size: How many were added.
+    """
+
+    name: str
+    memory: int
+    size: int
+
+
+class CreatedMemories:
+    """Creates and finds memories; any number of threads and processes may use a folder.
+
+    Args:
+        folder: The folder, which is created.
+        most: Maximum number of memories of an owner: `limits.created`.
+        most_terms: Maximum number of sets of terms of a memory: `limits.terms`.
+
+    Raises:
+        MemoryFileError: Its file cannot be written.
+        RecipeError: The folder cannot be created.
+    """
+
+    def __init__(self, folder: Path, *, most: int, most_terms: int) -> None:
+        self._folder, self._most, self._most_terms = folder, most, most_terms
+        self._jobs = OrderedDict[tuple[str, str], ImportJob]()
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._writing() as db:
+                for statement in _SCHEMA:
+                    db.execute(statement)
+        except OSError as error:
+            raise RecipeError(f"{folder} cannot be written: {error.strerror}") from error
+
+    # ---- memories --------------------------------------------------------------------------------
+
+    def of(self, key: Key | None) -> list[CreatedMemory]:
+        """The memories of an owner, in the order in which they were created."""
+        query = "SELECT number, name, description, time FROM memory WHERE owner = ? ORDER BY number"
+        return [CreatedMemory(*row) for row in self._read(query, _owner(key))]
+
+    def create(self, key: Key | None, name: str, description: str) -> CreatedMemory:
+        """Create a memory.
+
+        Raises:
+            RefusedError: The owner has too many (422).
+            MemoryFileError: The folder cannot be written.
+        """
+        owner, time = _owner(key), datetime.now(UTC).isoformat(timespec="seconds")
+        with self._writing() as db:
+            (n,) = db.execute("SELECT count(*) FROM memory WHERE owner = ?", (owner,)).fetchone()
+            if n >= self._most:
+                message = f"You have {n} memories: delete one to create another"
+                raise over_limit("created", self._most, 422, message)
+            query = "INSERT INTO memory (owner, name, description, time) VALUES (?, ?, ?, ?)"
+            number = int(db.execute(query, (owner, name, description, time)).lastrowid or 0)
+        return CreatedMemory(number, name, description, time)
+
+    def edit(self, memory: CreatedMemory) -> None:
+        """Change the name and the description of a memory."""
+        query = "UPDATE memory SET name = ?, description = ? WHERE number = ?"
+        with self._writing() as db:
+            db.execute(query, (memory.name, memory.description, memory.number))
+
+    def delete(self, number: int) -> None:
+        """Delete a memory with its segments and terms."""
+        with self._writing() as db:
+            db.execute("DELETE FROM memory WHERE number = ?", (number,))
+            db.execute("DELETE FROM terms WHERE memory = ?", (number,))
+        shutil.rmtree(self._folder / str(number), ignore_errors=True)
+
+    def segments(self, number: int, pair: LanguagePair) -> Path:
+        """The file of the segments of a memory in a language pair, which may not exist."""
+        return self._folder / str(number) / f"{'-'.join(pair)}.db"
+
+    # ---- terms -----------------------------------------------------------------------------------
+
+    def terms(self, number: int) -> list[TermSet]:
+        """The terms of a memory, the latest ones first."""
+        query = "SELECT kind, name, terms FROM terms WHERE memory = ? ORDER BY number DESC"
+        rows = self._read(query, number)
+        return [
+            TermSet(kind, name, tuple((code, text) for code, text in json.loads(terms)))
+            for kind, name, terms in rows
+        ]
+
+    def add_terms(self, number: int, sets: Sequence[TermSet], *, replace: bool) -> None:
+        """Add terms to a memory, or none if there would be too many.
+
+        Args:
+            number: The memory.
+            sets: The terms. A set that the memory has is not added again.
+            replace: Whether they replace the sets of the same kind and name.
+
+        Raises:
+            RefusedError: There are too many terms (422).
+            MemoryFileError: They cannot be stored.
+        """
+        rows = [
+            (number, each.kind, each.name, json.dumps(each.terms, ensure_ascii=False))
+            for each in sets
+        ]
+        same = "memory = ? AND kind = ? AND name = ?"
+        with self._writing() as db:
+            if replace:
+                db.executemany(f"DELETE FROM terms WHERE {same}", [row[:3] for row in rows])
+            db.executemany(f"DELETE FROM terms WHERE {same} AND terms = ?", rows)
+            query = "INSERT INTO terms (memory, kind, name, terms) VALUES (?, ?, ?, ?)"
+            db.executemany(query, rows)
+            query = "SELECT count(*) FROM terms WHERE memory = ?"
+            if (n := db.execute(query, (number,)).fetchone()[0]) > self._most_terms:
+                message = f"The memory would have {n} terms: remove some"
+                raise over_limit("terms", self._most_terms, 422, message)
+
+    # ---- import jobs -----------------------------------------------------------------------------
+
+    def new_job(self, key: Key | None, memory: int, size: int) -> ImportJob:
+        """Remember what an owner has added; the latest 1,000 of all owners are known."""
+        job = ImportJob(str(uuid4()), memory, size)
+        self._jobs[_owner(key), job.name] = job
+        if len(self._jobs) > _JOBS:
+            self._jobs.popitem(last=False)
+        return job
+
+    def job(self, key: Key | None, name: str) -> ImportJob | None:
+        """What an owner has added; None: nothing that is known."""
+        return self._jobs.get((_owner(key), name))
+
+    # ---- the file --------------------------------------------------------------------------------
+
+    def _read(self, query: str, value: str | int) -> list[Sequence[Any]]:
+        with self._open() as db:
+            return db.execute(query, (value,)).fetchall()
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        path = self._folder / "created.db"
+        with sqlite_errors(path):
+            db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+            try:
+                yield db
+            finally:
+                db.close()  # what is not committed is rolled back
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._open() as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+
+
+def _owner(key: Key | None) -> str:
+    if key is None:
+        return ""
+    return hashlib.blake2b(key.key.encode(), digest_size=16, person=b"yakusu key").hexdigest()
