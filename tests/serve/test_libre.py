@@ -6,12 +6,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from tests.serve.conftest import Client, StartClient
 from tests.translators import opened_by_default, save, untrained
 from yakusu.data.lines.spans import Span
 from yakusu.data.numbers.agreement import Agreement, Disagreement
+from yakusu.data.segments import MemorySegment
+from yakusu.memory.memory import TranslationMemory
 from yakusu.search.config import SearchConfig
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
@@ -456,3 +459,38 @@ def test_a_request_without_a_file_or_with_an_unknown_download_is_refused(shared:
     assert shared.post("/translate_file", data={**data, "file": "x"}).json() == missing
     for path in ("x/y.txt", "..%2f..%2fetc/passwd", "%2e%2e/passwd"):
         assert shared.get(f"/download_file/{path}").status_code == 404
+
+
+def test_the_metrics_are_what_a_parser_of_prometheus_reads(
+    start: StartClient, tmp_path: Path
+) -> None:
+    path = tmp_path / "team.db"
+    with TranslationMemory.open(path, ("de", "en"), writable=True) as memory:
+        memory.add([MemorySegment("Sichern", "Save")])
+    client = start("de-en", memory=[str(path)])
+    for q in ("Sichern", "Der Zug kommt."):
+        client.post("/translate", json={"q": q, "source": "de", "target": "en"})
+    families = {
+        each.name: each for each in text_string_to_metric_families(client.get("/metrics").text)
+    }
+    values = {
+        (sample.name, *sample.labels.values()): sample.value
+        for each in families.values()
+        for sample in each.samples
+    }
+    assert values["yakusu_requests_total", "/translate", "200"] == 2
+    assert values["yakusu_request_seconds_count", "/translate"] == 2
+    assert values["yakusu_memory_hits_total",] == 1
+    assert values["yakusu_waiting_requests",] == 0
+    assert values["yakusu_tokens_total", "source"] > 4 < values["yakusu_tokens_total", "target"]
+    for stage in ("plan", "search", "write"):
+        assert values["yakusu_stage_seconds_count", stage] == 2
+        assert 0 < values["yakusu_stage_seconds_sum", stage] < values[
+            "yakusu_request_seconds_sum", "/translate"
+        ]
+    table = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    for name, each in families.items():
+        if name.endswith("_created"):  # when a counter began
+            continue
+        suffix = "_total" if each.type == "counter" else ""
+        assert f"| `{name}{suffix}` | {each.type} |" in table

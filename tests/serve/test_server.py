@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -29,7 +29,9 @@ def process(
     code = f"{program}\nfrom yakusu.cli import main; main()"
     command = [sys.executable, "-c", code, "serve", *map(str, arguments), "--port", "0"]
     env = {**os.environ, **environment}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as running:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env
+    ) as running:
         assert running.stderr
         try:
             found = re.match(r"serving on (http://127\.0\.0\.1:\d+.*/) ", running.stderr.readline())
@@ -104,6 +106,62 @@ def test_the_service_ends_in_time_in_every_state(
         assert time.monotonic() - start < (1.5 if n_signals == 1 else 0.6)
         assert not [*tmp_path.iterdir()]
         assert answer.exception()
+
+
+def test_a_hangup_reads_keys_and_settings_again_and_drops_no_request(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    keys, settings = tmp_path / "keys.toml", tmp_path / "serve.toml"
+    keys.write_text('[[keys]]\nkey = "the old key"\n')
+    settings.write_text(f'keys = "{keys}"\n')
+    pair = {"source": "de", "target": "en"}
+
+    def status(url: str, key: str) -> int:
+        try:
+            return len(post(f"{url}translate", q="Zug", api_key=key, **pair)) and 200
+        except HTTPError as error:
+            return error.code
+
+    with (
+        process(folders["de-en"], "--config", settings) as (running, url),
+        ThreadPoolExecutor(1) as threads,
+    ):
+        texts = [f"Zug {n} kommt heute." for n in range(200)]
+        answer = threads.submit(post, f"{url}translate", q=texts, **pair)
+        while not (has_work(url) or answer.done()):
+            pass
+        keys.write_text('[[keys]]\nkey = "the new key"\n')
+        settings.write_text(f'keys = "{keys}"\nrequire_key = true\nshutdown_seconds = 9\n')
+        running.send_signal(signal.SIGHUP)
+        while status(url, "the new key") != 200:
+            time.sleep(0.05)
+        assert status(url, "the old key") == status(url, "") == 403
+        assert len(answer.result()["translatedText"]) == 200
+        settings.write_text("nonsense = 1\n")
+        running.send_signal(signal.SIGHUP)
+        assert running.stderr
+        lines = iter(running.stderr.readline, "")
+        assert "restart the service to change shutdown_seconds" in next(x for x in lines if "WARN" in x)
+        assert "the old settings are kept: " in next(x for x in lines if "WARN" in x)
+        assert status(url, "the new key") == 200
+
+
+def test_the_log_is_lines_of_json_without_texts(folders: dict[str, Path]) -> None:
+    with process(folders["de-en"], "--set", "log_format=json") as (running, url):
+        post(f"{url}translate", q="Sichern", source="de", target="en")
+        with pytest.raises(HTTPError):
+            post(f"{url}translate?q=Sichern", source="de", target="Sichern")
+        running.send_signal(signal.SIGTERM)
+        assert running.stderr
+        lines = running.stderr.read()
+    found = [json.loads(line) for line in lines.splitlines()]
+    requests = [each for each in found if "path" in each]
+    assert [(each["method"], each["path"], each["status"]) for each in requests] == [
+        ("POST", "/translate", 200),
+        ("POST", "/translate", 400),
+    ]
+    assert all({"time", "level", "logger", "message"} <= each.keys() for each in found)
+    assert all(each["milliseconds"] > 0 for each in requests) and "Sichern" not in lines
 
 
 def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:

@@ -72,7 +72,7 @@ def serve_verb(
     if memory_writable:
         options.append("memory_writable=true")
     run(
-        load_config(config, [*(overrides or ()), *options]),
+        lambda: load_config(config, [*(overrides or ()), *options]),
         models,
         started=lambda address: say(f"serving on {address} (Ctrl-C to stop)"),
     )

@@ -123,18 +123,20 @@ async def _memory_error(request: Request, error: Exception) -> Response:
 
 async def _data_error(request: Request, error: Exception) -> Response:
     service_of(request).metrics.count_refusal("400")
-    return error_response(400, f"Invalid request: {error}", request.scope)
+    return error_response(400, f"Invalid request: {error}", scope=request.scope)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     service_of(request).metrics.count_refusal(str(error.status_code))
     headers = dict(error.headers or {})
-    return error_response(error.status_code, str(error.detail), request.scope, headers)
+    return error_response(error.status_code, str(error.detail), headers, scope=request.scope)
 
 
 async def _cancelled(request: Request, error: Exception) -> Response:
-    return error_response(_CLIENT_CLOSED, "The client has closed the connection", request.scope)
+    return error_response(
+        _CLIENT_CLOSED, "The client has closed the connection", scope=request.scope
+    )
 
 
 _HANDLERS = {

@@ -2,7 +2,7 @@
 
 import logging
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from yakusu.serve.errors import RefusedError
 from yakusu.serve.memories import MemoryFiles
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import ModelFolder
+from yakusu.translator.stages import StageCounts
 
 _log = logging.getLogger(__name__)
 
@@ -172,6 +173,7 @@ class ReloadedModels:
         workers: The threads that decode.
         memories: The memories; None: there are none.
         min_quality: Lowest estimated quality, as in `TextConfig`.
+        observe: Called with what translators have done; None: nobody asks.
 
     Raises:
         DataError: No model translates between the languages of a memory.
@@ -187,8 +189,9 @@ class ReloadedModels:
         memories: MemoryFiles | None = None,
         *,
         min_quality: int = 0,
+        observe: Callable[[StageCounts], None] | None = None,
     ) -> None:
-        self._engine, self._workers = engine, workers
+        self._engine, self._workers, self._observe = engine, workers, observe
         self._memories = memories or MemoryFiles()
         self._text = TextConfig(min_quality=min_quality)
         self._folders = dict(zip(_names(folders), folders, strict=True))
@@ -235,6 +238,7 @@ class ReloadedModels:
 
     def _step(self, name: str, translator: Translator) -> RouteStep:
         """A step whose translators use the memories."""
+        translator.observe = self._observe
         files, pair = self._memories, translator.languages
         own = {key: translator.with_memories(files.of(pair, key)) for key in files.owners(pair)}
         shared = files.of(pair)

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import Literal
 
 from yakusu.config import (
     Config,
@@ -130,11 +131,11 @@ class ServeConfig(Config):
         precision: Precision of the engine, as in `EngineConfig`.
         keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
+        data: Path of a folder for what clients create; "": it is lost when the service ends.
         memory: Paths of translation memories, each for the direction of its languages; (): those
             that the models name.
         memory_writable: Let everybody who may call the service add to its memories. Otherwise,
             clients with an API key may, and if there are no keys, those of this computer.
-        data: Path of a folder for what clients create; "": it is lost when the service ends.
         min_quality: Lowest estimated quality of the translation of a sentence, from 0 to 100; a
             sentence whose translation is worse is kept. 0: none is.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
@@ -144,6 +145,7 @@ class ServeConfig(Config):
         shutdown_seconds: Seconds for which requests may finish after SIGTERM or SIGINT.
         reload_seconds: Seconds between two checks of the model folders; 0: they are read once.
         log_text: Write the texts of requests to the log.
+        log_format: "text", or "json": an object on each line.
         limits: What requests may use.
     """
 
@@ -154,9 +156,9 @@ class ServeConfig(Config):
     precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
+    data: str = ""
     memory: tuple[str, ...] = ()
     memory_writable: bool = False
-    data: str = ""
     min_quality: int = setting(0, ge=0, le=100)
     suggestions: str = ""
     trusted_proxies: tuple[str, ...] = setting((), then=_refuse_names)
@@ -164,6 +166,7 @@ class ServeConfig(Config):
     shutdown_seconds: float = setting(20.0, ge=0)
     reload_seconds: float = setting(2.0, ge=0)
     log_text: bool = False
+    log_format: Literal["text", "json"] = "text"
     limits: Limits = Limits()
 
     @property

@@ -41,11 +41,11 @@ class RefusedError(YakusuError):
 
 def refusal(error: RefusedError, scope: Scope) -> JSONResponse:
     """The response to a request that is refused."""
-    return error_response(error.status, str(error), scope, error.headers)
+    return error_response(error.status, str(error), error.headers, scope=scope)
 
 
 def error_response(
-    status: int, message: str, scope: Scope, headers: dict[str, str] | None = None
+    status: int, message: str, headers: dict[str, str] | None = None, *, scope: Scope
 ) -> JSONResponse:
     """A response with a message, of which the beginning is sent if it quotes a long request."""
     shown = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."

@@ -7,15 +7,35 @@ much as many lines. Records are dropped while too many wait, and after the reade
 ended.
 """
 
+import json
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from threading import Event, Thread
 
 _LINES = 1000
 _SECONDS = 0.1  # between two times of writing
 _LAST_SECONDS = 0.2  # until the end of the thread is not waited for
+
+
+class JsonLines(logging.Formatter):
+    """Makes a line of JSON from a record, with what the record has in its attribute `fields`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `Formatter`."""
+        time = datetime.fromtimestamp(record.created, UTC)
+        values = {
+            "time": time.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            values["exception"] = self.formatException(record.exc_info)
+        return json.dumps(values, ensure_ascii=False)
 
 
 class _Waiting(logging.Handler):

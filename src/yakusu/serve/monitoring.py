@@ -7,6 +7,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from yakusu.translator.stages import StageCounts
+
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -42,6 +44,24 @@ class Metrics:
             ["source", "target"],
             registry=self._registry,
         )
+        self._stages = Histogram(
+            "yakusu_stage_seconds",
+            "Time of a stage of the translation of some texts: plan, search or write",
+            ["stage"],
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._tokens = Counter(
+            "yakusu_tokens",
+            "Tokens that models have read (source) and of the translations (target)",
+            ["side"],
+            registry=self._registry,
+        )
+        self._matches = Counter(
+            "yakusu_memory_hits",
+            "Texts and sentences whose translation is that of a memory",
+            registry=self._registry,
+        )
         self._refusals = Counter(
             "yakusu_refusals",
             "Requests and connections that were refused, by the limit or the status code",
@@ -74,6 +94,14 @@ class Metrics:
             texts: The source texts.
         """
         self._characters.labels(*pair).inc(sum(map(len, texts)))
+
+    def count_stages(self, done: StageCounts) -> None:
+        """Count what a translator has done for some texts."""
+        for stage, seconds in done.seconds.items():
+            self._stages.labels(stage).observe(seconds)
+        self._tokens.labels("source").inc(done.source_tokens)
+        self._tokens.labels("target").inc(done.target_tokens)
+        self._matches.inc(done.matched)
 
     def count_refusal(self, reason: str) -> None:
         """Count a request or a connection that was refused.

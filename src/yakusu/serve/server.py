@@ -12,30 +12,34 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from yakusu.errors import RunError
+from yakusu.errors import RunError, YakusuError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.http.middleware import FirstProtocol
 from yakusu.serve.http.protocol import LimitedProtocol
-from yakusu.serve.log import log_in_thread
+from yakusu.serve.log import JsonLines, log_in_thread
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.service import Service
 from yakusu.serve.shutdown import run_until_signal
 
+_log = logging.getLogger(__name__)
 _BACKLOG = 256  # connections that wait to be accepted
 _SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
 
 
 def serve(
-    config: ServeConfig, folders: Sequence[Path], started: Callable[[str], None] = lambda _: None
+    read_config: Callable[[], ServeConfig],
+    folders: Sequence[Path],
+    started: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Run the service until it is stopped by SIGTERM or SIGINT; then finish the open requests.
 
-    The process ends then, in `shutdown_seconds` and one more second at the latest.
+    The process ends then, in `shutdown_seconds` and one more second at the latest. After SIGHUP, it
+    reads the settings, keys and models again; if they are not valid, the old ones stay in use.
 
     Args:
-        config: The settings.
+        read_config: Reads the settings.
         folders: Model folders.
         started: Is called with the address when the service accepts connections.
 
@@ -45,7 +49,11 @@ def serve(
         RunError: The address is not available.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
+    config = read_config()
     logging.getLogger("yakusu.serve").setLevel(logging.INFO)
+    if config.log_format == "json":
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonLines())
     if not config.log_text:  # warnings show the beginnings of sentences
         for name in ("yakusu.translator", "yakusu.documents", "yakusu.pipeline"):
             logging.getLogger(name).setLevel(logging.ERROR)
@@ -59,9 +67,20 @@ def serve(
             server,
             sock,
             seconds=config.shutdown_seconds,
+            reload=lambda: _reload(service, read_config),
             closing=[service.readers.close, service.files.close],
             last=end_log,
         )
+
+
+def _reload(service: Service, read_config: Callable[[], ServeConfig]) -> None:
+    """Use the settings as they are now, if they are valid."""
+    try:
+        service.reload(read_config())
+    except YakusuError as error:
+        _log.warning("the old settings are kept: %s", error)
+    except Exception:
+        _log.exception("the old settings are kept")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -35,6 +35,7 @@ from yakusu.translator.folder.named_memory import named_memory
 _log = logging.getLogger(__name__)
 _LONGEST_CODE = 40  # characters
 _LEAST, _FEW = 1, 3  # percent of a language that is listed; words of a short text
+_RELOADED = ("keys", "require_key", "memory", "memory_writable", "min_quality")  # settings
 MemoryAccess = Literal["read", "write"]
 
 
@@ -72,20 +73,15 @@ class Service:
     """
 
     def __init__(self, config: ServeConfig, folders: Sequence[Path]) -> None:
-        engine = EngineConfig(engine="native", threads=config.threads, precision=config.precision)
-        self.config, self.limits = config, config.limits
-        self.access = Access(config)
-        self.pool = Pool(engine.n_threads, finished=event)
+        self.config, self.limits, self._folders = config, config.limits, folders
+        self.pool = Pool(self._engine.n_threads, finished=event)
         self.suggestions = (
             Suggestions(Path(config.suggestions), self.limits.suggestions)
             if config.suggestions
             else None
         )
-        files = MemoryFiles.of_settings(config.memory or _memories_of(folders), self.access.keys)
-        self.memories = ServedMemories(files)
-        self.models = ReloadedModels(
-            folders, engine, self.pool, files, min_quality=config.min_quality
-        )
+        self.metrics = Metrics(lambda: self.work.n, lambda: self.readers.ended.copy())
+        self.access, self.memories, self.models = self._opened(config)
         self.work = RunningRequests(config.limits)
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)
@@ -96,7 +92,43 @@ class Service:
             most_terms=config.limits.terms,
         )
         self.bodies = Bodies(config.limits, str(self.files.folder))
-        self.metrics = Metrics(lambda: self.work.n, lambda: self.readers.ended.copy())
+
+    @property
+    def _engine(self) -> EngineConfig:
+        config = self.config
+        return EngineConfig(engine="native", threads=config.threads, precision=config.precision)
+
+    def _opened(self, config: ServeConfig) -> tuple[Access, ServedMemories, ReloadedModels]:
+        """What a file of keys and the model folders have now."""
+        access = Access(config)
+        files = MemoryFiles.of_settings(config.memory or _memories_of(self._folders), access.keys)
+        models = ReloadedModels(
+            *(self._folders, self._engine, self.pool, files),
+            min_quality=config.min_quality,
+            observe=self.metrics.count_stages,
+        )
+        return access, ServedMemories(files), models
+
+    def reload(self, config: ServeConfig) -> None:
+        """Use other settings, and open the keys, memories and models again.
+
+        Requests that have begun go on with the old ones. Settings that are not in `_RELOADED` keep
+        their values, and a warning names those that would change.
+
+        Args:
+            config: The settings.
+
+        Raises:
+            YakusuError: As for `Service`; nothing changes then.
+        """
+        reloaded = {name: getattr(config, name) for name in _RELOADED}
+        used = self.config.model_copy(update=reloaded)
+        opened = self._opened(used)
+        self.config, (self.access, self.memories, self.models) = used, opened
+        kept = [name for name in config.model_fields() if name not in _RELOADED]
+        if changed := [name for name in kept if getattr(config, name) != getattr(used, name)]:
+            _log.warning("restart the service to change %s", ", ".join(changed))
+        _log.info("the settings, keys, memories and models were read again")
 
     @property
     def catalog(self) -> Catalog:

@@ -1,5 +1,7 @@
 """Runs the server until a signal, and ends the process in a bounded time after it.
 
+    SIGHUP                    settings are read again, in a thread of its own; with a terminal, whose
+                              end is what the signal tells, the process ends
     signal                    no new connections; open requests go on
     + shutdown_seconds        they are cancelled, and the processes of documents are killed
     + _GRACE                  files are removed and the process exits, whatever its threads do
@@ -31,6 +33,7 @@ def run_until_signal(
     sock: socket.socket,
     *,
     seconds: float,
+    reload: Callable[[], None],
     closing: Sequence[Close],
     last: Close,
 ) -> None:
@@ -40,6 +43,7 @@ def run_until_signal(
         server: The server.
         sock: The socket that accepts connections.
         seconds: Maximum time for open requests after the signal.
+        reload: Is called after SIGHUP, once at a time.
         closing: Functions that end processes and remove files, for when the server does not.
         last: A function that is called before the process ends, in any case.
 
@@ -57,7 +61,7 @@ def run_until_signal(
             ended.put(None)
 
     thread = Thread(target=run, name="server", daemon=True)
-    with _signals(ended, [*closing, last]) as received:
+    with _reloading(reload), _signals(ended, [*closing, last]) as received:
         thread.start()
         ended.get()
         if received:
@@ -66,6 +70,27 @@ def run_until_signal(
             _exit(received[0], [*(closing if thread.is_alive() else ()), last])
     for failure in failures:
         raise failure
+
+
+@contextmanager
+def _reloading(reload: Callable[[], None]) -> Iterator[None]:
+    """Call a function for each SIGHUP, where there is one and no terminal."""
+    if sys.platform == "win32" or (sys.stdin and sys.stdin.isatty()):
+        yield
+        return
+    asked = SimpleQueue[None]()
+
+    def work() -> None:
+        while True:
+            asked.get()
+            reload()
+
+    Thread(target=work, name="reload", daemon=True).start()
+    before = signal.signal(signal.SIGHUP, lambda *_: asked.put(None))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ Output          the translation of a segment               write:  writing/write
 Translation     of the text
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
 from functools import partial
@@ -43,6 +43,7 @@ from yakusu.translator.quality import Calibration
 from yakusu.translator.reading.planner import Planner, TextPlan
 from yakusu.translator.recall.analysis import MatchAnalysis
 from yakusu.translator.request import Request, length
+from yakusu.translator.stages import StageCounts
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.writer import Writer
@@ -73,6 +74,9 @@ class Translator:
             truncated, with a warning; a parser returns a flat tree for them instead.
         text: How text is read; None: the defaults. A parser reads one sentence per line.
         calibration: What the quality of translations is estimated with; None: it is not estimated.
+
+    Attributes:
+        observe: Called with what was done, after each window of texts; None: nobody asks.
 
     Raises:
         DataError: A regular expression in `text` is not valid, or the glossary cannot be read.
@@ -125,6 +129,7 @@ class Translator:
         self._checker, self._doubter = self._new_checker(), self._new_doubter()
         self._analysis = MatchAnalysis(self.tally)
         self.memories = self._open_memories() if text.memory else None
+        self.observe: Callable[[StageCounts], None] | None = None
 
     @property
     def search(self) -> SearchConfig:
@@ -365,6 +370,7 @@ class Translator:
         with self.memories.reading() if self.memories else nullcontext() as reader:
             for items in windows(iter(texts), window, length):
                 planned = list[tuple[TextPlan, "RecalledText | None"]]()
+                done = StageCounts(matched=-self.tally.matched)
                 with self._searches(batch) as searches:
                     for number, item in enumerate(items, n_read + 1):
                         if cancelled and cancelled.is_set():
@@ -377,10 +383,14 @@ class Translator:
                         for query in planned[-1][0][1]:
                             if len(query.source) > 1:
                                 searches.submit(query)
-                    results = iter(searches.results())
+                                done.source_tokens += len(query.source)
+                    done.end("plan")
+                    results = searches.results()
+                done.target_tokens = sum(len(best[0].tokens) + 1 for best in results if best)
+                done.end("search")
                 n_read += len(items)
-                plans = [plan for plan, _ in planned]
-                found = [self._writer.candidates(*plan, results) for plan in plans]
+                plans, hypotheses = [plan for plan, _ in planned], iter(results)
+                found = [self._writer.candidates(*plan, hypotheses) for plan in plans]
                 if self._checker and not (cancelled and cancelled.is_set()):
                     self._checker.check(plans, found, partial(self._search, batch=batch))
                 if cancelled and cancelled.is_set():
@@ -392,8 +402,12 @@ class Translator:
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
-                for best, (_, known) in zip(written, planned, strict=True):
+                done.end("write")
+                for best, (_, known) in zip(done.timed("write", written), planned, strict=True):
                     yield known.told(best) if known else best
+                if self.observe:
+                    done.matched += self.tally.matched
+                    self.observe(done)
 
     def _with_matches(
         self, plan: TextPlan, known: "RecalledText | None"

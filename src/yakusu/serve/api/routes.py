@@ -20,11 +20,11 @@ class DescribedRoute(Route):
     """A route for one method, or for GET and HEAD.
 
     Args:
-        method: GET, POST, PUT or DELETE.
+        method: GET, POST, PUT, PATCH or DELETE.
         path: The path.
         answer: Answers a request.
-        described: `responses`, `requestBody` and further `parameters` of OpenAPI; None: the route
-            is not described.
+        described: `responses`, `requestBody` and the like of OpenAPI; None: the route is not
+            described.
     """
 
     def __init__(self, method: str, path: str, answer: Answer, described: Schema | None) -> None:
@@ -34,12 +34,12 @@ class DescribedRoute(Route):
     def operation(self) -> Schema:
         """The operation of OpenAPI."""
         named = re.sub(r"\W", "_", f"{self.name}{self.path_format}_{self.method}")
-        parameters = [
+        described = self.described or {}
+        inside = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in _PARAMETER.findall(self.path)
         ]
-        described = self.described or {}
-        parameters += described.get("parameters", [])
+        parameters = [*inside, *described.get("parameters", ())]
         return {
             "summary": self.name.replace("_", " ").title(),
             "description": inspect.getdoc(self.endpoint),
@@ -62,23 +62,17 @@ class DescribedRoutes(list[DescribedRoute]):
 
     def get(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
         """Add the decorated function for GET, as `DescribedRoute` does."""
-        return self._adding("GET", path, described)
+        return self.on("GET", path, described)
 
     def post(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
         """Add the decorated function for POST, as `DescribedRoute` does."""
-        return self._adding("POST", path, described)
+        return self.on("POST", path, described)
 
-    def put(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
-        """Add the decorated function for PUT, as `DescribedRoute` does."""
-        return self._adding("PUT", path, described)
-
-    def delete(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
-        """Add the decorated function for DELETE, as `DescribedRoute` does."""
-        return self._adding("DELETE", path, described)
-
-    def _adding(
-        self, method: str, path: str, described: Schema | None
+    def on(
+        self, method: str, path: str, described: Schema | None = None
     ) -> Callable[[Answer], Answer]:
+        """Add the decorated function for a method, as `DescribedRoute` does."""
+
         def add(answer: Answer) -> Answer:
             self.append(DescribedRoute(method, self._prefix + path, answer, described))
             return answer

@@ -15,6 +15,7 @@ from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
 _COPIES = 5  # of a body: its bytes, and its texts with at most 4 bytes for each character
+_FIELDS = ("method", "path", "status", "milliseconds")  # of a line of the log
 _OVERRIDE, _PROTOCOL = b"x-http-method-override", b"x-forwarded-proto"
 _HEADERS = (  # unless a response has its own
     (
@@ -227,7 +228,9 @@ class Observe:
             seconds = time.perf_counter() - start
             path = _path(scope)
             self._metrics.count(path, status, seconds)
-            _log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
+            line = (scope["method"], path, status, round(1000 * seconds, 1))
+            fields = dict(zip(_FIELDS, line, strict=True))
+            _log.info("%s %s %d %.1f ms", *line, extra={"fields": fields})
 
 
 def _without_messages(error: BaseException) -> str:

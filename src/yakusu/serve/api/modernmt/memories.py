@@ -66,7 +66,7 @@ async def get_memory(request: Request) -> JSONResponse:
         return answer(described(await asyncio.to_thread(_named_in_path, call)))
 
 
-@routes.put("/memories/{memory}", MODERNMT["edit"])
+@routes.on("PUT", "/memories/{memory}", MODERNMT["edit"])
 async def edit_memory(request: Request) -> JSONResponse:
     """Change the name or the description of a memory that the client has created."""
     async with asked(request) as call:
@@ -82,7 +82,7 @@ async def edit_memory(request: Request) -> JSONResponse:
         return answer(described(await asyncio.to_thread(edit)))
 
 
-@routes.delete("/memories/{memory}", MODERNMT["memory"])
+@routes.on("DELETE", "/memories/{memory}", MODERNMT["memory"])
 async def delete_memory(request: Request) -> JSONResponse:
     """Delete a memory that the client has created, with its segments and terms."""
     async with asked(request) as call:
@@ -132,7 +132,7 @@ async def add_content(request: Request) -> JSONResponse:
         return await _imported(call, lambda: _import_tmx(call))
 
 
-@routes.put("/memories/{memory}/content", MODERNMT["replace"])
+@routes.on("PUT", "/memories/{memory}/content", MODERNMT["replace"])
 async def replace_content(request: Request) -> JSONResponse:
     """Replace the translations of a memory that have a `tuid`."""
     async with asked(request) as call:
@@ -216,7 +216,7 @@ async def add_terms(request: Request) -> JSONResponse:
         return await _imported(call, partial(_add_terms, call, replaced=False))
 
 
-@routes.put("/memories/{memory}/glossary", MODERNMT["terms"])
+@routes.on("PUT", "/memories/{memory}/glossary", MODERNMT["terms"])
 async def replace_terms(request: Request) -> JSONResponse:
     """Replace the terms of a memory that have a `tuid`, or translate the same term."""
     async with asked(request) as call:
@@ -266,8 +266,8 @@ def _shown(job: ImportJob) -> dict[str, int | float | str]:
 
 @routes.get("/{path:path}")
 @routes.post("/{path:path}")
-@routes.put("/{path:path}")
-@routes.delete("/{path:path}")
+@routes.on("PUT", "/{path:path}")
+@routes.on("DELETE", "/{path:path}")
 async def absent(request: Request) -> JSONResponse:
     """Say what the server does not have."""
     async with asked(request):

@@ -45,8 +45,8 @@ class VisibleMemories:
         self._service, self._key = service, key
 
     def __iter__(self) -> Iterator[Visible]:
-        for pair, path in self._service.memories.files.used_by(self._key.key if self._key else ""):
-            yield OperatorMemory(_number(path), pair, path)
+        for each in self._service.memories.all(by=self._key):
+            yield OperatorMemory(_number(each.path), each.pair, each.path)
         yield from self._service.created.of(self._key)
 
     def __getitem__(self, number: int) -> Visible:

@@ -1,0 +1,48 @@
+"""How long the stages of a translation take, and how much they read and write.
+
+plan      texts are read; searches begin while later texts are read
+search    the translator waits for the searches
+write     translations are checked, perhaps searched again, and written
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Literal, TypeVar
+
+Stage = Literal["plan", "search", "write"]
+STAGES: tuple[Stage, ...] = ("plan", "search", "write")
+T = TypeVar("T")
+
+
+@dataclass
+class StageCounts:
+    """What a translator has done for some texts that it translates together.
+
+    Attributes:
+        seconds: The seconds of each stage, without those in which nobody asked for a result.
+        source_tokens: Number of tokens that the model has read, with eos.
+        target_tokens: Number of tokens of the best translations, with eos.
+        matched: Number of texts and sentences whose translation is that of a memory.
+    """
+
+    seconds: dict[Stage, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+    source_tokens: int = 0
+    target_tokens: int = 0
+    matched: int = 0
+    _since: float = field(default_factory=perf_counter)
+
+    def end(self, stage: Stage) -> None:
+        """Count the time since the end of the stage before."""
+        now = perf_counter()
+        self.seconds[stage] += now - self._since
+        self._since = now
+
+    def timed(self, stage: Stage, items: Iterator[T]) -> Iterator[T]:
+        """Yield items, and count the time that making them takes."""
+        self._since = perf_counter()
+        for item in items:
+            self.end(stage)
+            yield item
+            self._since = perf_counter()
+        self.end(stage)
