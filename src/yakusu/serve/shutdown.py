@@ -1,7 +1,7 @@
 """Runs the server until a signal, and ends the process in a bounded time after it.
 
-    SIGHUP                    settings are read again, in a thread of its own; with a terminal, whose
-                              end is what the signal tells, the process ends
+    SIGHUP                    settings are read again, in a thread of its own; if the process has a
+                              terminal, it ends instead: the terminal was closed
     signal                    no new connections; open requests go on
     + shutdown_seconds        they are cancelled, and the processes of documents are killed
     + _GRACE                  files are removed and the process exits, whatever its threads do

@@ -111,7 +111,7 @@ class Asked:
         Raises:
             RefusedError: It has something else.
         """
-        return [number_of(each, name) for each in self.listed(name)]
+        return [memory_number(each, name) for each in self.listed(name)]
 
     def vector(self, name: str) -> list[tuple[int, float]]:
         """Numbers of memories and their weights: "3:0.5,7:0.25", the highest weights first.
@@ -123,7 +123,7 @@ class Asked:
         for each in self.listed(name):
             memory, _, weight = each.partition(":")
             try:
-                found.append((number_of(memory, name), float(weight)))
+                found.append((memory_number(memory, name), float(weight)))
             except ValueError as error:
                 raise invalid_request(f"{name} is not like 3:0.5,7:0.25") from error
         return sorted(found, key=lambda item: -item[1] if math.isfinite(item[1]) else 0.0)
@@ -198,7 +198,7 @@ async def asked(request: Request) -> AsyncIterator[Asked]:
         yield Asked(request, service, fields, service.access.known(text))
 
 
-def number_of(text: str, name: str) -> int:
+def memory_number(text: str, name: str) -> int:
     """The number of a memory.
 
     Raises:

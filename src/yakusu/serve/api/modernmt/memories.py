@@ -17,11 +17,23 @@ from yakusu.memory.choice import SegmentChoice
 from yakusu.memory.importing import ImportOptions, add_files
 from yakusu.memory.memory import TranslationMemory
 from yakusu.progress import Silent
-from yakusu.serve.api.modernmt.asking import PREFIX, Asked, answer, asked, model_pairs, number_of
+from yakusu.serve.api.modernmt.asking import (
+    PREFIX,
+    Asked,
+    answer,
+    asked,
+    memory_number,
+    model_pairs,
+)
 from yakusu.serve.api.modernmt.glossaries import check_terms, sets_of
 from yakusu.serve.api.modernmt.schemas import MODERNMT
 from yakusu.serve.api.modernmt.uploads import store_upload
-from yakusu.serve.api.modernmt.visible import OperatorMemory, Visible, VisibleMemories, described
+from yakusu.serve.api.modernmt.visible import (
+    OperatorMemory,
+    Visible,
+    VisibleMemories,
+    memory_object,
+)
 from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.created import CreatedMemory, ImportJob
 from yakusu.serve.errors import RefusedError, invalid_request, not_stored
@@ -44,7 +56,7 @@ async def list_memories(request: Request) -> JSONResponse:
     """The memories that the client has created, and those that its requests use anyway."""
     async with asked(request) as call:
         seen = VisibleMemories(call.service, call.key)
-        return answer(await asyncio.to_thread(lambda: [*map(described, seen)]))
+        return answer(await asyncio.to_thread(lambda: [*map(memory_object, seen)]))
 
 
 @routes.post("/memories", MODERNMT["create"])
@@ -56,14 +68,14 @@ async def create_memory(request: Request) -> JSONResponse:
             raise invalid_request("this server reads no memories of MyMemory: omit external_id")
         create = call.service.created.create
         name, about = _named(call, call.fields.required("name"), "")
-        return answer(described(await asyncio.to_thread(create, call.key, name, about)))
+        return answer(memory_object(await asyncio.to_thread(create, call.key, name, about)))
 
 
 @routes.get("/memories/{memory}", MODERNMT["memory"])
 async def get_memory(request: Request) -> JSONResponse:
     """A memory."""
     async with asked(request) as call:
-        return answer(described(await asyncio.to_thread(_named_in_path, call)))
+        return answer(memory_object(await asyncio.to_thread(_named_in_path, call)))
 
 
 @routes.on("PUT", "/memories/{memory}", MODERNMT["edit"])
@@ -79,7 +91,7 @@ async def edit_memory(request: Request) -> JSONResponse:
             call.service.created.edit(changed)
             return changed
 
-        return answer(described(await asyncio.to_thread(edit)))
+        return answer(memory_object(await asyncio.to_thread(edit)))
 
 
 @routes.on("DELETE", "/memories/{memory}", MODERNMT["memory"])
@@ -93,7 +105,7 @@ async def delete_memory(request: Request) -> JSONResponse:
             call.service.created.delete(memory.number)
             return memory
 
-        return answer(described(await asyncio.to_thread(delete)))
+        return answer(memory_object(await asyncio.to_thread(delete)))
 
 
 def _named(call: Asked, name: str, about: str) -> tuple[str, str]:
@@ -106,7 +118,7 @@ def _named(call: Asked, name: str, about: str) -> tuple[str, str]:
 
 def _number(call: Asked) -> int:
     """The number in the path of a request."""
-    return number_of(call.request.path_params["memory"], "the path")
+    return memory_number(call.request.path_params["memory"], "the path")
 
 
 def _named_in_path(call: Asked) -> Visible:

@@ -15,15 +15,8 @@ _FILE: Schema = {**_TEXT, "format": "binary"}
 _JSON, _FORM = "application/json", "multipart/form-data"
 _KEY: Schema = {"name": "MMT-ApiKey", "in": "header", "schema": _TEXT}
 _ERRORS = {
-    400: "The request is not valid, or asks for something that this server does not have",
-    401: "The API key is missing or not valid",
-    403: "The client may not store anything, or the memory is the operator's",
-    404: "There is no such memory or import job",
-    408: "The request did not arrive in time",
-    413: "The request is too large",
-    422: "A value exceeds a limit",
-    429: "Too many requests",
-    503: "The server is busy",
+    "4XX": "The request is not valid or not allowed: 401, a wrong API key; 404, no such memory",
+    "503": "The server is busy",
 }
 
 
@@ -55,7 +48,7 @@ def _route(
     responses = {"200": {"description": "Success", "content": {_JSON: {"schema": success}}}}
     for status, meaning in _ERRORS.items():
         content = {_JSON: {"schema": _ERROR}}
-        responses[str(status)] = {"description": meaning, "content": content}
+        responses[status] = {"description": meaning, "content": content}
     parameters = [_KEY]
     for name, schema in (query["properties"] if query else {}).items():
         needed = bool(query and name in query["required"])

@@ -94,7 +94,7 @@ class VisibleMemories:
         return path
 
 
-def described(memory: Visible) -> dict[str, int | str]:
+def memory_object(memory: Visible) -> dict[str, int | str]:
     """A memory as clients read it."""
     if isinstance(memory, CreatedMemory):
         name, about, time = memory.name, memory.description, memory.time
