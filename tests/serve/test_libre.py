@@ -485,9 +485,11 @@ def test_the_metrics_are_what_a_parser_of_prometheus_reads(
     assert values["yakusu_tokens_total", "source"] > 4 < values["yakusu_tokens_total", "target"]
     for stage in ("plan", "search", "write"):
         assert values["yakusu_stage_seconds_count", stage] == 2
-        assert 0 < values["yakusu_stage_seconds_sum", stage] < values[
-            "yakusu_request_seconds_sum", "/translate"
-        ]
+        assert (
+            0
+            < values["yakusu_stage_seconds_sum", stage]
+            < values["yakusu_request_seconds_sum", "/translate"]
+        )
     table = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
     for name, each in families.items():
         if name.endswith("_created"):  # when a counter began

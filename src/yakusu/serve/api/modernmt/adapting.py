@@ -66,9 +66,8 @@ class Adaptation:
         if not self:
             return route
         seen = VisibleMemories(asked.service, asked.key)
-        known = {memory.number: memory for memory in seen}
-        named = [known.get(number) or seen[number] for number, _ in self.weights]
-        terms = [known.get(number) or seen[number] for number in self.glossaries]
+        named = seen.named([number for number, _ in self.weights])
+        terms = seen.named(self.glossaries)
         adapted = [replace(step, translator=_remembering(step, named, seen)) for step in route]
         return self._with_terms(asked.service, adapted, terms)
 

@@ -59,9 +59,8 @@ def _spelled(codes: Sequence[str]) -> list[str]:
 
 
 def _targets(catalog: Catalog, source: str) -> list[str]:
-    (code,) = closest(source, catalog.sources)[:1] or [source]
-    own = source if source in catalog.sources else code
-    return _spelled(catalog.targets(own))
+    known = source in catalog.sources
+    return _spelled(catalog.targets(source if known else closest(source, catalog.sources)[0]))
 
 
 @routes.get("/translate/detect", MODERNMT["detect"])
@@ -201,8 +200,7 @@ def _vectors(
     (source, targets), (hints, most) = languages, wanted
     memories = VisibleMemories(call.service, call.key)
     seen = [*memories]
-    for number in hints:
-        memories[number]  # or it is refused
+    memories.named(hints)  # or the request is refused
     for target in targets:
         try:
             pair = call.service.catalog.pair(source, target)

@@ -1,7 +1,7 @@
 """The memories that a client sees: its own, and those of the operator that its requests use."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,15 +50,20 @@ class VisibleMemories:
         yield from self._service.created.of(self._key)
 
     def __getitem__(self, number: int) -> Visible:
-        """The memory with a number.
+        """The memory with a number; see `named`."""
+        return self.named([number])[0]
+
+    def named(self, numbers: Sequence[int]) -> list[Visible]:
+        """The memories with some numbers.
 
         Raises:
-            RefusedError: The client has none (404).
+            RefusedError: The client has no such memory (404).
         """
-        for memory in self:
-            if memory.number == number:
-                return memory
-        raise RefusedError(404, f"There is no memory {number}")
+        known = {memory.number: memory for memory in self}
+        for number in numbers:
+            if number not in known:
+                raise RefusedError(404, f"There is no memory {number}")
+        return [known[number] for number in numbers]
 
     def created(self, number: int) -> CreatedMemory:
         """The memory with a number, which the client has created.
