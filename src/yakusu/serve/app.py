@@ -15,6 +15,7 @@ from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, v1
+from yakusu.serve.api.deepl import paths as deepl
 from yakusu.serve.api.page import page_routes
 from yakusu.serve.api.routes import DescribedRoutes, openapi
 from yakusu.serve.api.schemas import LIBRE
@@ -30,7 +31,7 @@ _CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
 def create_app(service: Service) -> Starlette:
     """The application of a service."""
     config = service.config
-    routes = [*libre.routes, *v1.routes, *memory.routes, *_routes, *page_routes()]
+    routes = [*libre.routes, *v1.routes, *memory.routes, *deepl.routes, *_routes, *page_routes()]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS, lifespan=_lifespan)
     app.state.service = service
     app.add_middleware(LimitBody, limits=service.limits, budget=service.budget)
@@ -59,6 +60,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        await service.jobs.close()
         await asyncio.to_thread(service.close)
 
 
@@ -78,6 +80,7 @@ async def _maintain(service: Service) -> None:
             if seconds:
                 await asyncio.to_thread(service.models.refresh)
             service.files.remove_old()
+            await asyncio.to_thread(service.usage.save)
         except Exception:
             _log.exception("maintenance failed; it is repeated")
 

@@ -22,7 +22,7 @@ from yakusu.typed import ValidationError, setting
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
-    *("spec", "suggest", "translate", "translate_file", "v1"),
+    *("spec", "suggest", "translate", "translate_file", "v1", "v2", "v3"),
 )
 _PREFIX = re.compile(r"(/[\w.~-]+)*")
 
@@ -42,6 +42,9 @@ class Limits(Config):
         values: Maximum number of values in JSON, keys included.
         alternatives: Maximum number of alternatives.
         terms: Maximum number of terms and phrases in a request.
+        glossaries: Maximum number of stored glossaries of an API key.
+        entries: Maximum number of terms in a stored glossary.
+        stored: Maximum size of all stored glossaries together, in bytes.
         traced: Maximum number of characters of a text whose search is traced.
         detailed: Maximum number of characters of a text with `details`, times `n_best`.
         weights: Maximum number of attention weights in a response.
@@ -72,6 +75,9 @@ class Limits(Config):
     values: int = setting(10_000, ge=1)
     alternatives: int = setting(10, ge=0)
     terms: int = setting(1_000, ge=0)
+    glossaries: int = setting(1_000, ge=0)
+    entries: int = setting(10_000, ge=1)
+    stored: int = setting(100_000_000, ge=0)
     traced: int = setting(2_000, ge=0)
     detailed: int = setting(100_000, ge=0)
     weights: int = setting(2_000_000, ge=0)
@@ -128,6 +134,8 @@ class ServeConfig(Config):
         precision: Precision of the engine, as in `EngineConfig`.
         keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
+        data: Path of a folder for the glossaries of clients and the characters that keys have
+            translated; "": these are lost when the service ends.
         memory: Paths of translation memories, each for the direction of its languages; (): those
             that the models name.
         memory_writable: Let everybody who may call the service add to its memories. Otherwise,
@@ -151,6 +159,7 @@ class ServeConfig(Config):
     precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
+    data: str = ""
     memory: tuple[str, ...] = ()
     memory_writable: bool = False
     min_quality: int = setting(0, ge=0, le=100)

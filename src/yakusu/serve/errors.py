@@ -40,11 +40,11 @@ def refusal(error: RefusedError) -> JSONResponse:
 
 
 def error_response(
-    status: int, message: str, headers: dict[str, str] | None = None
+    status: int, message: str, headers: dict[str, str] | None = None, *, name: str = "error"
 ) -> JSONResponse:
     """A response with a message, of which the beginning is sent if it quotes a long request."""
     shown = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."
-    return JSONResponse({"error": shown}, status, headers)
+    return JSONResponse({name: shown}, status, headers)
 
 
 def invalid_request(problem: str) -> RefusedError:

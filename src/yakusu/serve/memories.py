@@ -1,5 +1,6 @@
 """The memories of the service: what a client confirms is used by all requests that start later."""
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -58,6 +59,24 @@ def _by_pair(paths: Iterable[str]) -> _ByPair:
     return found
 
 
+@dataclass(frozen=True)
+class ServedMemory:
+    """A memory.
+
+    Attributes:
+        path: Its file.
+        pair: Codes of its languages.
+    """
+
+    path: Path
+    pair: LanguagePair
+
+    @property
+    def number(self) -> str:
+        """An identifier, which does not tell the path."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, self.path.absolute().as_uri()))
+
+
 class ServedMemories:
     """Adds to memories, searches and removes; any number of threads may use it.
 
@@ -75,6 +94,28 @@ class ServedMemories:
     def has(self, pair: LanguagePair, key: str = "") -> bool:
         """Whether requests with an API key use a memory of a language pair."""
         return bool(self._files.of(pair, key))
+
+    def all(self, *, by: Key | None = None) -> list[ServedMemory]:
+        """The memories of requests with an API key, those of the key first."""
+        own = self._files.own.get(by.key, {}) if by else {}
+        found = (
+            ServedMemory(path, pair)
+            for files in (own, self._files.shared)
+            for pair, paths in files.items()
+            for path in paths
+        )
+        return [*dict.fromkeys(found)]
+
+    def numbered(self, number: str, *, by: Key | None = None) -> ServedMemory:
+        """The memory with an identifier.
+
+        Raises:
+            RefusedError: Requests with this API key have none (404).
+        """
+        for memory in self.all(by=by):
+            if memory.number == number:
+                return memory
+        raise RefusedError(404, "Translation memory not found")
 
     def add(self, pair: LanguagePair, source: str, target: str, *, by: Key | None = None) -> int:
         """Store a translation, synced to disk, and return its number.

@@ -20,10 +20,11 @@ class DescribedRoute(Route):
     """A route for one method, or for GET and HEAD.
 
     Args:
-        method: GET or POST.
+        method: GET, POST, PUT, PATCH or DELETE.
         path: The path.
         answer: Answers a request.
-        described: `responses` and `requestBody` of OpenAPI; None: the route is not described.
+        described: `responses`, `requestBody` and the like of OpenAPI; None: the route is not
+            described.
     """
 
     def __init__(self, method: str, path: str, answer: Answer, described: Schema | None) -> None:
@@ -33,16 +34,18 @@ class DescribedRoute(Route):
     def operation(self) -> Schema:
         """The operation of OpenAPI."""
         named = re.sub(r"\W", "_", f"{self.name}{self.path_format}_{self.method}")
-        parameters = [
+        described = self.described or {}
+        inside = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in _PARAMETER.findall(self.path)
         ]
+        parameters = [*inside, *described.get("parameters", ())]
         return {
             "summary": self.name.replace("_", " ").title(),
             "description": inspect.getdoc(self.endpoint),
             "operationId": named,
+            **described,
             **({"parameters": parameters} if parameters else {}),
-            **(self.described or {}),
         }
 
 
@@ -59,15 +62,17 @@ class DescribedRoutes(list[DescribedRoute]):
 
     def get(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
         """Add the decorated function for GET, as `DescribedRoute` does."""
-        return self._adding("GET", path, described)
+        return self.on("GET", path, described)
 
     def post(self, path: str, described: Schema | None = None) -> Callable[[Answer], Answer]:
         """Add the decorated function for POST, as `DescribedRoute` does."""
-        return self._adding("POST", path, described)
+        return self.on("POST", path, described)
 
-    def _adding(
-        self, method: str, path: str, described: Schema | None
+    def on(
+        self, method: str, path: str, described: Schema | None = None
     ) -> Callable[[Answer], Answer]:
+        """Add the decorated function for a method, as `DescribedRoute` does."""
+
         def add(answer: Answer) -> Answer:
             self.append(DescribedRoute(method, self._prefix + path, answer, described))
             return answer
@@ -85,9 +90,19 @@ def openapi(routes: Iterable[BaseRoute]) -> Schema:
         "openapi": "3.1.0",
         "info": {
             "title": "yakusu",
-            "description": "Translation with LibreTranslate's API, and an API of its own under "
-            "/v1.",
+            "description": "Translation with LibreTranslate's API, an API of its own under /v1, "
+            "and DeepL's under /v2 and /v3.",
             "version": __version__,
         },
         "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "DeepL": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "Authorization",
+                    "description": "DeepL-Auth-Key, a space and an API key of the service",
+                }
+            }
+        },
     }

@@ -16,6 +16,8 @@ from yakusu.serve.monitoring import Metrics
 
 _log = logging.getLogger(__name__)
 _COPIES = 5  # of a body: its bytes, and its texts with at most 4 bytes for each character
+_WITH_FILES = ("/translate_file", "/v2/document")  # ends of paths
+_UPLOADS = "/v3/translation_memories/uploads/"
 _PROTOCOL = b"x-forwarded-proto"
 _HEADERS = (  # unless a response has its own
     (
@@ -61,7 +63,7 @@ class LimitBody:
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         is_form = headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data")
-        has_file = is_form and scope["path"].endswith("/translate_file")
+        has_file = (is_form and scope["path"].endswith(_WITH_FILES)) or _UPLOADS in scope["path"]
         name, size, held = "file" if has_file else "body", 0, 0
         most = getattr(self._limits, name)
         announced = headers.get(b"content-length")
