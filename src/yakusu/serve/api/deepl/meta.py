@@ -18,7 +18,7 @@ _ANY = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 @routes.get("/v2/languages", DEEPL["languages"])
 @routes.post("/v2/languages", DEEPL["languages"])
-async def languages(request: Request) -> Response:
+async def list_languages(request: Request) -> Response:
     """The source languages, or the target languages with all variants."""
     async with received(request) as call:
         kind, catalog = call.choice("type", ("source", "target")), call.service.catalog
@@ -36,7 +36,7 @@ def _named(code: str) -> dict[str, Any]:
 
 @routes.get("/v2/usage", DEEPL["usage"])
 @routes.post("/v2/usage", DEEPL["usage"])
-async def usage(request: Request) -> Response:
+async def get_usage(request: Request) -> Response:
     """The characters that the key has translated in this month, and how many it may."""
     async with received(request) as call:
         known = call.service.access.known(call.key)

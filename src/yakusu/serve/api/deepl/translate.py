@@ -25,7 +25,6 @@ from yakusu.serve.errors import RefusedError
 from yakusu.serve.service import RequestLanguages, Service
 
 routes = DeepLRoutes()
-_FEW = 10  # texts whose languages are identified on the event loop
 _LINE_BREAK = re.compile(r"(?<=\S)[ \t]*+\r?\n[ \t]*+(?=\S)")  # between lines of a paragraph
 _FORMALITIES = ("default", "prefer_more", "prefer_less")
 _MODELS = ("", "latency_optimized", "quality_optimized", "prefer_quality_optimized")
@@ -187,7 +186,7 @@ async def _groups(call: DeepLCall, texts: Sequence[str]) -> list[_Group]:
             for code, (found, numbers) in groups.items()
         ]
 
-    return identified() if len(texts) < _FEW else await asyncio.to_thread(identified)
+    return await asyncio.to_thread(identified)
 
 
 def _translated(
