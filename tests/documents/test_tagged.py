@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yakusu.data.lines.private_use import MARKS, has_marks_of
@@ -44,6 +44,7 @@ def capitals(text: str) -> str:
         ("<d><p>A <i>b</i></p><p><i>c</i></p></d>", TagRules(), ["A ¤b¤", "c"]),
         ("<p>A <b>b<i>c</i></b></p><i>d</i><i>e</i>", TagRules(), ["A ¤b¤c¤¤", "¤d¤¤e¤"]),
         ("<k>x</k> A", TagRules(ignored=names("k")), ["¤ A"]),
+        ("A <k>x</k>", TagRules(ignored=names("k")), ["A ¤"]),
         ("<k>x</k>", TagRules(ignored=names("k")), []),
         ("A <k>x<k>y</k>z</k> b", TagRules(ignored=names("k")), ["A ¤ b"]),
         ("A <k/> b", TagRules(ignored=names("k")), ["A ¤ b"]),
@@ -121,6 +122,7 @@ _FRAGMENTS = st.recursive(
 _NAMES = st.frozensets(_NAME)
 
 
+@settings(deadline=None)
 @given(_FRAGMENTS, st.builds(TagRules, _NAMES, _NAMES, _NAMES, st.booleans(), st.booleans()))
 def test_any_fragment_keeps_its_tags(source: str, rules: TagRules) -> None:
     document = read_tagged(source, rules)
