@@ -74,7 +74,7 @@ class Glossaries:
 
     def all(self, owner: str) -> list[StoredGlossary]:
         """The glossaries of an owner, in the order in which they were created."""
-        with self._store.transaction() as db:
+        with self._store.transaction(writes=False) as db:
             return [*_glossaries(db, "owner = ?", owner)]
 
     def find(self, owner: str, number: str) -> StoredGlossary:
@@ -83,7 +83,7 @@ class Glossaries:
         Raises:
             RefusedError: The owner has none with this identifier (404).
         """
-        with self._store.transaction() as db:
+        with self._store.transaction(writes=False) as db:
             return self._found(db, owner, number)
 
     def entries(self, owner: str, number: str, pair: BasePair) -> dict[str, str]:
@@ -92,7 +92,7 @@ class Glossaries:
         Raises:
             RefusedError: The owner has none with this identifier and these languages (404).
         """
-        with self._store.transaction() as db:
+        with self._store.transaction(writes=False) as db:
             self._found(db, owner, number)
             return _entries(db, number, pair)
 

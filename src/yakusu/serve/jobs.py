@@ -115,21 +115,21 @@ class ClientJobs:
             raise RefusedError(404, f"{kinds[0].capitalize()} not found")
         if key is not None and not hmac.compare_digest(job.key.encode(), key.encode()):
             raise RefusedError(404, f"{kinds[0].capitalize()} not found")
-        if job.kind in _WITH_FILE and job.task.done() and not job.error:
-            self._files.find(number)
+        if job.kind in _WITH_FILE and job.task.done() and not (job.error or job.target.exists()):
+            raise RefusedError(404, f"{kinds[0].capitalize()} not found: it has expired")
         return job
 
     def take(self, job: ClientJob) -> Path:
         """The file of a job, which is forgotten; the caller removes its folder.
 
         Raises:
-            RefusedError: It is not complete (503), or there is none (404).
+            RefusedError: It is not complete (503), or it has failed (404).
         """
         if not job.task.done():
             raise RefusedError(503, "Document not ready: ask for its status", retry_after=1)
         if job.error:
             raise RefusedError(404, f"Document not found: {job.error}")
-        return self._files.find(self._jobs.pop(job.number).number)
+        return self._jobs.pop(job.number).target
 
     def _finish(self, job: ClientJob) -> None:
         """Keep the file, or remove the folder."""

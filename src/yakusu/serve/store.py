@@ -78,15 +78,18 @@ class ServiceStore:
             raise sqlite3.DatabaseError(f"{_FILE} has format {found}, and not {_FORMAT}")
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
         """Read or change the tables: all changes are stored, or none.
+
+        Args:
+            writes: Whether anything is changed.
 
         Raises:
             RefusedError: The file cannot be read or written (503).
         """
         with self._lock:
             try:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._db.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
                 try:
                     yield self._db
                     self._db.execute("COMMIT")

@@ -85,7 +85,7 @@ class Usage:
         """The counts of this month, which a new month sets to 0."""
         month = self._now().strftime("%Y-%m")
         if month != self._month:
-            with self._store.transaction() as db:
+            with self._store.transaction(writes=False) as db:
                 rows = db.execute("SELECT owner, characters FROM usage WHERE month = ?", (month,))
                 self._counts = Counter(dict(rows.fetchall()))
             self._month, self._new = month, Counter()

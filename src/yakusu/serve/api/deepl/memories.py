@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from secrets import token_hex
 from threading import Event
 from typing import Any
 from urllib.parse import quote
@@ -30,7 +31,7 @@ from yakusu.serve.api.deepl.calls import DeepLCall, DeepLRoutes, answer_json, re
 from yakusu.serve.api.deepl.codes import source_code, target_codes
 from yakusu.serve.api.deepl.schemas import DEEPL
 from yakusu.serve.api.documents import new_folder
-from yakusu.serve.errors import RefusedError, not_stored
+from yakusu.serve.errors import RefusedError, not_stored, over_limit
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.jobs import ClientJob
 from yakusu.serve.memories import ServedMemory
@@ -228,14 +229,20 @@ async def upload_memory(request: Request) -> Response:
     """Upload an announced TMX file; the address suffices to do so."""
     service = service_of(request)
     job = service.jobs.uploading(request.path_params["job_id"], request.path_params["key"])
+    path = job.target.with_name(token_hex())  # several uploads may arrive at once
+    seconds = service.limits.body_seconds
     try:
-        with job.target.open("wb") as file:
-            async with asyncio.timeout(service.limits.body_seconds):
+        with path.open("xb") as file:
+            async with asyncio.timeout(seconds):
                 async for piece in request.stream():
                     await asyncio.to_thread(file.write, piece)
+        job = service.jobs.uploading(job.number, job.key)  # no other one was complete before
+        path.replace(job.target)
+    except TimeoutError as error:
+        message = f"The request was not complete after {seconds:g} s"
+        raise over_limit("body_seconds", seconds, 408, message) from error
     except OSError as error:
         raise not_stored(error) from error
-    job = service.jobs.uploading(job.number, job.key)  # another upload may have been faster
     do = partial(_import, service, job)
     task = service.work.start(do, limit="file_seconds")
     service.jobs.add(replace(job, kind="import", task=task))
