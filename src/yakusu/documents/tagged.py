@@ -25,12 +25,13 @@ from yakusu.documents.splice import Copy, DecodedFile, SourceSegment, Spliced
 from yakusu.errors import DataError
 
 _DECLARATION = re.compile(r"\ufeff?\s*+(?:<\?xml\s[^>]*+>)?")
-_TOKEN = re.compile(  # of well-formed XML
+_TOKEN = re.compile(  # of well-formed XML, in which nothing ends at the end of the text (\Z)
     r"""
-    (?P<hollow> <!--.*?--> | <\?.*?\?> )
-  | <!\[CDATA\[ (?P<cdata> .*? ) \]\]>
-  | < (?P<slash>/?+) (?P<name>[^\s/>]++) (?: "[^"]*+" | '[^']*+' | [^"'>] )*+ >
-  | (?P<entity> &[^;]++; )
+    (?P<hollow> <!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z) )
+  | <!\[CDATA\[ (?P<cdata> .*? ) (?:\]\]>|\Z)
+  | < (?P<slash>/?+) (?P<name>[^\s/>]++)
+    (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) | [^"'>] )*+ (?:>|\Z)
+  | (?P<entity> &[^;]*+(?:;|\Z) )
   | (?P<text> [^<&]++ )
     """,
     re.VERBOSE | re.DOTALL,

@@ -16,6 +16,7 @@ from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, v1
 from yakusu.serve.api.deepl import paths as deepl
+from yakusu.serve.api.deepl.schemas import DEEPL_COMPONENTS
 from yakusu.serve.api.page import page_routes
 from yakusu.serve.api.routes import DescribedRoutes, openapi
 from yakusu.serve.api.schemas import LIBRE
@@ -98,7 +99,7 @@ async def metrics(request: Request) -> Response:
 @_routes.get("/spec")
 async def spec(request: Request) -> Response:
     """The OpenAPI description of all paths."""
-    return JSONResponse(openapi(request.app.routes))
+    return JSONResponse(openapi(request.app.routes, DEEPL_COMPONENTS))
 
 
 # ---- errors --------------------------------------------------------------------------------------

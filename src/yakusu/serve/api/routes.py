@@ -80,8 +80,13 @@ class DescribedRoutes(list[DescribedRoute]):
         return add
 
 
-def openapi(routes: Iterable[BaseRoute]) -> Schema:
-    """The OpenAPI description of the routes that have one."""
+def openapi(routes: Iterable[BaseRoute], components: Schema) -> Schema:
+    """The OpenAPI description of the routes that have one.
+
+    Args:
+        routes: The routes.
+        components: What their descriptions refer to.
+    """
     paths: dict[str, Schema] = {}
     for route in routes:
         if isinstance(route, DescribedRoute) and route.described is not None:
@@ -95,14 +100,5 @@ def openapi(routes: Iterable[BaseRoute]) -> Schema:
             "version": __version__,
         },
         "paths": paths,
-        "components": {
-            "securitySchemes": {
-                "DeepL": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": "Authorization",
-                    "description": "DeepL-Auth-Key, a space and an API key of the service",
-                }
-            }
-        },
+        "components": components,
     }

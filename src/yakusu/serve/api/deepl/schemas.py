@@ -19,6 +19,22 @@ _ERRORS = {
 }
 
 
+DEEPL_COMPONENTS: Schema = {
+    "responses": {
+        f"DeepL{number}": {"description": meaning, "content": content(_ERROR, _JSON)}
+        for number, meaning in _ERRORS.items()
+    },
+    "securitySchemes": {
+        "DeepL": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": "DeepL-Auth-Key, a space and an API key of the service",
+        }
+    },
+}
+
+
 def _route(
     response: Schema | None = None,
     *,
@@ -41,10 +57,7 @@ def _route(
     answer: Schema = {"description": "Success"}
     if response is not None:
         answer["content"] = content(response, kind)
-    errors = {
-        str(number): {"description": meaning, "content": content(_ERROR, _JSON)}
-        for number, meaning in _ERRORS.items()
-    }
+    errors = {str(number): {"$ref": f"#/components/responses/DeepL{number}"} for number in _ERRORS}
     described: Schema = {
         "responses": {str(status): answer, **errors},
         "parameters": [{"name": name, "in": "query", "schema": _TEXT} for name in query],
