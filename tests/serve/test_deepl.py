@@ -468,8 +468,9 @@ def test_the_characters_of_a_month_count_in_all_apis(
 
 def test_a_request_that_is_refused_does_not_count(start: StartClient, tmp_path: Path) -> None:
     (tmp_path / "keys.toml").write_text('[[keys]]\nkey = "0123456789"\nper_month = 40\n')
-    client = start("de-en", keys=str(tmp_path / "keys.toml"))
+    client = start(keys=str(tmp_path / "keys.toml"))
     key = {"Authorization": "DeepL-Auth-Key 0123456789"}
-    body = {"text": ["<a>"], **PAIR, "tag_handling": "xml"}
+    texts = ["Der Zug kommt.", "<a> Where is the seat?"]  # of two languages
+    body = {"text": texts, "target_lang": "FR", "tag_handling": "xml"}
     assert client.post("/v2/translate", json=body, headers=key).status_code == 400
     assert client.get("/v2/usage", headers=key).json()["character_count"] == 0

@@ -20,11 +20,7 @@ from yakusu.serve.api.documents import (
 )
 from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import LIBRE
-from yakusu.serve.api.texts import (
-    BestTexts,
-    along,
-    is_little,
-)
+from yakusu.serve.api.texts import BestTexts, along, is_little
 from yakusu.serve.catalog import language_name
 from yakusu.serve.errors import RefusedError, invalid_request, missing
 from yakusu.serve.files import ACCEPTED, safe_name

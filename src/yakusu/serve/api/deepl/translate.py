@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
@@ -110,12 +111,14 @@ async def translate(request: Request) -> Response:
 
     def work(cancelled: Event) -> list[str]:
         made = [""] * len(texts)
-        for group in groups:
-            own = [texts[number] for number in group.numbers]
-            with service.counting(call.key, group.found.codes, own):
-                translated = _translated(service, group.found, own, options, terms, cancelled)
-            for number, translation in zip(group.numbers, translated, strict=True):
-                made[number] = translation
+        own = [[texts[number] for number in group.numbers] for group in groups]
+        with ExitStack() as counted:  # all of them, or none
+            for group, some in zip(groups, own, strict=True):
+                counted.enter_context(service.counting(call.key, group.found.codes, some))
+            for group, some in zip(groups, own, strict=True):
+                every = _translated(service, group.found, some, options, terms, cancelled)
+                for number, translation in zip(group.numbers, every, strict=True):
+                    made[number] = translation
         return made
 
     is_plain = len(groups) == 1 and not (options.tags or terms)
