@@ -21,6 +21,7 @@ from yakusu import cli
 from yakusu.cli.verbs import app
 from yakusu.compress.config import CompressConfig
 from yakusu.config import Config, ConfigField
+from yakusu.serve.api.deepl.schemas import DEEPL_COMPONENTS
 from yakusu.serve.api.routes import openapi
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
@@ -45,7 +46,7 @@ def interface() -> dict[str, Any]:
     )
     service = Service(ServeConfig(), [MODEL])
     try:
-        http = openapi(create_app(service).routes)
+        http = openapi(create_app(service).routes, DEEPL_COMPONENTS)
     finally:
         service.close()
     found = {

@@ -24,10 +24,13 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _REPLY = b'HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{"translatedText":""}'
 
 
-def request_of(text: str, source: str, target: str) -> bytes:
-    """A request for the translation of a text."""
-    body = json.dumps({"q": text, "source": source, "target": target}).encode()
-    head = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+def request_of(text: str, source: str, target: str, *, path: str = "/translate") -> bytes:
+    """A request for the translation of a text, with LibreTranslate's API or DeepL's."""
+    values: dict[str, Any] = {"q": text, "source": source, "target": target}
+    if path != "/translate":
+        values = {"text": [text], "source_lang": source, "target_lang": target}
+    body = json.dumps(values).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}{_END.decode()}".encode() + body
 
 
@@ -60,14 +63,21 @@ class _Client:
         return bytes(self.received) if done else None
 
 
-def load(port: int, texts: Sequence[str], clients: int, source: str, target: str) -> dict[str, Any]:
+def load(
+    port: int,
+    texts: Sequence[str],
+    clients: int,
+    source: str,
+    target: str,
+    path: str = "/translate",
+) -> dict[str, Any]:
     """Send all texts, each in a request of its own.
 
     Returns:
         The seconds in all and of each request, the CPU seconds of this process, and the
         translations.
     """
-    requests = [request_of(text, source, target) for text in texts]
+    requests = [request_of(text, source, target, path=path) for text in texts]
     seconds, replies = [0.0] * len(requests), [b""] * len(requests)
     connected = [_Client(socket.create_connection((_HOST, port))) for _ in range(clients)]
     cpu, start = time.process_time(), time.perf_counter()
@@ -110,7 +120,10 @@ def _translation(reply: bytes) -> str:
     head, _, body = reply.partition(_END)
     if b" 200 " not in head.partition(b"\r\n")[0]:
         raise ValueError(f"the server refused a request: {reply.decode()[-300:]}")
-    return str(json.loads(body)["translatedText"])
+    found = json.loads(body)
+    return str(
+        found["translations"][0]["text"] if "translations" in found else found["translatedText"]
+    )
 
 
 # ---- a server that translates nothing ------------------------------------------------------------

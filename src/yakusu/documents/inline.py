@@ -468,6 +468,7 @@ def _formatted(pieces: Iterable[Piece], runs: dict[int | None, Run | None]) -> I
             yield piece
     if own:
         yield own._replace(kind=PieceKind.END)
+    yield from _joined(piece for piece in waiting if piece.kind is PieceKind.EMPTY)
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -10,6 +10,7 @@ class SegmentChoice:
 
     Attributes:
         numbers: Their numbers in the memory.
+        after: The number that is smaller than theirs.
         file: Their document.
         key: Their name in it.
         origin: Where they come from.
@@ -19,6 +20,7 @@ class SegmentChoice:
     """
 
     numbers: Sequence[int] = ()
+    after: int | None = None
     file: str | None = None
     key: str | None = None
     origin: str | None = None
@@ -35,6 +37,9 @@ class SegmentChoice:
         if self.numbers:
             parts.append(f"number IN ({', '.join('?' * len(self.numbers))})")
             values += self.numbers
+        if self.after is not None:
+            parts.append("number > ?")
+            values.append(self.after)
         for column in ("file", "key", "origin", "who"):
             if (value := getattr(self, column)) is not None:
                 parts.append(f"{column} = ?")

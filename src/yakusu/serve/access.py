@@ -5,6 +5,7 @@ A file of keys is TOML:
     [[keys]]
     key = "a long random text"
     per_minute = 120           # 0: unlimited
+    per_month = 1_000_000      # characters; 0: unlimited
     name = "Anna"
     memory = ["anna.db"]
 """
@@ -34,6 +35,7 @@ class Key(Config):
     Attributes:
         key: The text that requests give.
         per_minute: Requests per minute; 0: unlimited.
+        per_month: Characters of texts to translate in a calendar month (UTC); 0: unlimited.
         name: Who uses it; stored with what they confirm.
         memory: Paths of translation memories that only requests with this key use, before those of
             the service. What they confirm is stored in the first one of its languages.
@@ -41,6 +43,7 @@ class Key(Config):
 
     key: Annotated[str, setting(min_length=8)]
     per_minute: int = setting(0, ge=0)
+    per_month: int = setting(0, ge=0)
     name: str = ""
     memory: tuple[str, ...] = ()
 

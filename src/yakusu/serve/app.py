@@ -15,6 +15,8 @@ from yakusu.documents.isolated.readers import StoppedError
 from yakusu.errors import DataError, MemoryFileError, RunError
 from yakusu.serve.access import ByAddress
 from yakusu.serve.api import libre, memory, modernmt, v1
+from yakusu.serve.api.deepl import paths as deepl
+from yakusu.serve.api.deepl.schemas import DEEPL_COMPONENTS
 from yakusu.serve.api.page import page_routes
 from yakusu.serve.api.routes import DescribedRoutes, openapi
 from yakusu.serve.api.schemas import LIBRE
@@ -37,7 +39,7 @@ _CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
 def create_app(service: Service) -> Starlette:
     """The application of a service."""
     config = service.config
-    routes = [*libre.routes, *v1.routes, *memory.routes, *modernmt.routes]
+    routes = [*libre.routes, *v1.routes, *memory.routes, *deepl.routes, *modernmt.routes]
     routes += [*_routes, *page_routes()]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS, lifespan=_lifespan)
     app.state.service = service
@@ -68,6 +70,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        await service.jobs.close()
         await asyncio.to_thread(service.close)
 
 
@@ -87,6 +90,7 @@ async def _maintain(service: Service) -> None:
             if seconds:
                 await asyncio.to_thread(service.models.refresh)
             service.files.remove_old()
+            await asyncio.to_thread(service.usage.save)
         except Exception:
             _log.exception("maintenance failed; it is repeated")
 
@@ -104,7 +108,7 @@ async def metrics(request: Request) -> Response:
 @_routes.get("/spec")
 async def spec(request: Request) -> Response:
     """The OpenAPI description of all paths."""
-    return JSONResponse(openapi(request.app.routes))
+    return JSONResponse(openapi(request.app.routes, DEEPL_COMPONENTS))
 
 
 # ---- errors --------------------------------------------------------------------------------------

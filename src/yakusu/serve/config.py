@@ -23,7 +23,7 @@ from yakusu.typed import ValidationError, setting
 
 ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
-    *("modernmt", "spec", "suggest", "translate", "translate_file", "v1"),
+    *("modernmt", "spec", "suggest", "translate", "translate_file", "v1", "v2", "v3"),
 )
 _PREFIX = re.compile(r"(/[\w.~-]+)*")
 
@@ -42,8 +42,11 @@ class Limits(Config):
         depth: Maximum depth of nested JSON.
         values: Maximum number of values in JSON, keys included.
         alternatives: Maximum number of alternatives.
-        terms: Maximum number of terms and phrases in a request, or in a glossary that is stored.
+        terms: Maximum number of terms and phrases in a request, or in a glossary of a memory.
         created: Maximum number of memories that clients with an API key, or without one, create.
+        glossaries: Maximum number of stored glossaries of an API key.
+        entries: Maximum number of terms in a stored glossary.
+        stored: Maximum size of all stored glossaries together, in bytes.
         traced: Maximum number of characters of a text whose search is traced.
         detailed: Maximum number of characters of a text with `details`, times `n_best`.
         weights: Maximum number of attention weights in a response.
@@ -75,6 +78,9 @@ class Limits(Config):
     alternatives: int = setting(10, ge=0)
     terms: int = setting(1_000, ge=0)
     created: int = setting(1_000, ge=0)
+    glossaries: int = setting(1_000, ge=0)
+    entries: int = setting(10_000, ge=1)
+    stored: int = setting(100_000_000, ge=0)
     traced: int = setting(2_000, ge=0)
     detailed: int = setting(100_000, ge=0)
     weights: int = setting(2_000_000, ge=0)
@@ -131,7 +137,8 @@ class ServeConfig(Config):
         precision: Precision of the engine, as in `EngineConfig`.
         keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
-        data: Path of a folder for what clients create; "": it is lost when the service ends.
+        data: Path of a folder for the memories and glossaries of clients, and for the characters
+            that keys have translated; "": these are lost when the service ends.
         memory: Paths of translation memories, each for the direction of its languages; (): those
             that the models name.
         memory_writable: Let everybody who may call the service add to its memories. Otherwise,

@@ -67,7 +67,10 @@ _MODERNMT_TYPES = {
     429: "TooManyRequestsException",
     503: "ServiceUnavailableException",
 }
-_BODIES: dict[str, Callable[[int, str], object]] = {"/modernmt/": _modernmt_body}
+_BODIES: dict[str, Callable[[int, str], object]] = {
+    "/modernmt/": _modernmt_body,
+    **dict.fromkeys(("/v2/", "/v3/"), lambda _, message: {"message": message}),  # DeepL
+}
 
 
 def invalid_request(problem: str) -> RefusedError:

@@ -1,8 +1,8 @@
 """What the routes of the service share."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
@@ -16,6 +16,7 @@ from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
+from yakusu.errors import YakusuError
 from yakusu.serve.access import Access
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
@@ -23,12 +24,16 @@ from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.created import CreatedMemories
 from yakusu.serve.errors import RefusedError, invalid_request, over_limit
 from yakusu.serve.files import Files
+from yakusu.serve.glossaries import Glossaries
 from yakusu.serve.greenlets import event
 from yakusu.serve.http.fields import Bodies, Fields
 from yakusu.serve.http.origins import check_origin, is_direct
+from yakusu.serve.jobs import ClientJobs
 from yakusu.serve.memories import LanguagePair, MemoryFiles, ServedMemories
 from yakusu.serve.monitoring import Metrics
+from yakusu.serve.store import ServiceStore
 from yakusu.serve.suggestions import Suggestions
+from yakusu.serve.usage import Usage
 from yakusu.serve.work import RunningRequests
 from yakusu.translator.folder.named_memory import named_memory
 
@@ -68,7 +73,7 @@ class Service:
     Raises:
         ModelError: A model folder is not valid.
         DataError: A memory is not valid, or no model translates between its languages.
-        RecipeError: The file of keys is not valid, or that of suggestions or the folder of data
+        RecipeError: The file of keys is not valid, or that of suggestions or the folder `data`
             cannot be written.
     """
 
@@ -91,6 +96,9 @@ class Service:
             most=config.limits.created,
             most_terms=config.limits.terms,
         )
+        self.jobs = ClientJobs(self.files, config.limits.kept)
+        self.store = ServiceStore(Path(config.data) if config.data else None)
+        self.glossaries, self.usage = Glossaries(self.store, self.limits), Usage(self.store)
         self.bodies = Bodies(config.limits, str(self.files.folder))
 
     @property
@@ -283,12 +291,38 @@ class Service:
             for text in texts:
                 _log.warning("text: %r", text)
 
+    @contextmanager
+    def counting(self, key: str, pair: LanguagePair, texts: Sequence[str]) -> Iterator[int]:
+        """Count the characters of texts that are translated inside the context.
+
+        Those of a request that is refused do not count.
+
+        Args:
+            key: The API key, which `count` has accepted; "": none.
+            pair: The codes that the models use.
+            texts: The texts.
+
+        Raises:
+            RefusedError: The key may not translate so many in this month (456).
+        """
+        known, n = self.access.known(key), sum(map(len, texts))
+        self.usage.take(known, n)
+        try:
+            yield n
+        except YakusuError:
+            self.usage.take(known, -n)
+            raise
+        self.metrics.count_texts(pair, texts)
+
     def close(self) -> None:
         """End all threads and processes, and remove the files."""
         self.work.close()
         self.readers.close()  # wakes the threads that wait for a document
         self.pool.close()
         self.files.close()
+        with suppress(RefusedError):  # the log says why
+            self.usage.save()
+        self.store.close()
 
 
 def service_of(request: Request) -> Service:

@@ -73,6 +73,26 @@ class RunningRequests:
         finally:
             cancelled.set()
 
+    def start(self, do: Callable[[Event], T], *, limit: TimeLimit) -> asyncio.Task[T]:
+        """Run a function in a thread for a client that does not wait; see `run`.
+
+        Raises:
+            RefusedError: Too many requests wait. The task raises it after the time limit.
+        """
+        cancelled = Event()
+        result = self._in_thread(partial(do, cancelled))
+
+        async def finished() -> T:
+            try:
+                async with asyncio.timeout(getattr(self._limits, limit)):
+                    return await asyncio.shield(result)
+            except TimeoutError as error:
+                raise self._too_long(limit) from error
+            finally:
+                cancelled.set()
+
+        return asyncio.create_task(finished())
+
     def stream(self, do: Callable[[Event], Iterator[T]]) -> AsyncIterator[T]:
         """Run a generator in a thread, and yield what it yields.
 

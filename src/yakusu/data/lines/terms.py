@@ -183,6 +183,16 @@ class Glossary:
                 yield _Match(range(start, end), len(text), (exact or fitting)[0])
 
 
+def possible_terms(pairs: Iterable[tuple[str, str]], texts: Iterable[str]) -> list[tuple[str, str]]:
+    """The terms, with their translations, that may occur in texts: few of a large glossary do."""
+    text = "\n".join(_normalised_places(_unmarked(each))[0] for each in texts).casefold()
+    return [
+        (source, target)
+        for source, target in pairs
+        if _normalised_places(source)[0].casefold() in text
+    ]
+
+
 class Occurrence(NamedTuple):
     """A term in a text.
 

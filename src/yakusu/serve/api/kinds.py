@@ -1,18 +1,13 @@
 """Translates the texts of a request according to their kind: plain text, or HTML."""
 
 from collections.abc import Callable, Sequence
-from io import BytesIO
 from threading import Event
 
-from yakusu.documents.document import DocumentOptions
-from yakusu.documents.html import html
-from yakusu.serve.api.texts import BestTexts, TranslateNBest, along, html_bytes, translate_html
-from yakusu.serve.api.workers import opened
+from yakusu.serve.api.documents import translate_page
+from yakusu.serve.api.texts import BestTexts, along
 from yakusu.serve.catalog import Route
 from yakusu.serve.errors import RefusedError
 from yakusu.serve.service import Service
-
-_LITTLE_HTML = 4000  # bytes that are parsed in this process
 
 
 def translation(
@@ -37,21 +32,6 @@ def translation(
 
     def pages(cancelled: Event) -> list[BestTexts]:
         translate_all = along(route, cancelled, n=n)
-        return [_page(service, text, translate_all, cancelled) for text in texts]
+        return [translate_page(service, text, translate_all, cancelled) for text in texts]
 
     return pages
-
-
-def _page(
-    service: Service, text: str, translate_all: TranslateNBest, cancelled: Event
-) -> BestTexts:
-    """The best translations of HTML, which is parsed in a worker process if that takes long."""
-    data = html_bytes(text)
-    if len(data) <= _LITTLE_HTML:
-        return translate_html(html.read(data, DocumentOptions()), translate_all)
-    with opened(
-        *(service, "text.html", BytesIO(data), DocumentOptions()),
-        size=len(data),
-        cancelled=cancelled,
-    ) as document:
-        return translate_html(document, translate_all)

@@ -1,10 +1,8 @@
 """The API of LibreTranslate: its paths, parameters, responses and messages."""
 
 import asyncio
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from threading import Event
 from typing import Any
 from urllib.parse import quote
@@ -14,24 +12,18 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse
 
 from yakusu.data.identification import Detected
-from yakusu.documents.document import DocumentOptions, plain_text
-from yakusu.folder import write_file
-from yakusu.pipeline.document_plan import FileJob
-from yakusu.pipeline.documents import TranslatedText, translate_opened
-from yakusu.progress import Silent
+from yakusu.serve.api.documents import DocumentWork, new_folder, translate_upload
 from yakusu.serve.api.kinds import translation
 from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import LIBRE
-from yakusu.serve.api.texts import BestTexts, along, is_little
-from yakusu.serve.api.workers import opened
+from yakusu.serve.api.texts import BestTexts, is_little
 from yakusu.serve.catalog import language_name
-from yakusu.serve.errors import RefusedError, invalid_request, missing, not_stored
+from yakusu.serve.errors import RefusedError, invalid_request, missing
 from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.http.origins import check_origin
 from yakusu.serve.memories import LanguagePair
 from yakusu.serve.service import RequestLanguages, Service, service_of
-from yakusu.translator.request import Request as TextRequest
 
 routes = DescribedRoutes()
 _LISTED = 10  # texts of a document that are kept
@@ -64,10 +56,9 @@ async def translate(request: Request) -> JSONResponse:
     found = service.languages(fields, texts)
     n, kind = alternatives + 1, fields.text("format") or "text"
     translate_all = translation(service, kind, found.route, texts, n)
-    every = await service.work.run(
-        request, translate_all, is_short=is_little(found.route, texts, n)
-    )
-    service.metrics.count_texts(found.codes, texts)
+    is_short = is_little(found.route, texts, n)
+    with service.counting(fields.text("api_key"), found.codes, texts):
+        every = await service.work.run(request, translate_all, is_short=is_short)
     is_list = isinstance(fields.get("q"), list)
     return JSONResponse(_answer(every, found.detected, alternatives, is_list=is_list))
 
@@ -126,73 +117,22 @@ async def translate_file(request: Request) -> JSONResponse:
             raise missing("file")
         name, find = safe_name(upload.filename), partial(service.languages, fields)
         known = None if fields.text("source") == "auto" else find([])
-        key, folder = _new_folder(service)
-        work = partial(_translate_file, service, known or find, upload, folder / name)
+        key, folder = new_folder(service)
+        work = DocumentWork(
+            *(known or find, upload.file, upload.size or 0, folder / name),
+            key=fields.text("api_key"),
+        )
+        translate_all = partial(translate_upload, service, work)
         try:
-            kept = await service.work.run(request, work, limit="file_seconds")
+            done = await service.work.run(request, translate_all, limit="file_seconds")
         except BaseException:
             service.files.discard(key)
             raise
     service.files.keep(key, folder / name)
     url = request.url_for("download_file", key=key, name=quote(name))
+    kept = done.kept
     told = {"kept": kept[:_LISTED], "keptTotal": len(kept)} if kept else {}
     return JSONResponse({"translatedFileUrl": str(url), **told})
-
-
-def _new_folder(service: Service) -> tuple[str, Path]:
-    try:
-        return service.files.new()
-    except OSError as error:
-        raise not_stored(error) from error
-
-
-def _translate_file(
-    service: Service,
-    languages: RequestLanguages | Callable[[Sequence[str]], RequestLanguages],
-    upload: UploadFile,
-    target: Path,
-    cancelled: Event,
-) -> Sequence[str]:
-    """Translate a document, whose first texts identify its language if it is not known.
-
-    Returns:
-        A sentence for each text that is kept, as in `TranslatedFile`.
-    """
-    chosen: list[RequestLanguages] = []
-
-    def options(texts: Sequence[str]) -> DocumentOptions:
-        chosen[:] = [languages(texts) if callable(languages) else languages]
-        return DocumentOptions(chosen[0].codes)
-
-    def best(texts: Iterable[TextRequest]) -> Iterator[TranslatedText]:
-        given = list(texts)
-        every = along(chosen[0].route, cancelled)(given)
-        service.metrics.count_texts(chosen[0].codes, (plain_text(each.text) for each in given))
-        return (TranslatedText(each.texts[0], each.differences, each.known) for each in every)
-
-    job = FileJob(Path(target.name), target, target, copied=False)
-    how = options if callable(languages) else options(())
-    size = upload.size or 0
-    try:
-        with (
-            opened(
-                service, target.name, upload.file, how, size=size, cancelled=cancelled
-            ) as document,
-            Silent().track("translating", "texts", None) as tracker,
-        ):
-            done, data = translate_opened(job, document, best, tracker)
-        _write(target, data)
-        return done.kept
-    finally:
-        if cancelled.is_set():  # nobody waits for it
-            shutil.rmtree(target.parent, ignore_errors=True)
-
-
-def _write(target: Path, data: bytes) -> None:
-    try:
-        write_file(target, lambda file: file.write(data))
-    except OSError as error:
-        raise not_stored(error) from error
 
 
 @routes.get("/download_file/{key}/{name}", LIBRE["download_file"])

@@ -80,8 +80,13 @@ class DescribedRoutes(list[DescribedRoute]):
         return add
 
 
-def openapi(routes: Iterable[BaseRoute]) -> Schema:
-    """The OpenAPI description of the routes that have one."""
+def openapi(routes: Iterable[BaseRoute], components: Schema) -> Schema:
+    """The OpenAPI description of the routes that have one.
+
+    Args:
+        routes: The routes.
+        components: What their descriptions refer to.
+    """
     paths: dict[str, Schema] = {}
     for route in routes:
         if isinstance(route, DescribedRoute) and route.described is not None:
@@ -90,9 +95,10 @@ def openapi(routes: Iterable[BaseRoute]) -> Schema:
         "openapi": "3.1.0",
         "info": {
             "title": "yakusu",
-            "description": "Translation with LibreTranslate's API, and an API of its own under "
-            "/v1.",
+            "description": "Translation with LibreTranslate's API, an API of its own under /v1, "
+            "and DeepL's under /v2 and /v3.",
             "version": __version__,
         },
         "paths": paths,
+        "components": components,
     }

@@ -24,14 +24,14 @@ _LANGUAGE = {
 }
 
 
-def _object(**properties: Schema) -> Schema:
+def object_of(**properties: Schema) -> Schema:
     """An object; names that end in "_" are optional."""
     required = [name for name in properties if not name.endswith("_")]
     named = {name.removesuffix("_"): schema for name, schema in properties.items()}
     return {"type": "object", "properties": named, **({"required": required} if required else {})}
 
 
-def _content(schema: Schema, *kinds: str) -> Schema:
+def content(schema: Schema, *kinds: str) -> Schema:
     return {kind: {"schema": schema} for kind in kinds}
 
 
@@ -63,15 +63,15 @@ def _route(
 ) -> Schema:
     """The body and the responses of a route."""
     responses: dict[str, Schema] = {
-        "200": {"description": "Success", "content": _content(response, kind)}
+        "200": {"description": "Success", "content": content(response, kind)}
     }
     described: Schema = {"responses": responses}
     if body:
-        described["requestBody"] = {"required": True, "content": _content(body, *kinds)}
+        described["requestBody"] = {"required": True, "content": content(body, *kinds)}
         for status, meaning in (ERRORS | {**more}).items():
             responses[str(status)] = {
                 "description": meaning,
-                "content": _content(_ERROR, "application/json"),
+                "content": content(_ERROR, "application/json"),
             }
     return described
 
@@ -93,11 +93,11 @@ LIBRE = {
     "languages": _route(
         {
             "type": "array",
-            "items": _object(code=_TEXT, name=_TEXT, targets=_LIST),
+            "items": object_of(code=_TEXT, name=_TEXT, targets=_LIST),
         }
     ),
     "translate": _route(
-        _object(
+        object_of(
             translatedText={"oneOf": [_TEXT, _LIST]},
             detectedLanguage_={"oneOf": [_DETECTED, {"type": "array", "items": _DETECTED}]},
             alternatives_={"type": "array"},
@@ -106,7 +106,7 @@ LIBRE = {
                 "description": "The text, or a part of it, is kept: no translation can be used",
             },
         ),
-        body=_object(
+        body=object_of(
             q=_TEXTS,
             source={**_TEXT, "description": "A language code, or auto"},
             target=_TEXT,
@@ -118,10 +118,10 @@ LIBRE = {
         kinds=_FORMS,
     ),
     "detect": _route(
-        {"type": "array", "items": _DETECTED}, body=_object(q=_TEXTS, **_KEY), kinds=_FORMS
+        {"type": "array", "items": _DETECTED}, body=object_of(q=_TEXTS, **_KEY), kinds=_FORMS
     ),
     "translate_file": _route(
-        _object(
+        object_of(
             translatedFileUrl=_TEXT,
             kept_={
                 "type": "array",
@@ -130,7 +130,7 @@ LIBRE = {
             },
             keptTotal_={"type": "integer", "description": "The number of all such texts"},
         ),
-        body=_object(
+        body=object_of(
             file={**_TEXT, "format": "binary"}, source=_TEXT, target=_TEXT, model_=_TEXT, **_KEY
         ),
         kinds=_MULTIPART,
@@ -138,26 +138,26 @@ LIBRE = {
     "download_file": {
         "responses": {
             "200": {"description": "Success", "content": {"application/octet-stream": {}}},
-            "404": {"description": "No such file", "content": _content(_ERROR, "application/json")},
+            "404": {"description": "No such file", "content": content(_ERROR, "application/json")},
         },
     },
     "suggest": _route(
-        _object(success={"type": "boolean"}),
-        body=_object(q=_TEXT, s=_TEXT, source=_TEXT, target=_TEXT, **_KEY),
+        object_of(success={"type": "boolean"}),
+        body=object_of(q=_TEXT, s=_TEXT, source=_TEXT, target=_TEXT, **_KEY),
         kinds=_FORMS,
     ),
     "settings": _route(
-        _object(
+        object_of(
             apiKeys={"type": "boolean"},
             charLimit={"type": "integer"},
             filesTranslation={"type": "boolean"},
             frontendTimeout={"type": "integer"},
             keyRequired={"type": "boolean"},
-            language=_object(source=_LANGUAGE, target=_LANGUAGE),
+            language=object_of(source=_LANGUAGE, target=_LANGUAGE),
             suggestions={"type": "boolean"},
             supportedFilesFormat=_LIST,
         )
     ),
-    "health": _route(_object(status=_TEXT)),
+    "health": _route(object_of(status=_TEXT)),
     "metrics": _route(_TEXT, kind="text/plain"),
 }

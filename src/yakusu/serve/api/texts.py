@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from threading import Event
 from typing import TypeVar
 
+from yakusu.data.lines.config import TextConfig
 from yakusu.data.segments import UNKNOWN_CONTEXT, SegmentContext
 from yakusu.documents.document import Document, Known
 from yakusu.pipeline.documents import TranslatedText, usable
@@ -103,7 +105,14 @@ def _translated(
     ]
 
 
-def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
+def along(
+    route: Route,
+    cancelled: Event,
+    *,
+    n: int = 1,
+    text: TextConfig | None = None,
+    terms: Sequence[tuple[str, str]] = (),
+) -> TranslateNBest:
     """A function that returns the `n` best translations of each text.
 
     Args:
@@ -111,11 +120,15 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateNBest:
             any, texts are unchanged.
         cancelled: Set when the result is no longer needed.
         n: Number of translations of each text; there may be fewer.
+        text: How the last translator reads texts; None: with its own settings.
+        terms: A glossary for the last translator.
     """
     if not route:
         return lambda texts: best_texts((), texts, cancelled)
     *others, last = route
-    final = last.translator.with_settings(search=n_best(last.translator.search, n))
+    final = last.translator.with_settings(
+        search=n_best(last.translator.search, n), text=text, terms=terms or None
+    )
 
     def translate(texts: Iterable[str | TextRequest]) -> list[BestTexts]:
         every = _translated(final, best_texts(others, texts, cancelled), cancelled)
@@ -139,7 +152,19 @@ def translate_html(document: Document, translate: TranslateNBest) -> BestTexts:
     Returns:
         The page with the best translations, then with the second best ones, and so on.
     """
-    every = translate(document.texts)
+    return _with_best(document, translate(document.texts))
+
+
+def translate_fragments(
+    documents: Sequence[Document], translate: TranslateNBest
+) -> list[BestTexts]:
+    """Translate fragments together; see `translate_html`."""
+    every = iter(translate([text for document in documents for text in document.texts]))
+    return [_with_best(each, [*islice(every, len(each.texts))]) for each in documents]
+
+
+def _with_best(document: Document, every: Sequence[BestTexts]) -> BestTexts:
+    """A document with the best translations of its texts."""
     n = max((len(each.texts) for each in every), default=1)
     pages = []
     for rank in range(n):

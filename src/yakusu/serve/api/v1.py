@@ -153,9 +153,8 @@ async def translate(request: Request) -> Response:
 
     has_more = body.details or body.trace or any(body.texts)
     is_short = not has_more and is_little(found.route, [body.text], body.n_best)
-    answer = await service.work.run(request, work, is_short=is_short)
-    service.metrics.count_texts(found.codes, [body.text])
-    return answer
+    with service.counting(body.api_key, found.codes, [body.text]):
+        return await service.work.run(request, work, is_short=is_short)
 
 
 @routes.post("/stream", object_route(TranslateBody, kind="text/event-stream"))
@@ -167,21 +166,21 @@ async def stream_lines(request: Request) -> StreamingResponse:
     _check_settings(found.route, body, service)
 
     def lines(cancelled: Event) -> Iterator[str]:
-        (before,) = best_texts(found.route[:-1], [body.text], cancelled)
-        given = before.texts[0].split("\n")
-        sentences = [Sentence(line, exclude=body.exclude) for line in given]
-        every = _configured(found.route, body).stream(
-            sentences,
-            window=_WINDOW,
-            details=body.details,
-            trace=body.trace,
-            layout=Layout(),
-            cancelled=cancelled,
-        )
-        translated = zip(body.text.split("\n"), complete(every, cancelled), strict=True)
-        for number, pair in enumerate(translated):
-            yield _event("line", {"line": number, **_objects(body, found, *pair)})
-        service.metrics.count_texts(found.codes, [body.text])
+        with service.counting(body.api_key, found.codes, [body.text]):
+            (before,) = best_texts(found.route[:-1], [body.text], cancelled)
+            given = before.texts[0].split("\n")
+            sentences = [Sentence(line, exclude=body.exclude) for line in given]
+            every = _configured(found.route, body).stream(
+                sentences,
+                window=_WINDOW,
+                details=body.details,
+                trace=body.trace,
+                layout=Layout(),
+                cancelled=cancelled,
+            )
+            translated = zip(body.text.split("\n"), complete(every, cancelled), strict=True)
+            for number, pair in enumerate(translated):
+                yield _event("line", {"line": number, **_objects(body, found, *pair)})
 
     made = service.work.stream(lines)
     events = _events(_languages(found), made, service.metrics)

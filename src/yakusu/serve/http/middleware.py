@@ -33,7 +33,11 @@ _HEADERS = (  # unless a response has its own
 _AMBIGUOUS = RefusedError(400, "Invalid request: it has both Content-Length and Transfer-Encoding")
 _STOPPED = RefusedError(503, "The server is shutting down: try again later", retry_after=5)
 _FAILED = RefusedError(500, "The server failed: its log has the reason")
-_WITH_FILES = ("/context-vector", "/content", "/glossary", "/translate_file")  # ends of paths
+_WITH_FILES = (  # ends of paths
+    *("/translate_file", "/v2/document"),
+    *("/context-vector", "/content", "/glossary"),  # of ModernMT
+)
+_UPLOADS = "/v3/translation_memories/uploads/"
 
 
 class LimitBody:
@@ -52,7 +56,7 @@ class LimitBody:
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         is_form = headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data")
-        has_file = is_form and scope["path"].endswith(_WITH_FILES)
+        has_file = (is_form and scope["path"].endswith(_WITH_FILES)) or _UPLOADS in scope["path"]
         name, size, held = "file" if has_file else "body", 0, 0
         most = getattr(self._limits, name)
         announced = headers.get(b"content-length")

@@ -52,7 +52,7 @@ _ABSENT = {
 
 
 @routes.get("/memories", MODERNMT["memories"])
-async def list_memories(request: Request) -> JSONResponse:
+async def show_memories(request: Request) -> JSONResponse:
     """The memories that the client has created, and those that its requests use anyway."""
     async with asked(request) as call:
         seen = VisibleMemories(call.service, call.key)
@@ -72,7 +72,7 @@ async def create_memory(request: Request) -> JSONResponse:
 
 
 @routes.get("/memories/{memory}", MODERNMT["memory"])
-async def get_memory(request: Request) -> JSONResponse:
+async def show_memory(request: Request) -> JSONResponse:
     """A memory."""
     async with asked(request) as call:
         return answer(memory_object(await asyncio.to_thread(_named_in_path, call)))
@@ -95,7 +95,7 @@ async def edit_memory(request: Request) -> JSONResponse:
 
 
 @routes.on("DELETE", "/memories/{memory}", MODERNMT["memory"])
-async def delete_memory(request: Request) -> JSONResponse:
+async def drop_memory(request: Request) -> JSONResponse:
     """Delete a memory that the client has created, with its segments and terms."""
     async with asked(request) as call:
         call.check_writer()

@@ -128,8 +128,8 @@ async def translate_texts(request: Request) -> JSONResponse:
             return translation(service, wanted.kind, route, texts, wanted.n)(cancelled)
 
         is_short = not wanted.adaptation and is_little(found.route, texts, wanted.n)
-        every = await service.work.run(request, work, is_short=is_short)
-        service.metrics.count_texts(found.codes, texts)
+        with service.counting(call.own, found.codes, texts):
+            every = await service.work.run(request, work, is_short=is_short)
         pairs = zip(texts, every, strict=True)
         data = [_translated(text, best, found.detected, wanted) for text, best in pairs]
         return answer(data if isinstance(call.fields.get("q"), list) else data[0])
