@@ -20,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers
 
 NAMES = (
     "post-norm",
+    "pre-norm",
     "silu",
     "gelu",
     "biases",

@@ -14,7 +14,7 @@ import numpy as np
 
 from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.errors import ModelError
-from yakusu.folder import open_regular
+from yakusu.folder import downloaded, open_regular
 
 Option = str | list[str]
 _MAX_DEPTH = 8  # of lists in lists; libyaml needs quadratic time for more
@@ -31,7 +31,7 @@ class NpzArrays(Mapping[str, Array]):
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            opened = open_regular(path)
+            opened = open_regular(downloaded(path))
             weakref.finalize(self, opened.close)
             self._file = zipfile.ZipFile(opened)
         except BROKEN_ARRAYS as error:
