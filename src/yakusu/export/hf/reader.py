@@ -1,4 +1,4 @@
-"""Reads a model in the form of Hugging Face: Marian's, such as Opus-MT, or hf/writer's with pre-norm.
+"""Reads a model in the form of Hugging Face: Marian's, such as Opus-MT, or that of hf/writer.py.
 
 config.json                     sizes and special ids
 model.safetensors               weights; pytorch_model.bin in older folders
@@ -118,9 +118,8 @@ def _refuse(config: _Config) -> None:
         ModelError: It does not.
     """
     if config.model_type not in _NORMS:
-        raise ModelError(
-            f"config.json describes a model of type '{config.model_type}', not {' or '.join(_NORMS)}"
-        )
+        known = " or ".join(_NORMS)
+        raise ModelError(f"config.json has a model of type '{config.model_type}', not {known}")
     if config.activation_function not in _ACTIVATIONS:
         raise ModelError(
             f"config.json has the activation_function '{config.activation_function}': known are "

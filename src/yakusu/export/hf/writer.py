@@ -1,4 +1,4 @@
-"""Writes a model in the form of Hugging Face: as Marian's class, or with pre-norm as that of Pegasus.
+"""Writes a model in the form of Hugging Face: for Marian's class or, with pre-norm, Pegasus's.
 
 config.json, generation_config.json    sizes and special ids; no value is left to its default
 model.safetensors                      weights, in Marian's order of columns (marian.py)
@@ -9,8 +9,8 @@ tokenizer_config.json                  languages
 Hugging Face has one padding id, which is also the first decoder input. If the vocabularies differ
 in size, the smaller one is filled up with tokens that never occur.
 
-The class of Pegasus is that of Marian with pre-norm, a LayerNorm above each stack, and one table for
-both sides; it expects its positions in the file (docs/decisions/0068-pre-norm-in-hugging-face.md).
+Pegasus's class is Marian's with pre-norm, a LayerNorm above each stack, and one table for both sides
+(docs/decisions/0068-pre-norm-in-hugging-face.md). Its positions are expected in the file.
 """
 
 from pathlib import Path
