@@ -9,8 +9,8 @@ tokenizer_config.json                  languages
 Hugging Face has one padding id, which is also the first decoder input. If the vocabularies differ
 in size, the smaller one is filled up with tokens that never occur.
 
-Pegasus's class is Marian's with pre-norm, a LayerNorm above each stack, one table for both sides and
-positions in the file (docs/decisions/0068-pre-norm-in-hugging-face.md).
+Pegasus's class is Marian's with pre-norm, a LayerNorm above each stack, one table for both sides
+and positions in the file (docs/decisions/0068-pre-norm-in-hugging-face.md).
 """
 
 from pathlib import Path
