@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from yakusu.errors import ModelError
-from yakusu.folder import regular_name
+from yakusu.folder import downloaded, regular_name
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
@@ -85,7 +85,7 @@ class ArraysOnDisk(Mapping[str, Array]):
 
     def __init__(self, path: Path) -> None:
         try:
-            with regular_name(path) as name:
+            with regular_name(downloaded(path)) as name:
                 safe_open(name, "np")  # checks the header
                 self._path, self._file = path, name.open("rb")
         except (OSError, SafetensorError) as error:

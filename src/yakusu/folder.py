@@ -33,6 +33,7 @@ _SPECIAL = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _OWNER_FILE, _OWNER_FOLDER = 0o600, 0o700  # modes that no umask extends
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
@@ -161,6 +162,7 @@ def _verify_file(path: Path, expected: FileEntry, repair: str) -> None:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     if not intact:
+        downloaded(path)
         raise ModelError(
             f"{path} is corrupt ({size} bytes, {expected.size} expected; the SHA-256 differs): "
             + (repair or "copy the folder again")
@@ -257,6 +259,21 @@ def read_regular(path: Path, *, at_most: int = LARGEST) -> bytes:
     if max(size, len(content)) > at_most:
         raise OSError(errno.EFBIG, f"it is larger than {at_most >> 20:,} MB", str(path))
     return content
+
+
+def downloaded(path: Path) -> Path:
+    """Return the path of a file.
+
+    Raises:
+        ModelError: The file is a pointer of Git LFS, which names the file of the model.
+    """
+    with suppress(OSError), open_regular(path) as file:  # the reader names these errors
+        if file.read(len(_POINTER)) == _POINTER:
+            raise ModelError(
+                f"{path} is a pointer of Git LFS, not the file itself: run 'git lfs pull' in its "
+                "folder, or download the file"
+            )
+    return path
 
 
 def read_utf8(path: Path) -> str:

@@ -23,10 +23,10 @@ def tokenizer() -> Tokenizer:
     return small_tokenizer(WORDS)
 
 
-def opennmt_vocabulary() -> list[str]:
-    """The pieces in another order, with the special tokens of OpenNMT."""
+def opennmt_vocabulary(*, unk: bool = True) -> list[str]:
+    """The pieces in another order, with the special tokens of OpenNMT; <unk> may be missing."""
     pieces = [tokenizer().src.piece(i) for i in range(2, len(tokenizer().src))]
-    return ["<unk>", "<blank>", "<s>", "</s>", *reversed(pieces)]
+    return [*(["<unk>"] if unk else []), "<blank>", "<s>", "</s>", *reversed(pieces)]
 
 
 def random_variables(vocabulary: int, *, pre_norm: bool, seed: int = 1) -> dict[str, Any]:
@@ -101,10 +101,12 @@ def model_bin(
     return b"".join(parts)
 
 
-def write_model(folder: Path, *, pre_norm: bool = True, source_eos: bool = False) -> Path:
+def write_model(
+    folder: Path, *, pre_norm: bool = True, source_eos: bool = False, unk: bool = True
+) -> Path:
     """Write a model that starts from <s>, as CTranslate2 writes those of OpenNMT-py."""
     folder.mkdir()
-    vocabulary = opennmt_vocabulary()
+    vocabulary = opennmt_vocabulary(unk=unk)
     variables = random_variables(len(vocabulary), pre_norm=pre_norm)
     (folder / "model.bin").write_bytes(model_bin(variables))
     (folder / "shared_vocabulary.json").write_text(json.dumps(vocabulary), encoding="utf-8")

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from tests.cases import examples
+from tests.export.ctranslate2_models import write_model
 from tests.export.marians import Marian, write_json, write_npz
 from yakusu.errors import ModelError
 from yakusu.pipeline.import_model import import_model
@@ -101,7 +103,7 @@ def test_weights_in_several_files_are_refused_with_the_fix(hf: Path) -> None:
 
 def test_a_model_of_another_kind_is_named(hf: Path) -> None:
     change(hf / "config.json", model_type="bart")
-    assert "a model of type 'bart', not marian" in error_of(hf)
+    assert "a model of type 'bart', not marian or pegasus" in error_of(hf)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,45 @@ def test_a_missing_file_is_named(hf: Path, name: str) -> None:
 def test_a_file_with_other_content_is_named(hf: Path, name: str, content: bytes) -> None:
     (hf / name).write_bytes(content)
     assert name in error_of(hf)
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 9\n"
+POINTERS = {
+    "hf": (
+        *("config.json", "vocab.json", "added_tokens.json", "tokenizer_config.json", "source.spm"),
+        *("target.spm", "model.safetensors", "pytorch_model.bin"),
+    ),
+    "npz": ("model.npz", "joint.vocab.yml", "decoder.yml", "source.spm"),
+    "ctranslate2": (
+        *("model.bin", "config.json", "shared_vocabulary.json", "sentencepiece.model"),
+        *("receipt.json", "README.md"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", POINTERS)
+def test_a_pointer_of_git_lfs_is_named_with_what_to_do(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / kind
+    write = {"hf": Marian().write, "npz": Marian().write_original, "ctranslate2": write_model}[kind]
+    for name in POINTERS[kind]:
+        write(folder)
+        if name == "pytorch_model.bin":
+            (folder / "model.safetensors").unlink()
+        (folder / name).write_bytes(POINTER)
+        assert error_of(folder).startswith(f"{folder / name} is a pointer of Git LFS, not the file")
+        shutil.rmtree(folder)
+
+
+def test_a_file_that_is_a_pointer_and_is_not_read_does_not_matter(hf: Path) -> None:
+    (hf / "tf_model.h5").write_bytes(POINTER)
+    import_model(hf, hf.parent / "out")
+
+
+def test_a_package_that_is_a_pointer_is_named(tmp_path: Path) -> None:
+    (tmp_path / "translate-en_de-1_0.argosmodel").write_bytes(POINTER)
+    assert "argosmodel is a pointer of Git LFS" in error_of(
+        tmp_path / "translate-en_de-1_0.argosmodel"
+    )
 
 
 def test_truncated_weights_are_an_error(hf: Path) -> None:

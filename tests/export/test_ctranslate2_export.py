@@ -27,6 +27,10 @@ from yakusu.translator.folder.folder import TranslatorConfig
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {},
     "pre-norm": {"norm": "pre"},
+    "pre-norm with other settings": {
+        **{"norm": "pre", "activation": "gelu", "biases": True, "output_bias": True},
+        **{"scale_embeddings": False, "start_id": 5, "n_encoder_layers": 1},
+    },
     "positions of Tensor2Tensor": {"positions": "tensor2tensor"},
     "learned positions": {"positions": "learned", "max_positions": 80},
     "learned positions of both sides": {

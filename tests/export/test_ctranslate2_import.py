@@ -16,10 +16,12 @@ from tests.export.ctranslate2_models import (
     random_variables,
     write_model,
 )
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
 from yakusu.errors import ModelError
+from yakusu.export.foreign import own_model
 from yakusu.export.importing import read_foreign
 from yakusu.model.config import TransformerConfig
 from yakusu.pipeline.import_model import import_model
@@ -152,6 +154,35 @@ def test_sources_of_converted_marian_models_end_with_eos(
     import_model(source, tmp_path / "own")
     made = ModelFolder.open(tmp_path / "own").config.model
     assert isinstance(made, TransformerConfig) and made.source_eos is expected
+
+
+@pytest.mark.parametrize("engine", ["torch", "native"])
+def test_a_vocabulary_without_unk_gives_the_same_scores_and_translations(
+    tmp_path: Path, engine: Engine
+) -> None:
+    # Of known pieces: for others, the library reads numbers beyond the end of its table.
+    source = write_model(tmp_path / "source", unk=False)
+    import_model(source, tmp_path / "own")
+    compare(source, tmp_path / "own", engine, "float32")
+
+
+def test_an_unk_that_the_vocabulary_lacks_has_no_vector_and_is_never_generated(
+    tmp_path: Path,
+) -> None:
+    source = write_model(tmp_path / "source", unk=False)
+    variables = random_variables(len(opennmt_vocabulary(unk=False)), pre_norm=True)
+    for equal in True, False:
+        table = variables["encoder/embeddings_0/weight"] + (0 if equal else 1)
+        (source / "model.bin").write_bytes(
+            model_bin(variables | {"encoder/embeddings_0/weight": table})
+        )
+        config, weights, tokenizer = own_model(read_foreign(source))
+        assert config.tied == ("three-way" if equal else "decoder")
+        assert [tokenizer.tgt.piece(i) for i in range(3)] == ["</s>", "<unk>", "<blank>"]
+        assert tokenizer.src.encode("漢")[1:] == [UNK, EOS]
+        for name in "tgt_table.weight", *([] if equal else ["src_table.weight"]):
+            assert not weights[name][UNK].any() and weights[name][[EOS, 2]].any()
+        assert weights["output_bias"][UNK] == -1e9 and weights["output_bias"].shape == (49,)
 
 
 def test_a_folder_of_version_5_gives_the_same_weights(tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """Vocabularies with any ids and start tokens get yakusu's: eos 0, unk 1, pad last."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
-from tests.export.marians import Marian
+from tests.export.marians import Marian, write_json
+from yakusu.errors import ModelError
 from yakusu.export.foreign import own_model
 from yakusu.export.hf.reader import read_hf
 from yakusu.export.marian import own_columns
@@ -103,3 +106,61 @@ def test_biases_that_are_all_zero_are_left_out(tmp_path: Path) -> None:
     config, weights, _ = own_model(read_hf(Marian(bias=False).write(tmp_path / "hf")))
     assert not config.biases and not config.output_bias
     assert not [name for name in weights if name.endswith((".b_qkv", ".b_o", "output_bias"))]
+
+
+# ---- tokens and rows that a vocabulary lacks -----------------------------------------------------
+
+ADDED = ("<new>", "wörd", ">>is<<")
+TABLE, SOURCE_TABLE = "model.shared.weight", "model.encoder.embed_tokens.weight"
+SIZES = {TABLE: ("vocab_size", "decoder_vocab_size"), SOURCE_TABLE: ("vocab_size",)}
+
+
+def resized(folder: Path, table: str, n_rows: int) -> Path:
+    """Add tokens to a model, and rows to a table up to a number, as the library does."""
+    vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    added = {token: len(vocabulary) + i for i, token in enumerate(ADDED)}
+    write_json(folder / "added_tokens.json", added)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    write_json(folder / "config.json", config | dict.fromkeys(SIZES[table], n_rows))
+    tensors = load_file(folder / "model.safetensors")
+    more = np.random.default_rng(1).normal(size=(n_rows - len(vocabulary), 32))
+    tensors[table] = np.concatenate([tensors[table], more.astype(np.float32)])
+    if table == TABLE:
+        bias = tensors["final_logits_bias"]  # has no padded rows
+        tensors["final_logits_bias"] = np.pad(bias, ((0, 0), (0, len(ADDED))))
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize("multiple", [1, 64, 128])
+def test_added_tokens_keep_their_vectors_and_padded_rows_are_left_out(
+    multiple: int, tmp_path: Path
+) -> None:
+    n_tokens = len(Marian().vocabularies()[0]) + len(ADDED)
+    n_rows = -(-n_tokens // multiple) * multiple
+    folder = resized(Marian().write(tmp_path / "hf"), TABLE, n_rows)
+    _, weights, tokenizer = own_model(read_hf(folder))
+    pieces = [tokenizer.tgt.piece(i) for i in range(len(tokenizer.tgt))]
+    assert len(pieces) == n_tokens - 1 and tuple(pieces[-len(ADDED) :]) == ADDED
+    assert tokenizer.src.language_tokens == {"is": ">>is<<"}
+    theirs = load_file(folder / "model.safetensors")[TABLE]
+    rows = theirs[n_tokens - len(ADDED) : n_tokens, COLUMNS]
+    own = weights["tgt_table.weight"]
+    np.testing.assert_array_equal(own[-1 - len(ADDED) : -1], rows)
+    assert len(own) == n_tokens and len(weights["output_bias"]) == len(pieces)
+
+
+def test_a_side_that_was_not_resized_has_no_added_tokens(tmp_path: Path) -> None:
+    marian = Marian(separate=True, shared=False)
+    n_old = len(marian.vocabularies()[0])
+    folder = resized(marian.write(tmp_path / "hf"), SOURCE_TABLE, n_old + len(ADDED))
+    _, weights, tokenizer = own_model(read_hf(folder))
+    assert len(tokenizer.src) == n_old - 1 + len(ADDED) and len(tokenizer.tgt) == n_old - 1
+    assert len(weights["src_table.weight"]) == len(weights["tgt_table.weight"]) + len(ADDED)
+
+
+@pytest.mark.parametrize("n_rows", [321, 832])
+def test_other_numbers_of_rows_belong_to_another_vocabulary(n_rows: int, tmp_path: Path) -> None:
+    folder = resized(Marian().write(tmp_path / "hf"), TABLE, n_rows)
+    with pytest.raises(ModelError, match=f"has 319 tokens and the model {n_rows} embeddings"):
+        own_model(read_hf(folder))

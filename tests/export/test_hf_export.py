@@ -11,6 +11,7 @@ from tests.export.test_ctranslate2_export import VARIANTS, exported, network, ve
 from yakusu.errors import ModelError
 from yakusu.export.foreign import own_model
 from yakusu.export.formats import FORMATS
+from yakusu.export.hf.writer import CLASSES
 from yakusu.export.importing import read_foreign
 from yakusu.export.verify import verify_export
 from yakusu.search.config import SearchConfig
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers
 
 NAMES = (
     "post-norm",
+    "pre-norm",
+    "pre-norm with other settings",
     "silu",
     "gelu",
     "biases",
@@ -40,17 +43,6 @@ def test_an_export_has_the_same_logits_and_finds_the_same_translations(
     assert found.greedy.identical == found.beam.identical == found.sentences == 12
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_export_that_is_imported_has_the_same_tensors(tmp_path: Path, name: str) -> None:
-    model = network(VARIANTS[name])
-    FORMATS["hf"].write(tmp_path, exported(model))
-    config, weights, read = own_model(read_foreign(tmp_path))
-    assert read == tokenizer() and config.depths == model.config.depths
-    own = {name: each.detach().numpy() for name, each in model.weights().items()}
-    assert weights.keys() - own.keys() <= {"output_bias"}
-    assert all(np.array_equal(weights[name], own[name]) for name in own)
-
-
 def test_an_export_with_other_weights_is_an_error(tmp_path: Path) -> None:
     model = network({})
     FORMATS["hf"].write(tmp_path, exported(model))
@@ -61,10 +53,29 @@ def test_an_export_with_other_weights_is_an_error(tmp_path: Path) -> None:
         verify_export(model, SearchConfig(), [(4, 5, 6, 0)], peer)
 
 
-def test_the_tokenizer_of_the_library_gives_the_same_ids(tmp_path: Path) -> None:
-    FORMATS["hf"].write(tmp_path, exported(network({})))
-    theirs = transformers.MarianTokenizer.from_pretrained(tmp_path)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_classes_that_the_library_chooses_have_the_same_ids_and_all_tensors(
+    norm: str, tmp_path: Path
+) -> None:
+    FORMATS["hf"].write(tmp_path, exported(network({"norm": norm})))
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     for text in (" ".join(WORDS), "zwei hunde, im park", "im </s> park", ""):
         ids = tokenizer().src.encode(text)
         assert theirs(text).input_ids == ids
         assert theirs(text_target=text).input_ids == tokenizer().tgt.encode(text)
+    model, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+        tmp_path, output_loading_info=True
+    )
+    assert type(model).__name__ == CLASSES[norm][1]
+    assert not any(report.values())
+
+
+def test_a_pre_norm_export_that_the_library_saved_is_read(tmp_path: Path) -> None:
+    FORMATS["hf"].write(tmp_path, exported(network({"norm": "pre"})))
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path)
+    model.save_pretrained(tmp_path / "saved")
+    transformers.AutoTokenizer.from_pretrained(tmp_path).save_pretrained(tmp_path / "saved")
+    config, weights, read = own_model(read_foreign(tmp_path / "saved"))
+    expected = own_model(read_foreign(tmp_path))
+    assert (config, read) == (expected[0], expected[2])
+    assert all(np.array_equal(weights[name], array) for name, array in expected[1].items())

@@ -160,6 +160,25 @@ def test_a_folder_that_the_library_saved_is_read(pickled: bool, tmp_path: Path) 
     check(tmp_path / "hf", n_texts=10)
 
 
+def test_added_tokens_have_the_logits_of_the_library(tmp_path: Path) -> None:
+    oracle = Oracle(Marian().write(tmp_path / "made"))
+    oracle.tokenizer.add_tokens(["<new>", "wörd"])
+    oracle.model.resize_token_embeddings(len(oracle.tokenizer))
+    oracle.model.save_pretrained(tmp_path / "hf")
+    oracle.tokenizer.save_pretrained(tmp_path / "hf")
+    folder, (network, tokenizer) = tmp_path / "hf", imported(tmp_path / "hf")
+    rows = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    rows |= json.loads((folder / "added_tokens.json").read_text(encoding="utf-8"))
+    pieces = [tokenizer.tgt.piece(i) for i in range(len(tokenizer.tgt))]
+    assert {"<new>", "wörd"} <= {*pieces}
+    src, tgt = (5, 9, pieces.index("<new>"), 0), (7, pieces.index("wörd"), 8, 0)
+    theirs = oracle.logits(*(ids_of(rows, [pieces[i] for i in ids]) for ids in (src, tgt)))
+    with torch.inference_mode():
+        tgt_in = torch.tensor([[network.tgt_pad, *tgt[:-1]]])
+        own = network.decode(tgt_in, network.encode(torch.tensor([src])))[0]
+    assert float((own - theirs[:, ids_of(rows, pieces)]).abs().max()) < 1e-4
+
+
 def test_learned_positions_are_read(tmp_path: Path) -> None:
     for i, equal in enumerate((True, False)):
         folder = Marian().write(tmp_path / str(i) / "hf")

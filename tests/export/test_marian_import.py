@@ -9,12 +9,14 @@ import pytest
 
 import yakusu
 from tests.export.marians import Marian, pre_norm, sentences, write_npz
+from tests.export.test_npz_import import LITERAL
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.translator import Translator
 
 pymarian = pytest.importorskip("pymarian", reason="pip install pymarian")
 
 N_SENTENCES = 100
+REFUSED = ("~", "null", "NULL")  # keys without quotes, by Marian, which writes quotes
 TOLERANCE = 5e-5  # Marian prints five digits after the point
 VARIANTS: dict[str, Any] = {
     "swish": Marian(),
@@ -91,3 +93,23 @@ def test_a_pre_norm_model_has_the_first_of_them(tmp_path: Path) -> None:
     folder = Marian().write_original(tmp_path / "npz")
     write_npz(folder / "model.npz", *pre_norm(Marian()))
     check(folder, tmp_path, n_tokens=1)
+
+
+def test_a_vocabulary_has_the_keys_that_marian_reads(tmp_path: Path) -> None:
+    folder = Marian().write_original(tmp_path / "npz")
+    path = folder / "joint.vocab.yml"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    known = Marian().vocabularies()[0]
+    keys = {k: piece for k, piece in LITERAL.items() if k not in REFUSED and piece not in known}
+    lines[10 : 10 + len(keys)] = [f"{key}: {10 + i}\n" for i, key in enumerate(keys)]
+    path.write_text("".join(lines), encoding="utf-8")
+    yakusu.import_model(folder, tmp_path / "own", source_language="en", target_language="de")
+    translator, oracle = Translator.load(tmp_path / "own", engine="torch"), Oracle(folder)
+    src, tgt = translator.tokenizer.src, translator.tokenizer.tgt
+    for piece in keys.values():
+        ((pieces, scores),) = oracle.greedy([piece])
+        source = [src.id_of(piece), EOS]
+        target = [*map(tgt.id_of, pieces), EOS][: len(scores)]
+        (own,) = translator.decoder.score([(source, target)], alternatives=0, batch=1)
+        assert source[0] != UNK
+        np.testing.assert_allclose(own.token_log_probs, scores, rtol=0, atol=TOLERANCE)

@@ -1,5 +1,6 @@
 """Models of the original Marian: the same weights as from Hugging Face's form of them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from yakusu.data.vocabulary import UNK, TokenizerConfig, learn
 from yakusu.export.foreign import own_model
 from yakusu.export.hf.reader import read_hf
 from yakusu.export.marian import own_columns
+from yakusu.export.npz.files import read_yaml
 from yakusu.export.npz.reader import read_npz
 
 VARIANTS: dict[str, Any] = {
@@ -93,6 +95,33 @@ def test_pieces_beyond_the_size_of_the_vocabulary_are_not_used(tmp_path: Path) -
         file.write(f"one_more: {n}\nanother: {n + 1}\n")
     _, _, tokenizer = own_model(read_npz(folder))
     assert len(tokenizer.tgt) == n and tokenizer.tgt.id_of("one_more") == UNK
+
+
+LITERAL = {  # keys as they are in vocab.yml, and the piece that Marian reads
+    **{key: key for key in ("yes", "No", "null", "~", "NULL", "1_000", "0x1F", "017", ".inf")},
+    **{key: key for key in ("1:30", "2020-01-01", "<<", "=", "-", "---", "...", "u:v", "w#x")},
+    **{key: key for key in ("a\u0085b", "\u0085s", "t\u0085", "c\u2028d", "i\u0092j", "k\x7fl")},
+    **{key: key for key in ("\ufeffz", "\u00a0", "\ufdd0", "\U0001ffff")},
+    "'m''n'": "m'n",
+    '"e\\u0085f"': "e\u0085f",
+    '"g\u0085h"': "g\u0085h",
+    '"\\x41\\t\\""': 'A\t"',
+    '"q\\/r"': "q/r",
+    '"\\U0001F600"': "\U0001f600",
+}
+
+
+@pytest.mark.parametrize("first", ["", "\ufeff", "%YAML 1.2\n---\n"])
+def test_a_vocabulary_is_read_as_strings_of_yaml_1_2(first: str, tmp_path: Path) -> None:
+    lines = [f"{key}: {i}\n" for i, key in enumerate(LITERAL)]
+    found = read_yaml((first + "".join(lines)).encode(), tmp_path)
+    assert found == {piece: str(i) for i, piece in enumerate(LITERAL.values())}
+    flow = (
+        "{"
+        + ", ".join(f"{json.dumps(piece, ensure_ascii=False)}: {i}" for piece, i in found.items())
+        + "}"
+    )
+    assert read_yaml(flow.encode(), tmp_path) == found
 
 
 def test_vocabularies_are_found_without_decoder_yml(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ _Target = Annotated[
     Literal["hf", "ctranslate2", "argos", "onnx"],
     typer.Option(
         "--to",
-        help="hf: Marian of Hugging Face; ctranslate2; argos: a package of Argos Translate; onnx: "
-        "graphs for onnxruntime.",
+        help="hf: Hugging Face; ctranslate2; argos: a package of Argos Translate; onnx: graphs for "
+        "onnxruntime.",
     ),
 ]
 Rounded = Annotated[

@@ -16,7 +16,7 @@ import sentencepiece as spm
 from yakusu import lazy
 from yakusu.data.vocabulary import EOS, LANGUAGE_TOKEN, UNK
 from yakusu.errors import ModelError
-from yakusu.folder import read_regular
+from yakusu.folder import downloaded, read_regular
 
 SPACE = "\u2581"  # in pieces
 _BRACKET = re.compile(r"[()][A-Z]")  # (NP and )NP
@@ -31,7 +31,7 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
         ModelError: The file is missing, or is not a SentencePiece model.
     """
     try:
-        content = read_regular(path)
+        content = read_regular(downloaded(path))
         if not content:  # which the library accepts
             raise RuntimeError
         model = spm.SentencePieceProcessor(model_proto=content)

@@ -28,7 +28,7 @@ from yakusu.export.ctranslate2.reader import read_ctranslate2
 from yakusu.export.foreign import ForeignModel
 from yakusu.export.origin import Origin, licence_of
 from yakusu.export.reading import read_json_as
-from yakusu.folder import create_private, json_text, sha256
+from yakusu.folder import create_private, downloaded, json_text, sha256
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of a package
@@ -168,7 +168,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         try:
-            with zipfile.ZipFile(path) as package:
+            with zipfile.ZipFile(downloaded(path)) as package:
                 _unpack(package, folder, limit=min(_MOST_BYTES, _MOST_FOLD * path.stat().st_size))
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -19,6 +19,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
 from yakusu.export.marian import (
     BIAS,
+    NEVER,
     OUTPUT,
     POSITIONS,
     SHARED,
@@ -31,8 +32,6 @@ from yakusu.export.marian import (
 from yakusu.export.origin import Origin
 from yakusu.export.reading import Renamed
 from yakusu.model.config import TransformerConfig
-
-_NEVER = np.float32(-1e9)  # output bias of a token that is only a decoder input
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def own_model(foreign: ForeignModel) -> tuple[TransformerConfig, dict[str, Float
     src_rows, tgt_rows, start_id = foreign.src.rows, foreign.tgt.rows, None
     if foreign.start is not None and tables["tgt_table"][foreign.start].any():
         if foreign.start == foreign.tgt.pad:
-            bias[foreign.start] = _NEVER
+            bias[foreign.start] = NEVER
             tgt_rows.append(foreign.start)
             src_rows = tgt_rows if len(tables) == 1 else src_rows
         start_id = tgt_rows.index(foreign.start)

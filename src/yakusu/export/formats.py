@@ -98,7 +98,7 @@ def _onnx_peer(folder: Path, n_tokens: int) -> Peer:
 
 _IN_ONNX = frozenset(
     (
-        "pre-norm layers",
+        "pre-norm layers with more than one table",
         "learned positions",
         "positions of Tensor2Tensor",
         "d_k or d_v other than d_model / n_heads",
@@ -176,7 +176,12 @@ def _argos_peer(folder: Path, _: int) -> Peer:
 
 
 _CTRANSLATE2 = frozenset(
-    ("pre-norm layers", "learned positions", "positions of Tensor2Tensor", "sources without eos")
+    (
+        "pre-norm layers with more than one table",
+        "learned positions",
+        "positions of Tensor2Tensor",
+        "sources without eos",
+    )
 )
 _ROUNDED: frozenset[ExportPrecision] = frozenset({"float32", "int8"})
 FORMATS = {
@@ -197,7 +202,9 @@ def _has_own_head_sizes(config: TransformerConfig) -> bool:
 
 
 FEATURES: dict[str, Callable[[TransformerConfig], bool]] = {
-    "pre-norm layers": lambda config: config.norm == "pre",
+    "pre-norm layers with more than one table": lambda config: (
+        config.norm == "pre" and config.tied != "three-way"
+    ),
     "learned positions": lambda config: config.positions == "learned",
     "positions of Tensor2Tensor": lambda config: config.positions == "tensor2tensor",
     "positions that count words": lambda config: config.counts_words,

@@ -28,6 +28,7 @@ TABLES = {side: f"{side}.embed_tokens.weight" for side in ("encoder", "decoder")
 POSITIONS = {side: f"{side}.embed_positions.weight" for side in ("encoder", "decoder")}
 OUTPUT = "lm_head.weight"
 BIAS = "final_logits_bias"
+NEVER = np.float32(-1e9)  # output bias of a token that no translation has
 
 
 class TensorPart(NamedTuple):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from yakusu.folder import open_regular, sha256
+from yakusu.folder import downloaded, open_regular, sha256
 
 _READ, _LENGTH = 2**16, 100  # bytes of a file, and characters of a name
 
@@ -52,5 +52,5 @@ def _one_line(text: str) -> str:
 def _text(path: Path) -> str:
     if not path.is_file():
         return ""
-    with open_regular(path) as file:
+    with open_regular(downloaded(path)) as file:
         return file.read(_READ).decode(errors="replace")

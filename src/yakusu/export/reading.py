@@ -8,7 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from yakusu.arrays import Array
 from yakusu.errors import ModelError
-from yakusu.folder import read_regular
+from yakusu.folder import downloaded, read_regular
 
 _Read = TypeVar("_Read", bound=BaseModel)
 _VOCABULARY: TypeAdapter[dict[str, int]] = TypeAdapter(dict[str, int])
@@ -26,17 +26,16 @@ def read_json_as(kind: type[_Read], path: Path) -> _Read:
         raise _invalid(path, error) from error
 
 
-def pieces_by_row(path: Path) -> list[str]:
+def read_rows(path: Path) -> dict[str, int]:
     """Read a vocabulary in JSON, {piece: row}.
 
     Raises:
-        ModelError: The file cannot be read or is invalid, or the rows are not 0, 1, 2, ...
+        ModelError: The file cannot be read or is invalid.
     """
     try:
-        rows = _VOCABULARY.validate_json(read_bytes(path))
+        return _VOCABULARY.validate_json(read_bytes(path))
     except ValidationError as error:
         raise _invalid(path, error) from error
-    return in_order(rows, path)
 
 
 def in_order(rows: Mapping[str, int], path: Path) -> list[str]:
@@ -72,10 +71,10 @@ def read_bytes(path: Path) -> bytes:
     """Read a file.
 
     Raises:
-        ModelError: The file cannot be read.
+        ModelError: The file cannot be read, or is a pointer of Git LFS.
     """
     try:
-        return read_regular(path)
+        return read_regular(downloaded(path))
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -35,8 +35,8 @@ def export_model(
         model: A model folder. Compressed tables and int8 matrices are exported as the numbers that
             they stand for.
         out: The new folder; nothing is left there if the verification fails.
-        to: "hf" (Marian of Hugging Face), "ctranslate2", "argos" (a package of Argos Translate) or
-            "onnx" (graphs for onnxruntime).
+        to: "hf" (Hugging Face), "ctranslate2", "argos" (a package of Argos Translate) or "onnx"
+            (graphs for onnxruntime).
         precision: "int8" rounds weights to 8 bits, for "ctranslate2" and "argos". The model is
             verified as float32 before that; what rounding changes is reported only.
         src: Sentences to translate with both; None: random pieces of the vocabulary.

@@ -20,7 +20,7 @@ import numpy as np
 
 from yakusu.arrays import Array
 from yakusu.errors import ModelError
-from yakusu.folder import open_regular
+from yakusu.folder import downloaded, open_regular
 
 VERSIONS = range(2, 7)
 _TYPES = ("<f4", "<i1", "<i2", "<i4", "<f2", "bfloat16")
@@ -59,7 +59,7 @@ class Variables(Mapping[str, Array]):
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._file: BinaryIO = open_regular(path)
+            self._file: BinaryIO = open_regular(downloaded(path))
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
         weakref.finalize(self, self._file.close)

@@ -15,12 +15,13 @@ import numpy as np
 import sentencepiece as spm
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from yakusu.arrays import Floats
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2.file import Variables
 from yakusu.export.ctranslate2.tensors import read_stacks
 from yakusu.export.foreign import ForeignModel, ForeignSide
-from yakusu.export.marian import TABLES
+from yakusu.export.marian import BIAS, NEVER, OUTPUT, SHARED, TABLES
 from yakusu.export.origin import Origin
 from yakusu.export.reading import read_bytes, read_json_as, row_of
 
@@ -69,16 +70,14 @@ def read_ctranslate2(
         )
     config, (source, target) = _config(folder, variables), _vocabularies(folder)
     stacks = read_stacks(variables)
-    tensors = stacks.tensors
     source_eos = config.add_source_eos or _is_marian(variables, config)
-    if not source_eos and config.eos_token not in source:  # no source has it
-        source = [*source, config.eos_token]
-        table = tensors[TABLES["encoder"]]
-        tensors = tensors | {TABLES["encoder"]: np.pad(table, ((0, 1), (0, 0)))}
+    unused = [config.unk_token] if source_eos else [config.unk_token, config.eos_token]
+    tensors, source = _with_tokens(stacks.tensors, "encoder", source, unused)
+    tensors, target = _with_tokens(tensors, "decoder", target, [config.unk_token])
     src_segmenter, tgt_segmenter = segmenters or _segmenters(folder)
     return ForeignModel(
         config=stacks.config.model_copy(update={"source_eos": source_eos}),
-        tensors=tensors,
+        tensors=tensors | {SHARED: tensors[TABLES["decoder"]]},
         src=_side(src_segmenter, source, config, "source"),
         tgt=_side(tgt_segmenter, target, config, "target"),
         shared=stacks.shared and source == target,
@@ -191,6 +190,23 @@ def _vocabulary(folder: Path, side: str) -> list[str] | None:
         return read_bytes(older).decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise ModelError(f"{older} is not encoded as UTF-8") from error
+
+
+def _with_tokens(
+    tensors: dict[str, Floats], side: str, pieces: list[str], tokens: list[str]
+) -> tuple[dict[str, Floats], list[str]]:
+    """Return the tensors and pieces of a side with the tokens that it lacks, as zero vectors.
+
+    No translation has them. Without a row for unk, CTranslate2 reads and writes beyond its tables.
+    """
+    if not (missing := [token for token in tokens if token not in pieces]):
+        return tensors, pieces
+    rows = (0, len(missing)), (0, 0)
+    added = {TABLES[side]: np.pad(tensors[TABLES[side]], rows)}
+    if side == "decoder":
+        added[OUTPUT] = np.pad(tensors[OUTPUT], rows)
+        added[BIAS] = np.pad(tensors[BIAS], rows[::-1], constant_values=NEVER)
+    return tensors | added, pieces + missing
 
 
 def _side(

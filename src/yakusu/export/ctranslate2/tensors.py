@@ -18,7 +18,6 @@ from yakusu.export.marian import (
     BIAS,
     OUTPUT,
     POSITIONS,
-    SHARED,
     TABLES,
     PositionKind,
     checked,
@@ -83,8 +82,6 @@ def read_stacks(variables: Variables) -> Stacks:
     if learned:
         shared = shared and np.array_equal(positions["encoder"], positions["decoder"])
         tensors |= {POSITIONS[side]: table for side, table in positions.items()}
-    if shared:
-        tensors[SHARED] = tensors[TABLES["decoder"]]
     return Stacks(config, tensors, shared, halved)
 
 

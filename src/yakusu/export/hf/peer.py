@@ -24,9 +24,10 @@ class HfPeer:
     tolerance = 1e-4
 
     def __init__(self, folder: Path, n_tokens: int) -> None:
-        from transformers import MarianMTModel
+        from transformers import AutoModelForSeq2SeqLM
 
-        self._model: Any = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+        loaded: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)
+        self._model = loaded.eval()
         settings = self._model.generation_config
         settings.max_length = None  # `max_new_tokens` takes its place
         settings.forced_eos_token_id = None  # and `_EosAtTheLimit` that of this one

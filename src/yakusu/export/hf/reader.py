@@ -1,9 +1,10 @@
-"""Reads a Marian model in the form of Hugging Face, such as Opus-MT.
+"""Reads a model in the form of Hugging Face: Marian's, such as Opus-MT, or that of hf/writer.py.
 
 config.json                     sizes and special ids
 model.safetensors               weights; pytorch_model.bin in older folders
 source.spm, target.spm          SentencePiece models
 vocab.json                      the row of each piece; target_vocab.json if the target has its own
+added_tokens.json               the rows of tokens that were added to the vocabularies
 tokenizer_config.json           languages
 README.md                       licence, in its front matter
 """
@@ -19,19 +20,31 @@ from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.foreign import ForeignModel, ForeignSide
-from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, PositionKind, kind_of_positions
+from yakusu.export.hf.writer import CLASSES
+from yakusu.export.marian import (
+    BIAS,
+    OUTPUT,
+    POSITIONS,
+    SHARED,
+    TABLES,
+    PositionKind,
+    kind_of_positions,
+)
 from yakusu.export.origin import Origin
 from yakusu.export.reading import (
     Renamed,
-    pieces_by_row,
+    in_order,
     read_json_as,
+    read_rows,
     row_of,
 )
-from yakusu.folder import open_regular
+from yakusu.folder import downloaded, open_regular
 from yakusu.model.config import TransformerConfig
 
 _ROUNDING = 4e-3  # of values up to 1 in bfloat16
+_MOST_PADDING, _PADDED_TO = 512, 8  # rows without a token, up to a length that is a multiple of 8
 _MAX_REPEATED = 5  # tensors of pytorch_model.bin that are one table: it has up to four names
+_NORMS = {model_type: norm for norm, (model_type, _) in CLASSES.items()}
 _ACTIVATIONS = {"relu": "relu", "swish": "silu", "silu": "silu", "gelu": "gelu"}
 
 
@@ -48,6 +61,8 @@ class _Config(BaseModel):
     decoder_ffn_dim: PositiveInt
     activation_function: str
     scale_embedding: bool
+    vocab_size: PositiveInt | None = None
+    decoder_vocab_size: PositiveInt | None = None
     normalize_before: bool = False
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
@@ -68,19 +83,20 @@ class _Languages(BaseModel):
 
 
 def read_hf(folder: Path) -> ForeignModel:
-    """Read a folder that `MarianMTModel.save_pretrained` and its tokenizer wrote.
+    """Read a folder that a class of `CLASSES` and `MarianTokenizer` wrote with `save_pretrained`.
 
     Raises:
-        ModelError: The folder is not a Marian model, or it is inconsistent.
+        ModelError: The folder is a model of another kind, or it is inconsistent.
     """
     config = read_json_as(_Config, folder / "config.json")
     _refuse(config)
-    tensors = _read_tensors(folder, config)
-    src = tgt = _side(folder, config, "source.spm", "vocab.json")
+    n_source, n_target = config.vocab_size, config.decoder_vocab_size or config.vocab_size
+    src = tgt = _side(folder, config, "source.spm", "vocab.json", n_source)
     if (folder / "target_vocab.json").exists():
-        tgt = _side(folder, config, "target.spm", "target_vocab.json")
+        tgt = _side(folder, config, "target.spm", "target_vocab.json", n_target)
     elif (folder / "target.spm").exists():
         tgt = replace(src, segmenter=read_segmenter(folder / "target.spm"))
+    tensors = _read_tensors(folder, config, src, tgt)
     languages = read_json_as(_Languages, folder / "tokenizer_config.json")
     return ForeignModel(
         config=_sizes(config, tensors),
@@ -96,25 +112,28 @@ def read_hf(folder: Path) -> ForeignModel:
 
 
 def _refuse(config: _Config) -> None:
-    """Check that the model computes what a Marian model computes.
+    """Check that the model computes what a Transformer of yakusu computes.
 
     Raises:
         ModelError: It does not.
     """
-    if config.model_type != "marian":
-        raise ModelError(f"config.json describes a model of type '{config.model_type}', not marian")
+    if config.model_type not in _NORMS:
+        known = " or ".join(_NORMS)
+        raise ModelError(f"config.json has a model of type '{config.model_type}', not {known}")
     if config.activation_function not in _ACTIVATIONS:
         raise ModelError(
             f"config.json has the activation_function '{config.activation_function}': known are "
             f"{', '.join(_ACTIVATIONS)}"
         )
-    if config.normalize_before:
+    if config.model_type == "marian" and config.normalize_before:
         raise ModelError("config.json has normalize_before = true, which Marian models never have")
 
 
-def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> ForeignSide:
+def _side(
+    folder: Path, config: _Config, model: str, vocabulary: str, n_rows: int | None
+) -> ForeignSide:
     path = folder / vocabulary
-    pieces = pieces_by_row(path)
+    pieces = in_order(read_rows(path) | _added(folder, n_rows), path)
     unk = row_of("<unk>", pieces, path)
     special = {
         "eos_token_id": config.eos_token_id,
@@ -138,11 +157,18 @@ def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> Foreign
     )
 
 
+def _added(folder: Path, n_rows: int | None) -> dict[str, int]:
+    """Return the added tokens that a side of the model, resized or not, has a row for."""
+    path = folder / "added_tokens.json"
+    added = read_rows(path) if path.exists() else {}
+    return {token: row for token, row in added.items() if n_rows is None or row < n_rows}
+
+
 # ---- weights -------------------------------------------------------------------------------------
 
 
-def _read_tensors(folder: Path, config: _Config) -> Mapping[str, Array]:
-    """Return the tensors, without the prefix "model." of their names.
+def _read_tensors(folder: Path, config: _Config, src: ForeignSide, tgt: ForeignSide) -> Renamed:
+    """Return the tensors, without the prefix "model." of their names, and rows without a token.
 
     Files may have any of the names of tensors that are one object; those of tied tables may have
     other values, which the library ignores.
@@ -157,7 +183,21 @@ def _read_tensors(folder: Path, config: _Config) -> Mapping[str, Array]:
         names[one[0]] = names[found]
     for alias in one[1:]:
         names.pop(alias, None)
-    return Renamed(stored, names)
+    sides = {SHARED: tgt, **dict(zip(TABLES.values(), (src, tgt), strict=True)), OUTPUT: tgt}
+
+    def convert(name: str, array: Array) -> Array:
+        if name == BIAS:
+            return _without_padding(array.T, tgt).T
+        return _without_padding(array, sides[name]) if name in sides else array
+
+    return Renamed(stored, names, convert)
+
+
+def _without_padding(rows: Array, side: ForeignSide) -> Array:
+    """Return the rows of tokens; a table of any other length belongs to another vocabulary."""
+    n_padding = len(rows) - len(side.pieces) if rows.ndim == 2 else 0
+    is_padded = 0 < n_padding < _MOST_PADDING and len(rows) % _PADDED_TO == 0
+    return rows[: len(side.pieces)] if is_padded else rows
 
 
 def _read_pickled(path: Path) -> dict[str, Array]:
@@ -171,6 +211,7 @@ def _read_pickled(path: Path) -> dict[str, Array]:
         )
     if not path.exists():
         raise ModelError(f"{path.parent} has no model.safetensors: the folder is incomplete")
+    downloaded(path)
     try:
         with open_regular(path) as file:
             stored = torch.load(file, map_location="cpu", weights_only=True)
@@ -208,6 +249,7 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
         "n_decoder_layers": config.decoder_layers,
         "d_ff": config.encoder_ffn_dim,
         "n_heads": config.encoder_attention_heads,
+        "norm": _NORMS[config.model_type],
         "activation": _ACTIVATIONS[config.activation_function],
         "scale_embeddings": config.scale_embedding,
     }

@@ -1,4 +1,4 @@
-"""Writes a Marian model in the form of Hugging Face.
+"""Writes a model in the form of Hugging Face: for Marian's class or, with pre-norm, Pegasus's.
 
 config.json, generation_config.json    sizes and special ids; no value is left to its default
 model.safetensors                      weights, in Marian's order of columns (marian.py)
@@ -8,6 +8,9 @@ tokenizer_config.json                  languages
 
 Hugging Face has one padding id, which is also the first decoder input. If the vocabularies differ
 in size, the smaller one is filled up with tokens that never occur.
+
+Pegasus's class is Marian's with pre-norm, a LayerNorm above each stack, one table for both sides
+and positions in the file (docs/decisions/0068-pre-norm-in-hugging-face.md).
 """
 
 from pathlib import Path
@@ -20,26 +23,39 @@ from yakusu.arrays import Floats
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
+from yakusu.engine.packing import sinusoids
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.marian import BIAS, OUTPUT, SHARED, TABLES, marian_columns, to_marian
+from yakusu.export.marian import (
+    BIAS,
+    NEVER,
+    OUTPUT,
+    POSITIONS,
+    SHARED,
+    TABLES,
+    marian_columns,
+    to_marian,
+)
 from yakusu.export.verify import N_POSITIONS
 from yakusu.folder import write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.folder import TranslatorConfig
 
-_NEVER = np.float32(-1e9)  # logit of tokens that never occur
+CLASSES = {  # `norm` -> model_type and class
+    "post": ("marian", "MarianMTModel"),
+    "pre": ("pegasus", "PegasusForConditionalGeneration"),
+}
 
 
 def write_hf(
     folder: Path, config: TranslatorConfig, weights: DenseWeights, tokenizer: Tokenizer
 ) -> None:
-    """Write the files that `MarianMTModel` and `MarianTokenizer` load with `from_pretrained`.
+    """Write the files that a class of `CLASSES` and `MarianTokenizer` load with `from_pretrained`.
 
     Args:
         folder: An empty folder.
         config: Languages and search settings.
-        weights: The weights of a model that `refusal` accepts.
+        weights: The weights of a model that `refuse` accepts.
         tokenizer: The vocabularies.
     """
     size, sizes = max(config.vocab_sizes.values()), weights.config
@@ -53,7 +69,7 @@ def write_hf(
     write_json(folder / "vocab.json", _vocabulary(sides["source"], size))
     if not tokenizer.joint:
         write_json(folder / "target_vocab.json", _vocabulary(sides["target"], size))
-    tensors = to_marian(weights, sizes) | _tables(weights, size)
+    tensors = to_marian(weights, sizes) | _tables(weights, size) | _positions(sizes)
     named = {
         name if name in _UNPREFIXED else f"model.{name}": np.ascontiguousarray(tensor)
         for name, tensor in tensors.items()
@@ -85,10 +101,16 @@ def _tables(weights: DenseWeights, size: int) -> dict[str, Floats]:
     )
     if tied == "none":
         found[OUTPUT] = table("output_table")
-    bias = np.full((1, size), _NEVER, np.float32)
+    bias = np.full((1, size), NEVER, np.float32)
     n_tokens = len(weights["tgt_table.weight"]) - 1
     bias[0, :n_tokens] = weights.get("output_bias", 0)
     return found | {BIAS: bias}
+
+
+def _positions(config: TransformerConfig) -> dict[str, Floats]:
+    """Return the sinusoids of both sides with pre-norm; {} with post-norm."""
+    table = sinusoids(N_POSITIONS, config.d_model)[:, marian_columns(config.d_model)]
+    return dict.fromkeys(POSITIONS.values(), table) if config.norm == "pre" else {}
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -136,6 +158,7 @@ def _vocabulary(pieces: Pieces, size: int) -> dict[str, int]:
 def _config(config: TransformerConfig, size: int) -> dict[str, Any]:
     n_encoder, n_decoder = config.depths
     shared = config.tied == "three-way"
+    model_type, name = CLASSES[config.norm]
     stacks = {
         f"{side}_{key}": value
         for side, n_layers in (("encoder", n_encoder), ("decoder", n_decoder))
@@ -147,8 +170,8 @@ def _config(config: TransformerConfig, size: int) -> dict[str, Any]:
         }.items()
     }
     return {
-        "architectures": ["MarianMTModel"],
-        "model_type": "marian",
+        "architectures": [name],
+        "model_type": model_type,
         "is_encoder_decoder": True,
         "vocab_size": size,
         "decoder_vocab_size": size,

@@ -1,9 +1,12 @@
 """The files of the original Marian: arrays in .npz, options and vocabularies in YAML.
 
 Sizes are checked before memory is allocated, nothing is unpickled, and YAML is read as events,
-because libyaml's own composer exhausts the stack with deeply nested lists.
+because libyaml's own composer exhausts the stack with deeply nested lists. Marian's YAML is that of
+version 1.2, and libyaml's that of 1.1, in which U+0085 and U+2028 end a line; a noncharacter stands
+for each character in which they differ.
 """
 
+import re
 import weakref
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -14,10 +17,12 @@ import numpy as np
 
 from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.errors import ModelError
-from yakusu.folder import open_regular
+from yakusu.folder import downloaded, open_regular
 
 Option = str | list[str]
 _MAX_DEPTH = 8  # of lists in lists; libyaml needs quadratic time for more
+_NOT_IN_1_1 = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_NONCHARACTERS = (*range(0xFDD0, 0xFDF0), *range(0x1FFFE, 0x110000, 0x10000))
 _MAX_RATIO = 20  # of unpacked to packed size; Marian does not compress
 
 
@@ -31,7 +36,7 @@ class NpzArrays(Mapping[str, Array]):
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            opened = open_regular(path)
+            opened = open_regular(downloaded(path))
             weakref.finalize(self, opened.close)
             self._file = zipfile.ZipFile(opened)
         except BROKEN_ARRAYS as error:
@@ -93,8 +98,8 @@ class NpzArrays(Mapping[str, Array]):
         return len(self._entries)
 
 
-def read_yaml(text: str | bytes, path: Path) -> dict[str, Option]:
-    """Read a mapping of YAML: scalars as strings, lists of scalars; anything deeper is ignored.
+def read_yaml(content: bytes, path: Path) -> dict[str, Option]:
+    """Read a mapping of YAML 1.2: scalars as strings, lists of scalars; anything deeper is ignored.
 
     Raises:
         ModelError: It is not valid YAML, or not a mapping.
@@ -103,13 +108,27 @@ def read_yaml(text: str | bytes, path: Path) -> dict[str, Option]:
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # with libyaml, or without
     try:
-        return _mapping(yaml.parse(text, Loader=loader))
+        text = content.decode("utf-8-sig")
+        stand_ins = _stand_ins(text)
+        originals = {after: before for before, after in stand_ins.items()}
+        return _mapping(yaml.parse(text.translate(stand_ins), Loader=loader), originals)
     except (yaml.YAMLError, ValueError, StopIteration) as error:
         raise ModelError(f"{path} is not a valid YAML file: copy the model again") from error
 
 
-def _mapping(events: Iterator[Any]) -> dict[str, Option]:
+def _stand_ins(text: str) -> dict[int, int]:
+    """Return a noncharacter that is not in the text for each character that YAML 1.1 lacks."""
+    special = sorted({ord(character) for character in _NOT_IN_1_1.findall(text)})
+    unused = (point for point in _NONCHARACTERS if chr(point) not in text)
+    return dict(zip(special, unused, strict=False))
+
+
+def _mapping(events: Iterator[Any], originals: Mapping[int, int]) -> dict[str, Option]:
     """Return the mapping of a document.
+
+    Args:
+        events: What a parser yields.
+        originals: The character that each noncharacter stands for.
 
     Raises:
         ValueError: The document is not a mapping, or has aliases.
@@ -137,13 +156,14 @@ def _mapping(events: Iterator[Any]) -> dict[str, Option]:
                 return found
             if depth == 0 and key is not None:
                 found[key], key, items = items, None, []
-        elif isinstance(event, ScalarEvent) and depth == 1:
-            items.append(event.value)
-        elif isinstance(event, ScalarEvent) and depth == 0:
-            if key is None:
-                key = event.value
+        elif isinstance(event, ScalarEvent) and depth < 2:
+            value = event.value.translate(originals)
+            if depth:
+                items.append(value)
+            elif key is None:
+                key = value
             else:
-                found[key], key = event.value, None
+                found[key], key = value, None
         if depth > _MAX_DEPTH or isinstance(event, AliasEvent) or (depth and key is None):
             raise ValueError
     raise ValueError

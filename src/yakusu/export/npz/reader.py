@@ -25,7 +25,7 @@ from yakusu.export.marian import BIAS, OUTPUT, POSITIONS, SHARED, TABLES, stack_
 from yakusu.export.npz.files import NpzArrays, Option, read_yaml
 from yakusu.export.npz.options import Options, sizes
 from yakusu.export.origin import Origin
-from yakusu.export.reading import Renamed, in_order, pieces_by_row, read_bytes, row_of
+from yakusu.export.reading import Renamed, in_order, read_bytes, read_rows, row_of
 from yakusu.model.config import TransformerConfig
 
 _OPTIONS = "special:model.yml"
@@ -213,7 +213,7 @@ def _all_pieces(model: spm.SentencePieceProcessor) -> list[str]:
 def _listed(path: Path) -> list[str]:
     """Read the pieces of a vocabulary in JSON or YAML."""
     if path.suffix == ".json":
-        return pieces_by_row(path)
+        return in_order(read_rows(path), path)
     found = read_yaml(read_bytes(path), path)
     try:
         rows = {piece: int(str(row)) for piece, row in found.items()}
