@@ -1,0 +1,147 @@
+"""The order in which the parts of a page are read: one column after the other.
+
+A region with columns is a run of stretches, from top to bottom, that leaves the same gap free. It
+begins where two stretches are beside each other, and reaches up and down to the first stretch that
+crosses all gaps. If its columns are not filled with prose, it is a table.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from yakusu.documents.pdf.lines import line, rows
+from yakusu.documents.pdf.page import Rows, Stretch
+
+_GAP = 1.0  # em between columns
+_NARROWEST, _FILLED = 7.0, 0.6  # em of a column of prose, and its part that lines fill on average
+_DEEPEST = 4  # columns in columns
+_APART = 1.6  # em between the baselines of lines that do not belong together
+_Interval = tuple[float, float]
+
+
+def flows(stretches: Iterable[Stretch], em: float, depth: int = 0) -> list[list[Stretch]]:
+    """The columns of a page, in reading order, each with its lines and tables from top to bottom.
+
+    Args:
+        stretches: What is on the page.
+        em: The size of most text.
+        depth: The number of columns that contain these stretches.
+    """
+    every = sorted(stretches, key=lambda each: (each.base, each.left))
+    found, plain = list[list[Stretch]](), list[Stretch]()
+    at = i = 0  # the first stretch that is in no region, and one where a region may begin
+    while i < len(every):
+        region = _region(every, at, i, em) if depth < _DEEPEST else None
+        if region is None:
+            i += 1
+            continue
+        first, end, columns = region
+        plain += every[at:first]
+        divided = [_within(every[first:end], column) for column in columns]
+        if all(map(partial(_is_prose, em=em), divided)):
+            found += [_lines(plain)] if plain else []
+            plain = []
+            for column in divided:
+                found += flows(column, em, depth + 1)
+        else:
+            plain += _as_table(every[first:end], columns)
+        at = i = end
+    plain += every[at:]
+    return [*found, _lines(plain)] if plain else found
+
+
+def _lines(stretches: Iterable[Stretch]) -> list[Stretch]:
+    return [line(row) for row in rows(stretches)]
+
+
+def _region(
+    every: Sequence[Stretch], least: int, i: int, em: float
+) -> tuple[int, int, list[_Interval]] | None:
+    """The region with columns that a stretch and one beside it begin.
+
+    Args:
+        every: The stretches.
+        least: The first one that may be in the region.
+        i: The place of the stretch.
+        em: The size of most text.
+
+    Returns:
+        Its first stretch, the one after its last, and its columns; None: there is none.
+    """
+    one, j = every[i], i + 1
+    while j < len(every) and every[j].top < one.bottom:
+        if max(every[j].left - one.right, one.left - every[j].right) >= _GAP * em:
+            break
+        j += 1
+    else:
+        return None
+    if j == len(every):
+        return None
+    columns = list[_Interval]()
+    for each in every[i : j + 1]:
+        columns = _with(columns, each, em)
+    if len(columns) < 2:
+        return None
+    first, end = i, j + 1
+    while first > least and len(wider := _with(columns, every[first - 1], em)) > 1:
+        columns, first = wider, first - 1
+    while end < len(every) and len(wider := _with(columns, every[end], em)) > 1:
+        columns, end = wider, end + 1
+    if end < len(every):
+        end = _without_rest(every, i, end, columns, em)
+    return first, end, columns
+
+
+def _with(columns: Sequence[_Interval], stretch: Stretch, em: float) -> list[_Interval]:
+    """Columns that also contain a stretch; those between which no gap is left are one."""
+    found = list[_Interval]()
+    for left, right in sorted([*columns, (stretch.left, stretch.right)]):
+        if found and left - found[-1][1] < _GAP * em:
+            found[-1] = found[-1][0], max(found[-1][1], right)
+        else:
+            found.append((left, right))
+    return found
+
+
+def _without_rest(
+    every: Sequence[Stretch], first: int, end: int, columns: Sequence[_Interval], em: float
+) -> int:
+    """The end of a region without text of the first column that stands apart below all columns."""
+    is_first = [each.left < columns[0][1] for each in every[first:end]]
+    last = max((i for i, found in enumerate(is_first, first) if not found), default=end)
+    for i in range(last + 1, end):
+        if every[i].base - max(each.base for each in every[first:i]) > _APART * em:
+            return i
+    return end
+
+
+def _within(stretches: Iterable[Stretch], column: _Interval) -> list[Stretch]:
+    return [each for each in stretches if column[0] <= each.left <= column[1]]
+
+
+def _is_prose(column: Sequence[Stretch], em: float) -> bool:
+    """Whether a column is wide, and lines fill most of it."""
+    left, right = min(each.left for each in column), max(each.right for each in column)
+    lines = rows(column)
+    filled = sum(row[-1].right - row[0].left for row in lines)
+    return right - left >= _NARROWEST * em and filled >= _FILLED * len(lines) * (right - left)
+
+
+def _as_table(stretches: Sequence[Stretch], columns: Sequence[_Interval]) -> list[Stretch]:
+    """A table of cells beside each other; the stretches, if only one row has several."""
+    table = list[list[str]]()
+    for row in rows(stretches):
+        cells = [" ".join(each.text for each in _within(row, column)) for column in columns]
+        if table and not cells[0]:  # the cells of the row above have several lines
+            table[-1] = ["\n".join(filter(None, p)) for p in zip(table[-1], cells, strict=True)]
+        else:
+            table.append(cells)
+    if sum(len([*filter(None, cells)]) > 1 for cells in table) < 2:
+        return list(stretches)
+    return [as_stretch(stretches, tuple(map(tuple, table)))]
+
+
+def as_stretch(stretches: Sequence[Stretch], table: Rows) -> Stretch:
+    """A table in the place of its stretches."""
+    left, right = min(each.left for each in stretches), max(each.right for each in stretches)
+    top, bottom = min(each.top for each in stretches), max(each.bottom for each in stretches)
+    return Stretch(left, right, bottom, bottom - top, "", rows=table)

@@ -1,0 +1,117 @@
+"""Lines of text: the stretches that stand beside each other, and which lines belong to no text."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from yakusu import lazy
+from yakusu.data.lines.words import UNSPACED
+from yakusu.documents.pdf.page import PageContent, Stretch
+
+# What begins an item of a list: a bullet; or a number or a letter in brackets or with a point.
+MARKER = re.compile(r"[•‣▪◦●○■□▶➢✓✔–—*·‒-]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]|[A-Z]\)")
+_TAB = 4.0  # em: the widest space after the marker of an item
+_SPACE = 0.15  # em: the narrowest space between words
+_SMALL, _LIFTED = 0.8, 0.15  # sizes of a raised number, and em by which it is raised
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_UNSPACED = lazy.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60]")
+_OUTER = 0.15  # of a page, at both ends: where running heads and feet are
+_MOST = 2  # lines of a running head
+_NUMBER = re.compile(r"\d+|(?<!\w)[ivxlc]+(?!\w)")
+
+
+def joined(before: str, after: str) -> str:
+    """Two parts of a text; a space separates them in scripts that use spaces."""
+    is_unspaced = _UNSPACED.match(before[-1:]) and _UNSPACED.match(after[:1])
+    return before + after if is_unspaced else f"{before} {after}"
+
+
+def with_markers(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+    """Yield stretches; the marker of an item becomes part of the text that follows it."""
+    marker: Stretch | None = None
+    for each in stretches:
+        if marker:
+            space = each.left - marker.right
+            if abs(each.base - marker.base) < each.size / 3 and 0 < space <= _TAB * each.size:
+                each = each._replace(left=marker.left, text=f"{marker.text} {each.text}")
+            else:
+                yield marker
+            marker = None
+        if MARKER.fullmatch(each.text):
+            marker = each
+        else:
+            yield each
+    if marker:
+        yield marker
+
+
+def rows(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
+    """Stretches that stand beside each other, from top to bottom and from left to right."""
+    found = list[list[Stretch]]()
+    main: Stretch | None = None  # the largest one of the last row
+    for each in sorted(stretches, key=lambda each: each.base):
+        if main and _are_beside(main, each):
+            found[-1].append(each)
+            main = max(main, each, key=lambda each: each.size)
+        else:
+            found.append([each])
+            main = each
+    return [sorted(row, key=lambda each: each.left) for row in found]
+
+
+def _are_beside(one: Stretch, other: Stretch) -> bool:
+    overlap = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return overlap > min(one.bottom - one.top, other.bottom - other.top) / 2
+
+
+def line(row: Sequence[Stretch]) -> Stretch:
+    """The stretches of a row as one."""
+    main = max(row, key=lambda each: (each.size, each.right - each.left))
+    text, last = "", row[0]
+    for each in row:
+        part = each.text
+        if each.size < _SMALL * main.size and main.base - each.base > _LIFTED * main.size:
+            part = part.translate(_RAISED) if part.isdecimal() else part
+        spaced = text and each.left - last.right > _SPACE * main.size
+        text, last = joined(text, part) if spaced else text + part, each
+    right = max(each.right for each in row)
+    return main._replace(left=row[0].left, right=right, text=text)
+
+
+def without_running(
+    pages: Sequence[PageContent], texts: Sequence[Sequence[Stretch]]
+) -> tuple[list[list[Stretch]], list[str]]:
+    """Leave out the lines that pages repeat at their ends, apart from numbers, and page numbers.
+
+    Returns:
+        The stretches of each page that remain; each repeated line once.
+    """
+    found = [[*_outer(page, text)] for page, text in zip(pages, texts, strict=True)]
+    counts = Counter(name for lines in found for name in {name for name, _ in lines})
+    kept, left_out = list[list[Stretch]](), dict[object, str]()
+    for number, (lines, text) in enumerate(zip(found, texts, strict=True), 1):
+        removed = set[Stretch]()
+        for name, row in lines:
+            shown = line(row).text
+            if counts[name] > 1 or shown.strip("-–— ") == str(number):
+                removed.update(row)
+                left_out.setdefault(name, shown)
+        kept.append([each for each in text if each not in removed])
+    return kept, list(left_out.values())
+
+
+def _outer(
+    page: PageContent, text: Sequence[Stretch]
+) -> Iterator[tuple[tuple[object, ...], list[Stretch]]]:
+    """Yield the lines at both ends of a page, with what they have in common on several pages."""
+    height = page.bottom - page.top
+    every = rows(each for each in text if not each.rows and each.base <= page.bottom)
+    ends = ((every[:_MOST], page.top), (every[::-1][:_MOST], page.bottom))
+    seen = set[int]()
+    for lines, end in ends:
+        for row in lines:
+            found = line(row)
+            distance = abs(found.base - end)
+            if distance <= _OUTER * height and id(row) not in seen:
+                seen.add(id(row))
+                yield (end == page.top, round(distance), _NUMBER.sub("#", found.text)), row

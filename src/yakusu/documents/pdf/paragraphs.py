@@ -1,0 +1,240 @@
+"""Headings, paragraphs, items and tables, made of the lines of all pages.
+
+A paragraph that continues in the next column or on the next page is one, also if notes or a table
+come between its parts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise, takewhile
+
+from yakusu.documents.pdf.blocks import Block, TableBlock, TextBlock
+from yakusu.documents.pdf.lines import MARKER, joined
+from yakusu.documents.pdf.page import Stretch
+from yakusu.documents.pdf.pdfium import HYPHEN
+
+_ITEM = re.compile(rf"({MARKER.pattern})\s+(?=\S)")
+_BULLETS = "•‣▪◦●○■□▶➢✓✔·"  # other markers may begin a line of a paragraph, too
+_END = re.compile(r"[.!?:;…。！？؟۔]['\"”’»›)\]」』⁰¹²³⁴⁵⁶⁷⁸⁹]*$")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LARGER, _SMALLER = 1.12, 0.93  # sizes of headings and of notes; that of most text is 1
+_LONGEST_HEADING = 300  # characters
+_EQUAL = 1.06  # two sizes are equal if one is at most so many times the other
+_LEADING = 1.3  # a larger distance, compared with that of most lines, separates paragraphs
+_INDENT = 0.8  # em by which a paragraph, and 0.3 by which the lines of an item, are indented
+_SLACK = 3.0  # em that are free at the end of a line only if a paragraph ends
+_AND = frozenset("and or und oder bis sowie et ou e o y u en of och og eller".split())
+Flow = Sequence[Stretch]
+
+
+@dataclass
+class _Part:
+    """The lines of a block.
+
+    Attributes:
+        lines: The lines; a table is one line.
+        right: Where the longest line of the column ends.
+        marker: What begins an item of a list; "": it is none.
+        kind: 1 for a heading, -1 for a note, 0 for other text.
+    """
+
+    lines: list[Stretch]
+    right: float
+    marker: str
+    kind: int
+
+
+def blocks(pages: Iterable[Iterable[Flow]]) -> list[Block]:
+    """The blocks of a document, in reading order.
+
+    Args:
+        pages: The columns of each page, with their lines.
+    """
+    flows = [flow for page in pages for flow in page]
+    body, leading = _usual(flows)
+    parts = list[_Part]()
+    for flow in flows:
+        found = _parts(flow, body, leading)
+        before = next((part for part in reversed(parts) if part.kind >= 0), None)
+        if found and before and _goes_on(before, found[0]):
+            before.lines += found.pop(0).lines
+            before.right = max(line.right for line in flow)
+        parts += found
+    words = Counter(
+        word.lower() for flow in flows for line in flow for word in _WORD.findall(line.text)
+    )
+    return [*_blocks(parts, words)]
+
+
+def most_size(flows: Iterable[Flow]) -> float:
+    """The size of most text."""
+    sizes = Counter[float]()
+    for line in chain.from_iterable(flows):
+        sizes[round(line.size, 1)] += len(line.text)
+    return max(sizes, key=lambda size: sizes[size], default=1.0) or 1.0
+
+
+def _usual(flows: Sequence[Flow]) -> tuple[float, float]:
+    """The size of most text, and the distance of its lines in em."""
+    body = most_size(flows)
+    distances = sorted(
+        (line.base - before.base) / line.size
+        for flow in flows
+        for before, line in pairwise(flow)
+        if _are_equal(before.size, line.size) and not (before.rows or line.rows)
+    )
+    return body, distances[len(distances) * 3 // 10] if distances else 1.2
+
+
+def _are_equal(size: float, other: float) -> bool:
+    return max(size, other) <= _EQUAL * min(size, other)
+
+
+# ---- from lines to parts -------------------------------------------------------------------------
+
+
+def _parts(flow: Flow, body: float, leading: float) -> list[_Part]:
+    """Divide the lines of a column."""
+    right = max(line.right for line in flow)
+    parts = list[_Part]()
+    for line in flow:
+        part = parts[-1] if parts else None
+        kind = (line.size >= _LARGER * body) - (line.size <= _SMALLER * body)
+        marker = "" if kind > 0 or line.rows else _marker(part, line, right)
+        if line.rows:
+            parts.append(_Part([line], right, "", 0))
+        elif part is None or marker or not _continues(part, line, leading):
+            parts.append(_Part([line], right, marker, kind))
+        else:
+            part.lines.append(line)
+    return parts
+
+
+def _marker(part: _Part | None, line: Stretch, right: float) -> str:
+    """The marker of the item that a line begins; "": it begins none."""
+    found = _ITEM.match(line.text)
+    if not found:
+        return ""
+    if found[1] in _BULLETS or not part or part.lines[-1].rows:
+        return found[1]
+    last = part.lines[-1]
+    is_next = bool(part.marker) and abs(part.lines[0].left - line.left) < _INDENT * line.size
+    is_possible = is_next or _END.search(last.text) or right - last.right > _SLACK * line.size
+    return found[1] if is_possible else ""
+
+
+def _continues(part: _Part, line: Stretch, leading: float) -> bool:
+    """Whether a line without a marker belongs to the block before it."""
+    first, last, em = part.lines[0], part.lines[-1], line.size
+    if last.rows or not _are_equal(last.size, em):
+        return False
+    if line.base - last.base > _LEADING * leading * em:
+        return False
+    if part.marker:
+        return line.left > first.left + 0.3 * em or not _is_last(last, line, part.right)
+    if _are_centered(last, line):
+        return True
+    least = min(each.left for each in part.lines)
+    if line.left > least + _INDENT * em and (len(part.lines) > 1 or line.left > first.left + em):
+        return False
+    if line.left < last.left - _INDENT * em and len(part.lines) > 1:
+        return False
+    return not _is_last(last, line, part.right)
+
+
+def _are_centered(one: Stretch, other: Stretch) -> bool:
+    """Whether two lines of different lengths have the same middle."""
+    shift = (one.left + one.right - other.left - other.right) / 2
+    return abs(shift) < 0.3 * one.size < _INDENT * one.size < abs(one.left - other.left)
+
+
+def _is_last(line: Stretch, following: Stretch, right: float) -> bool:
+    """Whether a line ends a paragraph: the first word of the next line would fit in."""
+    text = following.text
+    width = (following.right - following.left) / len(text)
+    word = 1 if joined("x", text)[1:2] != " " else len(text.split(" ", 1)[0])
+    free = right - line.right - (word * width + 0.3 * line.size)
+    return free > (0 if _END.search(line.text) else _SLACK * line.size)
+
+
+def _goes_on(part: _Part, following: _Part) -> bool:
+    """Whether a block continues at the beginning of the next column."""
+    last, first = part.lines[-1], following.lines[0]
+    if last.rows or first.rows:
+        return bool(last.rows and first.rows) and len(last.rows[0]) == len(first.rows[0])
+    is_text = part.kind == following.kind == 0 and not following.marker
+    if not is_text or not _are_equal(last.size, first.size) or _END.search(last.text):
+        return False
+    is_full = part.right - last.right <= _SLACK * last.size
+    return last.text[-1] in f"-{HYPHEN}" or first.text[0].islower() or is_full
+
+
+# ---- from parts to blocks ------------------------------------------------------------------------
+
+
+def _blocks(parts: Sequence[_Part], words: Mapping[str, int]) -> Iterator[Block]:
+    levels = _levels(parts)
+    lefts = list[float]()  # of the lists that contain an item
+    for part in parts:
+        first = part.lines[0]
+        lefts = _containing(lefts, first) if part.marker else []
+        if first.rows:
+            rows = [row for line in part.lines for row in line.rows]
+            yield TableBlock(tuple(tuple(text_of(c.split("\n"), words) for c in row) for row in rows))
+            continue
+        start = _ITEM.match(first.text) if part.marker else None
+        texts = [first.text[start.end() if start else 0 :], *(x.text for x in part.lines[1:])]
+        text = text_of(texts, words)
+        is_heading = part.kind > 0 and len(text) <= _LONGEST_HEADING
+        heading = levels[round(first.size, 1)] if is_heading else 0
+        yield TextBlock(text, heading, part.marker, max(0, len(lefts) - 1))
+
+
+def _levels(parts: Iterable[_Part]) -> dict[float, int]:
+    """The level of each size of headings."""
+    levels, last, level = dict[float, int](), 0.0, 0
+    for size in sorted({round(part.lines[0].size, 1) for part in parts if part.kind > 0})[::-1]:
+        if not last or not _are_equal(size, last):
+            last, level = size, min(6, level + 1)
+        levels[size] = level
+    return levels
+
+
+def _containing(lefts: Sequence[float], item: Stretch) -> list[float]:
+    """Where the lists of an item begin, given those of the item before it."""
+    outer = [left for left in lefts if left < item.left - item.size / 2]
+    return [*outer, item.left]
+
+
+def text_of(lines: Sequence[str], words: Mapping[str, int]) -> str:
+    """The text of lines, without the hyphens that are there only because a line ends.
+
+    Args:
+        lines: The lines.
+        words: Words of the document.
+    """
+    pieces = [lines[0]]
+    for line in filter(None, lines[1:]):
+        last = pieces[-1]
+        if last[-1] in f"-‐{HYPHEN}":
+            pieces[-1] = last[:-1]
+            pieces.append(_hyphen(last[:-1], line, words))
+        else:
+            pieces.append(joined(last[-1], line[0])[1:-1])
+        pieces.append(line)
+    text = "".join(pieces)
+    return text[:-1].replace(HYPHEN, "") + text[-1:].replace(HYPHEN, "-")
+
+
+def _hyphen(before: str, after: str, words: Mapping[str, int]) -> str:
+    """What is between two parts of a text at whose first one's end is a hyphen."""
+    head = "".join(takewhile(str.isalpha, reversed(before)))[::-1].lower()
+    tail = "".join(takewhile(str.isalpha, after))
+    if tail in _AND:
+        return "- "
+    if not head or not tail or tail[0].isupper():
+        return "-"
+    is_known = words.get(f"{head}-{tail}", 0) > words.get(f"{head}{tail}", 0)
+    return "-" if is_known else ""
