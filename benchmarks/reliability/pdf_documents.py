@@ -62,7 +62,7 @@ PHRASES = {  # language -> beginnings, middles, ends
 }  # fmt: skip
 _FONTS = {"ja": "IPAGothic", "ar": "Amiri", "he": "DejaVu Sans", "ru": "DejaVu Serif"}
 RIGHT_TO_LEFT = ("ar", "he")
-_WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W_]+")
+_WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W_぀-ヿ㐀-鿿]+")
 
 
 def words_of(text: str) -> list[str]:
@@ -199,7 +199,7 @@ class _Writer:
         n_columns = self._random.choice((2, 3))
         rows = list[str]()
         for _ in range(self._random.randint(3, 6)):
-            cells = [self.sentence()[: -1] for _ in range(n_columns)]
+            cells = [self.sentence()[:-1] for _ in range(n_columns)]
             self.done.words += [word for cell in cells for word in words_of(cell)]
             rows.append("".join(_CELL.format(escape(cell)) for cell in cells))
         inside = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
@@ -216,7 +216,9 @@ _CELL = (
 def _note(text: str) -> str:
     if not text:
         return ""
-    body = f'<text:note-body><text:p text:style-name="Note">{escape(text)}</text:p></text:note-body>'
+    body = (
+        f'<text:note-body><text:p text:style-name="Note">{escape(text)}</text:p></text:note-body>'
+    )
     citation = "<text:note-citation>1</text:note-citation>"
     return f'<text:note text:note-class="footnote">{citation}{body}</text:note>'
 
@@ -231,7 +233,9 @@ def open_document(known: Known, content: Written) -> str:
     if known.columns > 1:
         body = f'<text:section text:style-name="Columns" text:name="c">{body}</text:section>'
     names = ("office", "text", "style", "table")
-    spaces = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    spaces = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names
+    )
     spaces += "".join(
         f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for short, name in (("fo", "xsl-fo-compatible"), ("svg", "svg-compatible"))
@@ -253,11 +257,14 @@ def _styles(known: Known) -> str:
     language, size = known.language, known.size
     font = _FONTS.get(language, known.font)
     country = {"en": "US", "ja": "JP", "ar": "EG", "he": "IL"}.get(language, language.upper())
-    text = "".join(
-        f' style:font-name{kind}="{font}" {prefix}:font-size{kind}="{size}pt" '
-        f'{prefix}:language{kind}="{language}" {prefix}:country{kind}="{country}"'
-        for kind, prefix in (("", "fo"), ("-asian", "style"), ("-complex", "style"))
-    ) + f' fo:hyphenate="{str(known.hyphenated).lower()}" fo:hyphenation-remain-char-count="2" fo:hyphenation-push-char-count="2"'  # noqa: E501
+    text = (
+        "".join(
+            f' style:font-name{kind}="{font}" {prefix}:font-size{kind}="{size}pt" '
+            f'{prefix}:language{kind}="{language}" {prefix}:country{kind}="{country}"'
+            for kind, prefix in (("", "fo"), ("-asian", "style"), ("-complex", "style"))
+        )
+        + f' fo:hyphenate="{str(known.hyphenated).lower()}" fo:hyphenation-remain-char-count="2" fo:hyphenation-push-char-count="2"'
+    )  # noqa: E501
     direction = "rl-tb" if language in RIGHT_TO_LEFT else "lr-tb"
     align = "justify" if known.justified else "start"
     space, indent = ("0cm", "0.6cm") if known.indented else ("0.25cm", "0cm")
@@ -277,14 +284,20 @@ def _styles(known: Known) -> str:
     numbers = "".join(_level("number", 'style:num-format="1" style:num-suffix="."'))
     return (
         "<office:styles>"
-        f"<style:default-style style:family=\"paragraph\"><style:text-properties{text}/></style:default-style>"  # noqa: E501
-        + style("Body", f'fo:text-align="{align}" fo:margin-bottom="{space}" fo:text-indent="{indent}"')
+        f'<style:default-style style:family="paragraph"><style:text-properties{text}/></style:default-style>'  # noqa: E501
+        + style(
+            "Body", f'fo:text-align="{align}" fo:margin-bottom="{space}" fo:text-indent="{indent}"'
+        )
         + style("Item", 'fo:text-align="start"')
         + style("Note", "", 0.82)
         + style("Running", 'fo:text-align="center"', 0.82)
         + style("Title", 'fo:text-align="center" fo:margin-bottom="0.5cm"', 1.8)
-        + style("H1", 'fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"', 1.5, 'fo:font-weight="bold"')
-        + style("H2", 'fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"', 1.25, 'fo:font-weight="bold"')
+        + style(
+            "H1", 'fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"', 1.5, 'fo:font-weight="bold"'
+        )
+        + style(
+            "H2", 'fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"', 1.25, 'fo:font-weight="bold"'
+        )
         + f'<text:list-style style:name="Bullets">{bullets}</text:list-style>'
         f'<text:list-style style:name="Numbers">{numbers}</text:list-style>'
         "</office:styles>"

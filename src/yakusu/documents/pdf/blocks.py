@@ -1,9 +1,8 @@
 """Blocks: what a document without layout consists of."""
 
-from dataclasses import dataclass, replace
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from yakusu.data.lines.words import has_letter
 from yakusu.documents.pdf.page import Rows
 
 

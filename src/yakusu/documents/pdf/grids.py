@@ -3,10 +3,9 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
-from yakusu.documents.pdf.page import Rule, Stretch
+from yakusu.documents.pdf.page import Rule
 
 _REACH = 3.0  # points by which lines that meet may miss each other
 _MAX_CELLS = 10_000

@@ -13,7 +13,7 @@ MARKER = re.compile(r"[•‣▪◦●○■□▶➢✓✔–—*·‒-]|\(?(?:
 _TAB = 4.0  # em: the widest space after the marker of an item
 _SPACE = 0.15  # em: the narrowest space between words
 _SMALL, _LIFTED = 0.8, 0.15  # sizes of a raised number, and em by which it is raised
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNSPACED = lazy.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60]")
 _OUTER = 0.15  # of a page, at both ends: where running heads and feet are
 _MOST = 2  # lines of a running head
@@ -71,7 +71,7 @@ def line(row: Sequence[Stretch]) -> Stretch:
     for each in row:
         part = each.text
         if each.size < _SMALL * main.size and main.base - each.base > _LIFTED * main.size:
-            part = part.translate(_RAISED) if part.isdecimal() else part
+            part = part.translate(RAISED) if part.isdecimal() else part
         spaced = text and each.left - last.right > _SPACE * main.size
         text, last = joined(text, part) if spaced else text + part, each
     right = max(each.right for each in row)

@@ -17,8 +17,8 @@ def as_markdown(blocks: Sequence[Block]) -> str:
     written = list[str]()
     before: bool | None = None  # whether the item before is numbered; None: it is none
     for block in blocks:
-        is_item = isinstance(block, TextBlock) and block.marker
-        kind = bool(_NUMBER.fullmatch(block.marker)) if is_item else None
+        marker = block.marker if isinstance(block, TextBlock) else ""
+        kind = bool(_NUMBER.fullmatch(marker)) if marker else None
         if written and (kind is None or kind != before):
             written.append("\n")
         written.append(_table(block) if isinstance(block, TableBlock) else _text(block))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, takewhile
 
 from yakusu.documents.pdf.blocks import Block, TableBlock, TextBlock
-from yakusu.documents.pdf.lines import MARKER, joined
+from yakusu.documents.pdf.lines import MARKER, RAISED, joined
 from yakusu.documents.pdf.page import Stretch
 from yakusu.documents.pdf.pdfium import HYPHEN
 
@@ -19,13 +19,15 @@ _ITEM = re.compile(rf"({MARKER.pattern})\s+(?=\S)")
 _BULLETS = "•‣▪◦●○■□▶➢✓✔·"  # other markers may begin a line of a paragraph, too
 _END = re.compile(r"[.!?:;…。！？؟۔]['\"”’»›)\]」』⁰¹²³⁴⁵⁶⁷⁸⁹]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_REFERENCE = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_NOTE = re.compile(rf"({_REFERENCE.pattern}|\d{{1,3}})[\s.)]*")
 _LARGER, _SMALLER = 1.12, 0.93  # sizes of headings and of notes; that of most text is 1
 _LONGEST_HEADING = 300  # characters
 _EQUAL = 1.06  # two sizes are equal if one is at most so many times the other
 _LEADING = 1.3  # a larger distance, compared with that of most lines, separates paragraphs
 _INDENT = 0.8  # em by which a paragraph, and 0.3 by which the lines of an item, are indented
 _SLACK = 3.0  # em that are free at the end of a line only if a paragraph ends
-_AND = frozenset("and or und oder bis sowie et ou e o y u en of och og eller".split())
+_AND = {"and", "or", "und", "oder", "bis", "sowie", "et", "ou", "e", "o", "y", "en", "of", "och"}
 Flow = Sequence[Stretch]
 
 
@@ -65,7 +67,7 @@ def blocks(pages: Iterable[Iterable[Flow]]) -> list[Block]:
     words = Counter(
         word.lower() for flow in flows for line in flow for word in _WORD.findall(line.text)
     )
-    return [*_blocks(parts, words)]
+    return [*_blocks(_with_notes(parts), words)]
 
 
 def most_size(flows: Iterable[Flow]) -> float:
@@ -171,6 +173,24 @@ def _goes_on(part: _Part, following: _Part) -> bool:
     return last.text[-1] in f"-{HYPHEN}" or first.text[0].islower() or is_full
 
 
+def _with_notes(parts: Iterable[_Part]) -> list[_Part]:
+    """Move each note behind the last block before it that refers to its number."""
+    found = list[list[_Part]]()  # each block with its notes
+    places = dict[str, int]()  # of the blocks that refer to a number
+    for part in parts:
+        note = _NOTE.match(part.lines[0].text) if part.kind < 0 else None
+        number = note[1].translate(RAISED) if note else ""
+        if note and number in places:
+            first = part.lines[0]
+            part.lines[0] = first._replace(text=f"{number} {first.text[note.end() :]}")
+            found[places[number]].append(part)
+        else:
+            numbers = (each for line in part.lines for each in _REFERENCE.findall(line.text))
+            places.update(dict.fromkeys(numbers, len(found)))
+            found.append([part])
+    return [part for block in found for part in block]
+
+
 # ---- from parts to blocks ------------------------------------------------------------------------
 
 
@@ -182,7 +202,9 @@ def _blocks(parts: Sequence[_Part], words: Mapping[str, int]) -> Iterator[Block]
         lefts = _containing(lefts, first) if part.marker else []
         if first.rows:
             rows = [row for line in part.lines for row in line.rows]
-            yield TableBlock(tuple(tuple(text_of(c.split("\n"), words) for c in row) for row in rows))
+            yield TableBlock(
+                tuple(tuple(text_of(c.split("\n"), words) for c in row) for row in rows)
+            )
             continue
         start = _ITEM.match(first.text) if part.marker else None
         texts = [first.text[start.end() if start else 0 :], *(x.text for x in part.lines[1:])]
@@ -222,19 +244,32 @@ def text_of(lines: Sequence[str], words: Mapping[str, int]) -> str:
             pieces[-1] = last[:-1]
             pieces.append(_hyphen(last[:-1], line, words))
         else:
-            pieces.append(joined(last[-1], line[0])[1:-1])
+            pieces.append(_space(last, line, words))
         pieces.append(line)
     text = "".join(pieces)
     return text[:-1].replace(HYPHEN, "") + text[-1:].replace(HYPHEN, "-")
 
 
+def _space(before: str, after: str, words: Mapping[str, int]) -> str:
+    """What is between two lines; nothing in a long word that a narrow cell divides."""
+    head, tail = _ends(before, after)
+    is_divided = f"{head}{tail}".lower() in words and not (head.lower() in words or tail in words)
+    return "" if is_divided else joined(before[-1], after[0])[1:-1]
+
+
+def _ends(before: str, after: str) -> tuple[str, str]:
+    """The letters at the end of a line and at the beginning of the next one."""
+    head = "".join(takewhile(str.isalpha, reversed(before)))[::-1]
+    return head, "".join(takewhile(str.isalpha, after))
+
+
 def _hyphen(before: str, after: str, words: Mapping[str, int]) -> str:
-    """What is between two parts of a text at whose first one's end is a hyphen."""
-    head = "".join(takewhile(str.isalpha, reversed(before)))[::-1].lower()
-    tail = "".join(takewhile(str.isalpha, after))
+    """What is between two lines if the first one ends with a hyphen, which `before` lacks."""
+    head, tail = _ends(before, after)
     if tail in _AND:
         return "- "
     if not head or not tail or tail[0].isupper():
         return "-"
+    head = head.lower()
     is_known = words.get(f"{head}-{tail}", 0) > words.get(f"{head}{tail}", 0)
     return "-" if is_known else ""

@@ -30,7 +30,9 @@ from yakusu.errors import DataError
 _APART = 100.0  # points between the text of a page and that which is turned
 _SHOWN = 5  # lines and pages that are named
 _LONGEST = 60  # characters of a line that is named
-_LEAST_FILLED = 0.3  # of the cells of a table, so that lines that are drawn are not those of a chart
+_LEAST_FILLED = (
+    0.3  # of the cells of a table, so that lines that are drawn are not those of a chart
+)
 
 
 def read(data: bytes, options: DocumentOptions) -> "PdfDocument":
@@ -89,7 +91,7 @@ def _with_tables(text: Iterable[Stretch], n_tables: int) -> list[Stretch]:
 
 
 def _table(members: Iterable[Stretch]) -> Rows:
-    """The cells of a table without empty rows and columns; (): they are too few, or mostly empty."""
+    """The cells of a table without empty rows and columns; (): most cells are empty."""
     cells = defaultdict[tuple[int, int], list[Stretch]](list)
     for each in members:
         if each.cell:
@@ -98,7 +100,8 @@ def _table(members: Iterable[Stretch]) -> Rows:
     if len(cells) < max(2, _LEAST_FILLED * len(xs) * len(ys)):
         return ()
     return tuple(
-        tuple("\n".join(line(row).text for row in rows(cells.get((y, x), ()))) for x in xs) for y in ys
+        tuple("\n".join(line(row).text for row in rows(cells.get((y, x), ()))) for x in xs)
+        for y in ys
     )
 
 
