@@ -3,11 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
 from yakusu.documents.pdf.page import PageContent, Stretch
 
+_LABEL = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?")  # the number of a section
 # What begins an item of a list: a bullet; or a number or a letter in brackets or with a point.
 MARKER = re.compile(r"[•‣▪◦●○■□▶➢✓✔–—*·‒-]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]|[A-Z]\)")
 _TAB = 4.0  # em: the widest space after the marker of an item
@@ -17,6 +19,8 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNSPACED = lazy.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60]")
 _OUTER = 0.15  # of a page, at both ends: where running heads and feet are
 _MOST = 2  # lines of a running head
+_APART = 1.6  # em between it and the text of most pages;
+_SHARE = 4  # others are on more than one in so many pages
 _NUMBER = re.compile(r"\d+|(?<!\w)[ivxlc]+(?!\w)")
 
 
@@ -37,7 +41,7 @@ def with_markers(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
             else:
                 yield marker
             marker = None
-        if MARKER.fullmatch(each.text):
+        if MARKER.fullmatch(each.text) or _LABEL.fullmatch(each.text):
             marker = each
         else:
             yield each
@@ -87,13 +91,14 @@ def without_running(
         The stretches of each page that remain; each repeated line once.
     """
     found = [[*_outer(page, text)] for page, text in zip(pages, texts, strict=True)]
-    counts = Counter(name for lines in found for name in {name for name, _ in lines})
+    counts = Counter(name for lines in found for name in {name for name, _, _ in lines})
     kept, left_out = list[list[Stretch]](), dict[object, str]()
     for number, (lines, text) in enumerate(zip(found, texts, strict=True), 1):
         removed = set[Stretch]()
-        for name, row in lines:
+        for name, row, is_apart in lines:
             shown = line(row).text
-            if counts[name] > 1 or shown.strip("-–— ") == str(number):
+            is_repeated = counts[name] > (1 if is_apart else max(1, len(pages) // _SHARE))
+            if is_repeated or shown.strip("-–— ") == str(number):
                 removed.update(row)
                 left_out.setdefault(name, shown)
         kept.append([each for each in text if each not in removed])
@@ -102,16 +107,20 @@ def without_running(
 
 def _outer(
     page: PageContent, text: Sequence[Stretch]
-) -> Iterator[tuple[tuple[object, ...], list[Stretch]]]:
-    """Yield the lines at both ends of a page, with what they have in common on several pages."""
+) -> Iterator[tuple[tuple[object, ...], list[Stretch], bool]]:
+    """Yield what lines at both ends of pages have in common, the line, and whether it is apart."""
     height = page.bottom - page.top
     every = rows(each for each in text if not each.rows and each.base <= page.bottom)
-    ends = ((every[:_MOST], page.top), (every[::-1][:_MOST], page.bottom))
-    seen = set[int]()
-    for lines, end in ends:
-        for row in lines:
+    for ordered, end in ((every, page.top), (every[::-1], page.bottom)):
+        is_apart = False
+        for row, following in [*zip_longest(ordered, ordered[1:])][:_MOST][::-1]:
             found = line(row)
             distance = abs(found.base - end)
-            if distance <= _OUTER * height and id(row) not in seen:
-                seen.add(id(row))
-                yield (end == page.top, round(distance), _NUMBER.sub("#", found.text)), row
+            space = abs(line(following).base - found.base) if following else height
+            is_apart = is_apart or space > _APART * found.size
+            if distance <= _OUTER * height:
+                yield (
+                    (end == page.top, round(distance), _NUMBER.sub("#", found.text)),
+                    row,
+                    is_apart,
+                )

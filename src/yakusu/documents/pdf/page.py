@@ -72,7 +72,7 @@ class Stretch(NamedTuple):
         left: Where it begins.
         right: Where it ends.
         base: The baseline.
-        size: The size of the font; of a table, its height.
+        size: The largest size of its fonts; of a table, its height.
         text: The text.
         cell: The number of a table, a row and a column; None: it is in no table.
         rows: The cells of a table; (): it is text.
@@ -109,7 +109,7 @@ def stretches(glyphs: Iterable[Glyph], cell_of: CellOf) -> Iterator[Stretch]:
         if begun and begun.cell == cell and _continues(begun, glyph):
             text += [" "] * spaced + [glyph.text]
             left, right = min(begun.left, glyph.left), max(begun.right, glyph.right)
-            begun = begun._replace(left=left, right=right)
+            begun = begun._replace(left=left, right=right, size=max(begun.size, glyph.size))
         else:
             if begun:
                 yield begun._replace(text=_readable("".join(text)))

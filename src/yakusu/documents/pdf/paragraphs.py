@@ -23,7 +23,8 @@ _REFERENCE = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _NOTE = re.compile(rf"({_REFERENCE.pattern}|\d{{1,3}})[\s.)]*")
 _LARGER, _SMALLER = 1.12, 0.93  # sizes of headings and of notes; that of most text is 1
 _LONGEST_HEADING = 300  # characters
-_EQUAL = 1.06  # two sizes are equal if one is at most so many times the other
+_EQUAL = 1.06  # two sizes are equal if one is at most so many times the other,
+_SIMILAR = 1.15  # and similar, such as those of two fonts in a paragraph
 _LEADING = 1.3  # a larger distance, compared with that of most lines, separates paragraphs
 _INDENT = 0.8  # em by which a paragraph, and 0.3 by which the lines of an item, are indented
 _SLACK = 3.0  # em that are free at the end of a line only if a paragraph ends
@@ -107,10 +108,11 @@ def _parts(flow: Flow, body: float, leading: float) -> list[_Part]:
         marker = "" if kind > 0 or line.rows else _marker(part, line, right)
         if line.rows:
             parts.append(_Part([line], right, "", 0))
-        elif part is None or marker or not _continues(part, line, leading):
+        elif part is None or marker or not _continues(part, line, kind, leading):
             parts.append(_Part([line], right, marker, kind))
         else:
             part.lines.append(line)
+            part.kind = max(part.kind, kind)
     return parts
 
 
@@ -127,10 +129,12 @@ def _marker(part: _Part | None, line: Stretch, right: float) -> str:
     return found[1] if is_possible else ""
 
 
-def _continues(part: _Part, line: Stretch, leading: float) -> bool:
-    """Whether a line without a marker belongs to the block before it."""
+def _continues(part: _Part, line: Stretch, kind: int, leading: float) -> bool:
+    """Whether a line of a kind, without a marker, belongs to the block before it."""
     first, last, em = part.lines[0], part.lines[-1], line.size
-    if last.rows or not _are_equal(last.size, em):
+    most = _EQUAL if kind > 0 else _SIMILAR
+    is_other = (kind > 0) != (part.kind > 0) or max(last.size, em) > most * min(last.size, em)
+    if last.rows or is_other:
         return False
     if line.base - last.base > _LEADING * leading * em:
         return False

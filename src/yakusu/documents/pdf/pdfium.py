@@ -5,6 +5,7 @@ import math
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -112,18 +113,17 @@ def _glyphs(text: "pypdfium2.PdfTextPage") -> Iterator[tuple[int, Glyph]]:
         pdfium.FPDFText_GetCharOrigin(text, i, x, y)
         pdfium.FPDFText_GetMatrix(text, i, matrix)
         size = pdfium.FPDFText_GetFontSize(text, i) * math.hypot(matrix.c, matrix.d)
-        angle = round(math.degrees(math.atan2(matrix.b, matrix.a)) / _TURN) * _TURN % 360
-        corners = [
-            _turned(each_x, each_y, angle)[0]
-            for each_x in (box.left, box.right)
-            for each_y in (box.bottom, box.top)
-        ]
-        base = _turned(x.value, y.value, angle)[1]
-        left, right = min(corners), max(corners)
+        left, right, base, angle = box.left, box.right, -y.value, 0
+        if matrix.b or matrix.a <= 0:
+            angle = round(math.degrees(math.atan2(matrix.b, matrix.a)) / _TURN) * _TURN % 360
+            places = [(each, other) for each in (left, right) for other in (box.bottom, box.top)]
+            across = [_turned(*place, angle)[0] for place in places]
+            left, right, base = min(across), max(across), _turned(x.value, y.value, angle)[1]
         if math.isfinite(left + right + base + size) and size > 0:
             yield angle, Glyph(character, left, right, base, size)
 
 
+@lru_cache(maxsize=1 << 12)
 def _character(code: int) -> str:
     """The text of a code: letters of ligatures and of forms that depend on their neighbours."""
     character = chr(code) if code < 0x110000 else _UNKNOWN
