@@ -266,7 +266,8 @@ def _styles(known: Known) -> str:
         + f' fo:hyphenate="{str(known.hyphenated).lower()}" fo:hyphenation-remain-char-count="2" fo:hyphenation-push-char-count="2"'
     )  # noqa: E501
     direction = "rl-tb" if language in RIGHT_TO_LEFT else "lr-tb"
-    align = "justify" if known.justified else "start"
+    start = "right" if language in RIGHT_TO_LEFT else "left"
+    align = "justify" if known.justified else start
     space, indent = ("0cm", "0.6cm") if known.indented else ("0.25cm", "0cm")
 
     def style(name: str, paragraph: str, factor: float = 1.0, more: str = "") -> str:
@@ -288,7 +289,7 @@ def _styles(known: Known) -> str:
         + style(
             "Body", f'fo:text-align="{align}" fo:margin-bottom="{space}" fo:text-indent="{indent}"'
         )
-        + style("Item", 'fo:text-align="start"')
+        + style("Item", f'fo:text-align="{start}"')
         + style("Note", "", 0.82)
         + style("Running", 'fo:text-align="center"', 0.82)
         + style("Title", 'fo:text-align="center" fo:margin-bottom="0.5cm"', 1.8)

@@ -127,17 +127,27 @@ def _is_prose(column: Sequence[Stretch], em: float) -> bool:
 
 
 def _as_table(stretches: Sequence[Stretch], columns: Sequence[_Interval]) -> list[Stretch]:
-    """A table of cells beside each other; the stretches, if only one row has several."""
-    table = list[list[str]]()
-    for row in rows(stretches):
-        cells = [" ".join(each.text for each in _within(row, column)) for column in columns]
-        if table and not cells[0]:  # the cells of the row above have several lines
-            table[-1] = ["\n".join(filter(None, p)) for p in zip(table[-1], cells, strict=True)]
-        else:
-            table.append(cells)
-    if sum(len([*filter(None, cells)]) > 1 for cells in table) < 2:
+    """A table, with the lines above and below it; the stretches, if it has only one row."""
+    lines = rows(stretches)
+    cells = [
+        ["".join(line(inside).text for inside in rows(_within(row, each))) for each in columns]
+        for row in lines
+    ]
+    full = [i for i, row in enumerate(cells) if len([*filter(None, row)]) > 1]
+    if len(full) < 2:
         return list(stretches)
-    return [as_stretch(stretches, tuple(map(tuple, table)))]
+    first, end = full[0], full[-1] + 1
+    while end < len(cells) and not cells[end][0]:
+        end += 1
+    table = list[list[str]]()
+    for row in cells[first:end]:
+        if table and not row[0]:  # the cells of the row above have several lines
+            table[-1] = ["\n".join(filter(None, cell)) for cell in zip(table[-1], row, strict=True)]
+        else:
+            table.append(row)
+    inside = [each for row in lines[first:end] for each in row]
+    around = [each for row in [*lines[:first], *lines[end:]] for each in row]
+    return [*around, as_stretch(inside, tuple(map(tuple, table)))]
 
 
 def as_stretch(stretches: Sequence[Stretch], table: Rows) -> Stretch:

@@ -102,6 +102,8 @@ def without_running(
                 removed.update(row)
                 left_out.setdefault(name, shown)
         kept.append([each for each in text if each not in removed])
+    if not any(kept):  # what pages repeat is all that there is
+        return [list(text) for text in texts], []
     return kept, list(left_out.values())
 
 

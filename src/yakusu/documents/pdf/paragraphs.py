@@ -21,6 +21,7 @@ _END = re.compile(r"[.!?:;…。！？؟۔]['\"”’»›)\]」』⁰¹²³⁴�
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _REFERENCE = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _NOTE = re.compile(rf"({_REFERENCE.pattern}|\d{{1,3}})[\s.)]*")
+_CODE = re.compile(r"^-|[/_.@:]")  # in addresses, paths and options
 _LARGER, _SMALLER = 1.12, 0.93  # sizes of headings and of notes; that of most text is 1
 _LONGEST_HEADING = 300  # characters
 _EQUAL = 1.06  # two sizes are equal if one is at most so many times the other,
@@ -257,7 +258,8 @@ def text_of(lines: Sequence[str], words: Mapping[str, int]) -> str:
 def _space(before: str, after: str, words: Mapping[str, int]) -> str:
     """What is between two lines; nothing in a long word that a narrow cell divides."""
     head, tail = _ends(before, after)
-    is_divided = f"{head}{tail}".lower() in words and not (head.lower() in words or tail in words)
+    parts = head.lower(), tail  # not words themselves
+    is_divided = all(parts) and "".join(parts) in words and not any(map(words.get, parts))
     return "" if is_divided else joined(before[-1], after[0])[1:-1]
 
 
@@ -272,7 +274,7 @@ def _hyphen(before: str, after: str, words: Mapping[str, int]) -> str:
     head, tail = _ends(before, after)
     if tail in _AND:
         return "- "
-    if not head or not tail or tail[0].isupper():
+    if not head or not tail or tail[0].isupper() or _CODE.search(before.rpartition(" ")[2]):
         return "-"
     head = head.lower()
     is_known = words.get(f"{head}-{tail}", 0) > words.get(f"{head}{tail}", 0)
