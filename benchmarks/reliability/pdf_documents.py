@@ -9,39 +9,78 @@ has a number of its own.
 import random
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
 PHRASES = {  # language -> beginnings, middles, ends
     "en": (
-        ("The old harbour", "Every considerate neighbour", "A well-known mathematician", "The committee",
-         "This extraordinary instrument", "The municipal administration"),
-        ("described the international exhibition", "repaired both lighthouse windows",
-         "carefully measured the temperature", "offered comfortable accommodation", "found office number"),
-        ("before the official opening ceremony", "without any unnecessary difficulties",
-         "although the afternoon was cold", "in the neighbouring village"),
+        (
+            "The old harbour",
+            "Every considerate neighbour",
+            "A well-known mathematician",
+            "The committee",
+            "This extraordinary instrument",
+            "The municipal administration",
+        ),
+        (
+            "described the international exhibition",
+            "repaired both lighthouse windows",
+            "carefully measured the temperature",
+            "offered comfortable accommodation",
+            "found office number",
+        ),
+        (
+            "before the official opening ceremony",
+            "without any unnecessary difficulties",
+            "although the afternoon was cold",
+            "in the neighbouring village",
+        ),
     ),
     "de": (
-        ("Die Wetterbeobachtungsstation", "Der freundliche Hausmeister", "Eine Straßenbahnhaltestelle",
-         "Das Landesvermessungsamt", "Die Gemeindeverwaltung"),
-        ("beschreibt die Ausstellungseröffnung", "benötigt zusätzliche Aufmerksamkeit",
-         "verschiebt die Mitgliederversammlung", "prüft Ein- und Ausgänge"),
-        ("trotz der Schwierigkeiten am Nachmittag", "während der Sommermonate",
-         "gegenüber dem Bahnhofsvorplatz", "ohne jede Verzögerung"),
+        (
+            "Die Wetterbeobachtungsstation",
+            "Der freundliche Hausmeister",
+            "Eine Straßenbahnhaltestelle",
+            "Das Landesvermessungsamt",
+            "Die Gemeindeverwaltung",
+        ),
+        (
+            "beschreibt die Ausstellungseröffnung",
+            "benötigt zusätzliche Aufmerksamkeit",
+            "verschiebt die Mitgliederversammlung",
+            "prüft Ein- und Ausgänge",
+        ),
+        (
+            "trotz der Schwierigkeiten am Nachmittag",
+            "während der Sommermonate",
+            "gegenüber dem Bahnhofsvorplatz",
+            "ohne jede Verzögerung",
+        ),
     ),
     "fr": (
-        ("La bibliothèque municipale", "Le gardien du phare", "Une association indépendante",
-         "L’administration"),
-        ("présente l’exposition internationale", "répare les fenêtres de l’atelier",
-         "mesure soigneusement la température", "accueille les voyageurs fatigués"),
+        (
+            "La bibliothèque municipale",
+            "Le gardien du phare",
+            "Une association indépendante",
+            "L’administration",
+        ),
+        (
+            "présente l’exposition internationale",
+            "répare les fenêtres de l’atelier",
+            "mesure soigneusement la température",
+            "accueille les voyageurs fatigués",
+        ),
         ("avant la cérémonie officielle", "malgré les difficultés imprévues", "près du vieux port"),
     ),
     "ru": (
         ("Городская библиотека", "Опытный наблюдатель", "Небольшая мастерская"),
-        ("описывает международную выставку", "внимательно измеряет температуру",
-         "принимает уставших путешественников"),
+        (
+            "описывает международную выставку",
+            "внимательно измеряет температуру",
+            "принимает уставших путешественников",
+        ),
         ("перед торжественным открытием", "несмотря на трудности", "возле старой гавани"),
     ),
     "ja": (
@@ -59,9 +98,12 @@ PHRASES = {  # language -> beginnings, middles, ends
         ("מתארת את התערוכה", "מודד את הטמפרטורה בדיוק", "מקבלת את פני הנוסעים"),
         ("לפני טקס הפתיחה", "למרות הקשיים הרבים", "ליד הנמל"),
     ),
-}  # fmt: skip
+}
 _FONTS = {"ja": "IPAGothic", "ar": "Amiri", "he": "DejaVu Sans", "ru": "DejaVu Serif"}
 RIGHT_TO_LEFT = ("ar", "he")
+_HYPHENATED = (
+    'fo:hyphenate="true" fo:hyphenation-remain-char-count="2" fo:hyphenation-push-char-count="2" '
+)
 _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W_぀-ヿ㐀-鿿]+")
 
 
@@ -124,7 +166,7 @@ DOCUMENTS = (
     Known("ja", "ja", parts="hlplphbpnplhlptp", justified=True),
     Known("ar", "ar", parts="hlppbphlpnptpl", size=13.0),
     Known("he", "he", parts="hlpplhlplpp" * 2, columns=2, size=10.0),
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -189,10 +231,7 @@ class _Writer:
     def _list(self, style: str) -> None:
         items = [self.sentences(1, 2) for _ in range(self._random.randint(3, 5))]
         self.done.words += [word for item in items for word in words_of(item)]
-        listed = "".join(
-            f'<text:list-item><text:p text:style-name="Item">{escape(each)}</text:p></text:list-item>'
-            for each in items
-        )
+        listed = "".join(map(_ITEM.format, map(escape, items)))
         self.done.body.append(f'<text:list text:style-name="{style}">{listed}</text:list>')
 
     def _table(self) -> None:
@@ -207,6 +246,7 @@ class _Writer:
         self.done.body.append(f"<table:table>{columns}{inside}</table:table>")
 
 
+_ITEM = '<text:list-item><text:p text:style-name="Item">{}</text:p></text:list-item>'
 _CELL = (
     '<table:table-cell table:style-name="Cell"><text:p text:style-name="Item">{}</text:p>'
     "</table:table-cell>"
@@ -216,11 +256,9 @@ _CELL = (
 def _note(text: str) -> str:
     if not text:
         return ""
-    body = (
-        f'<text:note-body><text:p text:style-name="Note">{escape(text)}</text:p></text:note-body>'
-    )
-    citation = "<text:note-citation>1</text:note-citation>"
-    return f'<text:note text:note-class="footnote">{citation}{body}</text:note>'
+    paragraph = f'<text:p text:style-name="Note">{escape(text)}</text:p>'
+    inside = f"<text:note-citation>1</text:note-citation><text:note-body>{paragraph}"
+    return f'<text:note text:note-class="footnote">{inside}</text:note-body></text:note>'
 
 
 # ---- OpenDocument --------------------------------------------------------------------------------
@@ -232,13 +270,11 @@ def open_document(known: Known, content: Written) -> str:
     body = "".join(rest)
     if known.columns > 1:
         body = f'<text:section text:style-name="Columns" text:name="c">{body}</text:section>'
-    names = ("office", "text", "style", "table")
+    named = [(each, each) for each in ("office", "text", "style", "table")]
+    named += [("fo", "xsl-fo-compatible"), ("svg", "svg-compatible")]
     spaces = "".join(
-        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names
-    )
-    spaces += "".join(
         f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-        for short, name in (("fo", "xsl-fo-compatible"), ("svg", "svg-compatible"))
+        for short, name in named
     )
     return (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document{spaces} office:version="1.2" '
@@ -254,74 +290,58 @@ def _face(name: str) -> str:
 
 
 def _styles(known: Known) -> str:
-    language, size = known.language, known.size
+    language = known.language
     font = _FONTS.get(language, known.font)
     country = {"en": "US", "ja": "JP", "ar": "EG", "he": "IL"}.get(language, language.upper())
-    text = (
-        "".join(
-            f' style:font-name{kind}="{font}" {prefix}:font-size{kind}="{size}pt" '
-            f'{prefix}:language{kind}="{language}" {prefix}:country{kind}="{country}"'
-            for kind, prefix in (("", "fo"), ("-asian", "style"), ("-complex", "style"))
-        )
-        + f' fo:hyphenate="{str(known.hyphenated).lower()}" fo:hyphenation-remain-char-count="2" fo:hyphenation-push-char-count="2"'
-    )  # noqa: E501
     direction = "rl-tb" if language in RIGHT_TO_LEFT else "lr-tb"
     start = "right" if language in RIGHT_TO_LEFT else "left"
     align = "justify" if known.justified else start
     space, indent = ("0cm", "0.6cm") if known.indented else ("0.25cm", "0cm")
 
     def style(name: str, paragraph: str, factor: float = 1.0, more: str = "") -> str:
-        sizes = "".join(
-            f' {prefix}:font-size{kind}="{size * factor:.1f}pt"'
+        text = "".join(
+            f' style:font-name{kind}="{font}" {prefix}:language{kind}="{language}" '
+            f'{prefix}:country{kind}="{country}" '
+            f'{prefix}:font-size{kind}="{known.size * factor:.1f}pt"'
             for kind, prefix in (("", "fo"), ("-asian", "style"), ("-complex", "style"))
         )
         return (
-            f'<style:style style:name="{name}" style:family="paragraph"><style:paragraph-properties '
-            f'style:writing-mode="{direction}" {paragraph}/><style:text-properties{text_less(text)}'
-            f"{sizes} {more}/></style:style>"
+            f'<style:style style:name="{name}" style:family="paragraph">'
+            f'<style:paragraph-properties style:writing-mode="{direction}" {paragraph}/>'
+            f"<style:text-properties{text} {_HYPHENATED * known.hyphenated}{more}/></style:style>"
         )
 
-    bullets = "".join(_level("bullet", 'text:bullet-char="•"'))
-    numbers = "".join(_level("number", 'style:num-format="1" style:num-suffix="."'))
+    body = f'fo:text-align="{align}" fo:margin-bottom="{space}" fo:text-indent="{indent}"'
+    heading = f'fo:text-align="{start}" fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"'
+    bullets = _level("bullet", 'text:bullet-char="•"')
+    numbers = _level("number", 'style:num-format="1" style:num-suffix="."')
     return (
         "<office:styles>"
-        f'<style:default-style style:family="paragraph"><style:text-properties{text}/></style:default-style>'  # noqa: E501
-        + style(
-            "Body", f'fo:text-align="{align}" fo:margin-bottom="{space}" fo:text-indent="{indent}"'
-        )
+        + style("Body", body)
         + style("Item", f'fo:text-align="{start}"')
-        + style("Note", "", 0.82)
+        + style("Note", f'fo:text-align="{start}"', 0.82)
         + style("Running", 'fo:text-align="center"', 0.82)
         + style("Title", 'fo:text-align="center" fo:margin-bottom="0.5cm"', 1.8)
-        + style(
-            "H1", 'fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"', 1.5, 'fo:font-weight="bold"'
-        )
-        + style(
-            "H2", 'fo:margin-top="0.4cm" fo:margin-bottom="0.2cm"', 1.25, 'fo:font-weight="bold"'
-        )
+        + style("H1", heading, 1.5, 'fo:font-weight="bold"')
+        + style("H2", heading, 1.25, 'fo:font-weight="bold"')
         + f'<text:list-style style:name="Bullets">{bullets}</text:list-style>'
-        f'<text:list-style style:name="Numbers">{numbers}</text:list-style>'
-        "</office:styles>"
+        f'<text:list-style style:name="Numbers">{numbers}</text:list-style></office:styles>'
         '<office:automatic-styles><style:style style:name="Cell" style:family="table-cell">'
-        '<style:table-cell-properties fo:border="0.5pt solid #000000" fo:padding="0.1cm"/></style:style>'
-        '<style:style style:name="Columns" style:family="section"><style:section-properties>'
-        f'<style:columns fo:column-count="{known.columns}" fo:column-gap="0.6cm"/>'
-        f"</style:section-properties></style:style>{_page(known, direction)}</office:automatic-styles>"
-        f"{_masters(known)}"
+        '<style:table-cell-properties fo:border="0.5pt solid #000000" fo:padding="0.1cm"/>'
+        '</style:style><style:style style:name="Columns" style:family="section">'
+        f'<style:section-properties><style:columns fo:column-count="{known.columns}" '
+        'fo:column-gap="0.6cm"/></style:section-properties></style:style>'
+        f"{_page(known, direction)}</office:automatic-styles>{_masters(known)}"
     )
 
 
-def text_less(text: str) -> str:
-    """Text properties without sizes, which a style sets itself."""
-    return re.sub(r' (fo|style):font-size[-\w]*="[^"]*"', "", text)
-
-
-def _level(kind: str, attributes: str) -> Iterator[str]:
+def _level(kind: str, attributes: str) -> str:
     tag = f"text:list-level-style-{kind}"
-    yield (
+    return (
         f'<{tag} text:level="1" {attributes}><style:list-level-properties '
-        'text:list-level-position-and-space-mode="label-alignment"><style:list-level-label-alignment '
-        'text:label-followed-by="listtab" fo:text-indent="-0.6cm" fo:margin-left="1.2cm"/>'
+        'text:list-level-position-and-space-mode="label-alignment">'
+        '<style:list-level-label-alignment text:label-followed-by="listtab" '
+        'fo:text-indent="-0.6cm" fo:margin-left="1.2cm"/>'
         f"</style:list-level-properties></{tag}>"
     )
 
@@ -331,7 +351,8 @@ def _page(known: Known, direction: str) -> str:
     return (
         '<style:page-layout style:name="P"><style:page-layout-properties '
         f'fo:page-width="{width}cm" fo:page-height="{height}cm" fo:margin="2cm" '
-        f'style:writing-mode="{direction}"/><style:header-style/><style:footer-style/></style:page-layout>'
+        f'style:writing-mode="{direction}"/><style:header-style/><style:footer-style/>'
+        "</style:page-layout>"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from yakusu.documents.pdf.page import Rows
+from yakusu.documents.pdf.page import CellTexts
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TableBlock:
         rows: The texts of its cells; all rows have the same length.
     """
 
-    rows: Rows
+    rows: CellTexts
 
 
 Block = TextBlock | TableBlock
@@ -46,7 +46,7 @@ def texts_of(blocks: Sequence[Block]) -> Iterator[str]:
             yield from (cell for row in block.rows for cell in row)
 
 
-def translated(blocks: Sequence[Block], texts: Iterator[str]) -> Iterator[Block]:
+def with_texts(blocks: Sequence[Block], texts: Iterator[str]) -> Iterator[Block]:
     """Yield blocks with other texts, one for each of `texts_of`."""
     for block in blocks:
         if isinstance(block, TextBlock):

@@ -1,7 +1,7 @@
 """The order in which the parts of a page are read: one column after the other.
 
-A region with columns is a run of stretches, from top to bottom, that leaves the same gap free. It
-begins where two stretches are beside each other, and reaches up and down to the first stretch that
+A region with columns is a run of snippets, from top to bottom, that leaves the same gap free. It
+begins where two snippets are beside each other, and reaches up and down to the first snippet that
 crosses all gaps. If its columns are not filled with prose, it is a table.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from yakusu.documents.pdf.lines import line, rows
-from yakusu.documents.pdf.page import Rows, Stretch
+from yakusu.documents.pdf.page import CellTexts, Snippet
 
 _GAP = 1.0  # em between columns
 _NARROWEST, _FILLED = 7.0, 0.6  # em of a column of prose, and its part that lines fill on average
@@ -18,17 +18,17 @@ _APART = 1.6  # em between the baselines of lines that do not belong together
 _Interval = tuple[float, float]
 
 
-def flows(stretches: Iterable[Stretch], em: float, depth: int = 0) -> list[list[Stretch]]:
+def flows(snippets: Iterable[Snippet], em: float, depth: int = 0) -> list[list[Snippet]]:
     """The columns of a page, in reading order, each with its lines and tables from top to bottom.
 
     Args:
-        stretches: What is on the page.
+        snippets: What is on the page.
         em: The size of most text.
-        depth: The number of columns that contain these stretches.
+        depth: The number of columns that contain these snippets.
     """
-    every = sorted(stretches, key=lambda each: (each.base, each.left))
-    found, plain = list[list[Stretch]](), list[Stretch]()
-    at = i = 0  # the first stretch that is in no region, and one where a region may begin
+    every = sorted(snippets, key=lambda each: (each.base, each.left))
+    found, plain = list[list[Snippet]](), list[Snippet]()
+    at = i = 0  # the first snippet that is in no region, and one where a region may begin
     while i < len(every):
         region = _region(every, at, i, em) if depth < _DEEPEST else None
         if region is None:
@@ -49,23 +49,23 @@ def flows(stretches: Iterable[Stretch], em: float, depth: int = 0) -> list[list[
     return [*found, _lines(plain)] if plain else found
 
 
-def _lines(stretches: Iterable[Stretch]) -> list[Stretch]:
-    return [line(row) for row in rows(stretches)]
+def _lines(snippets: Iterable[Snippet]) -> list[Snippet]:
+    return [line(row) for row in rows(snippets)]
 
 
 def _region(
-    every: Sequence[Stretch], least: int, i: int, em: float
+    every: Sequence[Snippet], least: int, i: int, em: float
 ) -> tuple[int, int, list[_Interval]] | None:
-    """The region with columns that a stretch and one beside it begin.
+    """The region with columns that a snippet and one beside it begin.
 
     Args:
-        every: The stretches.
+        every: The snippets.
         least: The first one that may be in the region.
-        i: The place of the stretch.
+        i: The place of the snippet.
         em: The size of most text.
 
     Returns:
-        Its first stretch, the one after its last, and its columns; None: there is none.
+        Its first snippet, the one after its last, and its columns; None: there is none.
     """
     one, j = every[i], i + 1
     while j < len(every) and every[j].top < one.bottom:
@@ -91,10 +91,10 @@ def _region(
     return first, end, columns
 
 
-def _with(columns: Sequence[_Interval], stretch: Stretch, em: float) -> list[_Interval]:
-    """Columns that also contain a stretch; those between which no gap is left are one."""
+def _with(columns: Sequence[_Interval], snippet: Snippet, em: float) -> list[_Interval]:
+    """Columns that also contain a snippet; those between which no gap is left are one."""
     found = list[_Interval]()
-    for left, right in sorted([*columns, (stretch.left, stretch.right)]):
+    for left, right in sorted([*columns, (snippet.left, snippet.right)]):
         if found and left - found[-1][1] < _GAP * em:
             found[-1] = found[-1][0], max(found[-1][1], right)
         else:
@@ -103,7 +103,7 @@ def _with(columns: Sequence[_Interval], stretch: Stretch, em: float) -> list[_In
 
 
 def _without_rest(
-    every: Sequence[Stretch], first: int, end: int, columns: Sequence[_Interval], em: float
+    every: Sequence[Snippet], first: int, end: int, columns: Sequence[_Interval], em: float
 ) -> int:
     """The end of a region without text of the first column that stands apart below all columns."""
     is_first = [each.left < columns[0][1] for each in every[first:end]]
@@ -114,11 +114,11 @@ def _without_rest(
     return end
 
 
-def _within(stretches: Iterable[Stretch], column: _Interval) -> list[Stretch]:
-    return [each for each in stretches if column[0] <= each.left <= column[1]]
+def _within(snippets: Iterable[Snippet], column: _Interval) -> list[Snippet]:
+    return [each for each in snippets if column[0] <= each.left <= column[1]]
 
 
-def _is_prose(column: Sequence[Stretch], em: float) -> bool:
+def _is_prose(column: Sequence[Snippet], em: float) -> bool:
     """Whether a column is wide, and lines fill most of it."""
     left, right = min(each.left for each in column), max(each.right for each in column)
     lines = rows(column)
@@ -126,16 +126,16 @@ def _is_prose(column: Sequence[Stretch], em: float) -> bool:
     return right - left >= _NARROWEST * em and filled >= _FILLED * len(lines) * (right - left)
 
 
-def _as_table(stretches: Sequence[Stretch], columns: Sequence[_Interval]) -> list[Stretch]:
-    """A table, with the lines above and below it; the stretches, if it has only one row."""
-    lines = rows(stretches)
+def _as_table(snippets: Sequence[Snippet], columns: Sequence[_Interval]) -> list[Snippet]:
+    """A table, with the lines above and below it; the snippets, if it has only one row."""
+    lines = rows(snippets)
     cells = [
         ["".join(line(inside).text for inside in rows(_within(row, each))) for each in columns]
         for row in lines
     ]
     full = [i for i, row in enumerate(cells) if len([*filter(None, row)]) > 1]
     if len(full) < 2:
-        return list(stretches)
+        return list(snippets)
     first, end = full[0], full[-1] + 1
     while end < len(cells) and not cells[end][0]:
         end += 1
@@ -150,8 +150,8 @@ def _as_table(stretches: Sequence[Stretch], columns: Sequence[_Interval]) -> lis
     return [*around, as_stretch(inside, tuple(map(tuple, table)))]
 
 
-def as_stretch(stretches: Sequence[Stretch], table: Rows) -> Stretch:
-    """A table in the place of its stretches."""
-    left, right = min(each.left for each in stretches), max(each.right for each in stretches)
-    top, bottom = min(each.top for each in stretches), max(each.bottom for each in stretches)
-    return Stretch(left, right, bottom, bottom - top, "", rows=table)
+def as_stretch(snippets: Sequence[Snippet], table: CellTexts) -> Snippet:
+    """A table in the place of its snippets."""
+    left, right = min(each.left for each in snippets), max(each.right for each in snippets)
+    top, bottom = min(each.top for each in snippets), max(each.bottom for each in snippets)
+    return Snippet(left, right, bottom, bottom - top, "", rows=table)

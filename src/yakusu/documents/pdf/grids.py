@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from yakusu.documents.pdf.page import Rule
+from yakusu.documents.pdf.page import DrawnLine
 
 _REACH = 3.0  # points by which lines that meet may miss each other
 _MAX_CELLS = 10_000
@@ -29,7 +29,7 @@ class Grid(NamedTuple):
         return bisect_right(self.ys, y) - 1, bisect_right(self.xs, x) - 1
 
 
-def grids(rules: Iterable[Rule]) -> list[Grid]:
+def grids(rules: Iterable[DrawnLine]) -> list[Grid]:
     """The tables that lines on a page draw, each with at least two cells."""
     found = []
     for connected in _connected(list(rules)):
@@ -51,7 +51,7 @@ def _places(values: Iterable[float]) -> list[float]:
     return found
 
 
-def _connected(rules: Sequence[Rule]) -> Iterable[list[Rule]]:
+def _connected(rules: Sequence[DrawnLine]) -> Iterable[list[DrawnLine]]:
     """The groups of rules that touch each other, found by sweeping over the page once."""
     parents = list(range(len(rules)))
 
@@ -69,7 +69,7 @@ def _connected(rules: Sequence[Rule]) -> Iterable[list[Rule]]:
             if rules[j].left - _REACH <= rule.right and rule.left - _REACH <= rules[j].right:
                 parents[root(i)] = root(j)
         active.append(i)
-    groups = defaultdict[int, list[Rule]](list)
+    groups = defaultdict[int, list[DrawnLine]](list)
     for i, rule in enumerate(rules):
         groups[root(i)].append(rule)
     return groups.values()

@@ -1,4 +1,4 @@
-"""Lines of text: the stretches that stand beside each other, and which lines belong to no text."""
+"""Lines of text: the snippets that stand beside each other, and which lines belong to no text."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
-from yakusu.documents.pdf.page import PageContent, Stretch
+from yakusu.documents.pdf.page import PageContent, Snippet
 
 _LABEL = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?")  # the number of a section
 # What begins an item of a list: a bullet; or a number or a letter in brackets or with a point.
@@ -24,16 +24,16 @@ _SHARE = 4  # others are on more than one in so many pages
 _NUMBER = re.compile(r"\d+|(?<!\w)[ivxlc]+(?!\w)")
 
 
-def joined(before: str, after: str) -> str:
+def joined_texts(before: str, after: str) -> str:
     """Two parts of a text; a space separates them in scripts that use spaces."""
     is_unspaced = _UNSPACED.match(before[-1:]) and _UNSPACED.match(after[:1])
     return before + after if is_unspaced else f"{before} {after}"
 
 
-def with_markers(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
-    """Yield stretches; the marker of an item becomes part of the text that follows it."""
-    marker: Stretch | None = None
-    for each in stretches:
+def with_markers(snippets: Iterable[Snippet]) -> Iterator[Snippet]:
+    """Yield snippets; the marker of an item becomes part of the text that follows it."""
+    marker: Snippet | None = None
+    for each in snippets:
         if marker:
             space = each.left - marker.right
             if abs(each.base - marker.base) < each.size / 3 and 0 < space <= _TAB * each.size:
@@ -49,11 +49,11 @@ def with_markers(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
         yield marker
 
 
-def rows(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
-    """Stretches that stand beside each other, from top to bottom and from left to right."""
-    found = list[list[Stretch]]()
-    main: Stretch | None = None  # the largest one of the last row
-    for each in sorted(stretches, key=lambda each: each.base):
+def rows(snippets: Iterable[Snippet]) -> list[list[Snippet]]:
+    """Snippets that stand beside each other, from top to bottom and from left to right."""
+    found = list[list[Snippet]]()
+    main: Snippet | None = None  # the largest one of the last row
+    for each in sorted(snippets, key=lambda each: each.base):
         if main and _are_beside(main, each):
             found[-1].append(each)
             main = max(main, each, key=lambda each: each.size)
@@ -63,13 +63,13 @@ def rows(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
     return [sorted(row, key=lambda each: each.left) for row in found]
 
 
-def _are_beside(one: Stretch, other: Stretch) -> bool:
+def _are_beside(one: Snippet, other: Snippet) -> bool:
     overlap = min(one.bottom, other.bottom) - max(one.top, other.top)
     return overlap > min(one.bottom - one.top, other.bottom - other.top) / 2
 
 
-def line(row: Sequence[Stretch]) -> Stretch:
-    """The stretches of a row as one."""
+def line(row: Sequence[Snippet]) -> Snippet:
+    """The snippets of a row as one."""
     main = max(row, key=lambda each: (each.size, each.right - each.left))
     text, last = "", row[0]
     for each in row:
@@ -77,24 +77,24 @@ def line(row: Sequence[Stretch]) -> Stretch:
         if each.size < _SMALL * main.size and main.base - each.base > _LIFTED * main.size:
             part = part.translate(RAISED) if part.isdecimal() else part
         spaced = text and each.left - last.right > _SPACE * main.size
-        text, last = joined(text, part) if spaced else text + part, each
+        text, last = joined_texts(text, part) if spaced else text + part, each
     right = max(each.right for each in row)
     return main._replace(left=row[0].left, right=right, text=text)
 
 
 def without_running(
-    pages: Sequence[PageContent], texts: Sequence[Sequence[Stretch]]
-) -> tuple[list[list[Stretch]], list[str]]:
+    pages: Sequence[PageContent], texts: Sequence[Sequence[Snippet]]
+) -> tuple[list[list[Snippet]], list[str]]:
     """Leave out the lines that pages repeat at their ends, apart from numbers, and page numbers.
 
     Returns:
-        The stretches of each page that remain; each repeated line once.
+        The snippets of each page that remain; each repeated line once.
     """
     found = [[*_outer(page, text)] for page, text in zip(pages, texts, strict=True)]
     counts = Counter(name for lines in found for name in {name for name, _, _ in lines})
-    kept, left_out = list[list[Stretch]](), dict[object, str]()
+    kept, left_out = list[list[Snippet]](), dict[object, str]()
     for number, (lines, text) in enumerate(zip(found, texts, strict=True), 1):
-        removed = set[Stretch]()
+        removed = set[Snippet]()
         for name, row, is_apart in lines:
             shown = line(row).text
             is_repeated = counts[name] > (1 if is_apart else max(1, len(pages) // _SHARE))
@@ -108,8 +108,8 @@ def without_running(
 
 
 def _outer(
-    page: PageContent, text: Sequence[Stretch]
-) -> Iterator[tuple[tuple[object, ...], list[Stretch], bool]]:
+    page: PageContent, text: Sequence[Snippet]
+) -> Iterator[tuple[tuple[object, ...], list[Snippet], bool]]:
     """Yield what lines at both ends of pages have in common, the line, and whether it is apart."""
     height = page.bottom - page.top
     every = rows(each for each in text if not each.rows and each.base <= page.bottom)

@@ -1,4 +1,4 @@
-"""What is on a page of a PDF file: characters, lines that are drawn, and stretches of text.
+"""What is on a page of a PDF file: characters, lines that are drawn, and snippets of text.
 
 Coordinates are points to the right and down, of text as a reader turns it. On a page that is mostly
 written from right to left they are mirrored, so that all text begins at the left.
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from yakusu import lazy
 from yakusu.data.lines.private_use import PRIVATE_USE
 
-_WIDEST = 1.0  # em: a wider space separates stretches
+_WIDEST = 1.0  # em: a wider space separates snippets
 _LIFTED = 0.12  # em: so do baselines that differ by more,
 _LARGER = 1.2  # and sizes
 _PRIVATE = lazy.compile(PRIVATE_USE)
 _UNKNOWN = "\ufffd"
-Rows = tuple[tuple[str, ...], ...]
+CellTexts = tuple[tuple[str, ...], ...]
 CellOf = Callable[[float, float], tuple[int, int, int] | None]  # place -> table, row, column
 
 
@@ -38,7 +38,7 @@ class Glyph(NamedTuple):
     size: float
 
 
-class Rule(NamedTuple):
+class DrawnLine(NamedTuple):
     """A horizontal or vertical line that is drawn, between two points."""
 
     left: float
@@ -60,12 +60,12 @@ class PageContent:
     """
 
     glyphs: Sequence[Sequence[Glyph]]
-    rules: Sequence[Rule]
+    rules: Sequence[DrawnLine]
     top: float
     bottom: float
 
 
-class Stretch(NamedTuple):
+class Snippet(NamedTuple):
     """Text on one baseline without wide spaces, or a table.
 
     Attributes:
@@ -84,7 +84,7 @@ class Stretch(NamedTuple):
     size: float
     text: str
     cell: tuple[int, int, int] | None = None
-    rows: Rows = ()
+    rows: CellTexts = ()
 
     @property
     def top(self) -> float:
@@ -97,9 +97,9 @@ class Stretch(NamedTuple):
         return self.base + (0.0 if self.rows else 0.2 * self.size)
 
 
-def stretches(glyphs: Iterable[Glyph], cell_of: CellOf) -> Iterator[Stretch]:
-    """Yield the stretches of text that characters form, in their order."""
-    begun: Stretch | None = None
+def snippets(glyphs: Iterable[Glyph], cell_of: CellOf) -> Iterator[Snippet]:
+    """Yield the snippets of text that characters form, in their order."""
+    begun: Snippet | None = None
     text, spaced = list[str](), False
     for glyph in glyphs:
         if glyph.text == " ":
@@ -113,14 +113,14 @@ def stretches(glyphs: Iterable[Glyph], cell_of: CellOf) -> Iterator[Stretch]:
         else:
             if begun:
                 yield begun._replace(text=_readable("".join(text)))
-            begun, text = Stretch(*glyph[1:], "", cell), [glyph.text]
+            begun, text = Snippet(*glyph[1:], "", cell), [glyph.text]
         spaced = False
     if begun:
         yield begun._replace(text=_readable("".join(text)))
 
 
-def _continues(begun: Stretch, glyph: Glyph) -> bool:
-    """Whether a character belongs to a stretch that comes before it."""
+def _continues(begun: Snippet, glyph: Glyph) -> bool:
+    """Whether a character belongs to a snippet that comes before it."""
     space = max(glyph.left - begun.right, begun.left - glyph.right)
     return (
         abs(glyph.base - begun.base) <= _LIFTED * begun.size

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, takewhile
 
 from yakusu.documents.pdf.blocks import Block, TableBlock, TextBlock
-from yakusu.documents.pdf.lines import MARKER, RAISED, joined
-from yakusu.documents.pdf.page import Stretch
+from yakusu.documents.pdf.lines import MARKER, RAISED, joined_texts
+from yakusu.documents.pdf.page import Snippet
 from yakusu.documents.pdf.pdfium import HYPHEN
 
 _ITEM = re.compile(rf"({MARKER.pattern})\s+(?=\S)")
@@ -30,7 +30,7 @@ _LEADING = 1.3  # a larger distance, compared with that of most lines, separates
 _INDENT = 0.8  # em by which a paragraph, and 0.3 by which the lines of an item, are indented
 _SLACK = 3.0  # em that are free at the end of a line only if a paragraph ends
 _AND = {"and", "or", "und", "oder", "bis", "sowie", "et", "ou", "e", "o", "y", "en", "of", "och"}
-Flow = Sequence[Stretch]
+Flow = Sequence[Snippet]
 
 
 @dataclass
@@ -44,13 +44,13 @@ class _Part:
         kind: 1 for a heading, -1 for a note, 0 for other text.
     """
 
-    lines: list[Stretch]
+    lines: list[Snippet]
     right: float
     marker: str
     kind: int
 
 
-def blocks(pages: Iterable[Iterable[Flow]]) -> list[Block]:
+def blocks_of(pages: Iterable[Iterable[Flow]]) -> list[Block]:
     """The blocks of a document, in reading order.
 
     Args:
@@ -117,7 +117,7 @@ def _parts(flow: Flow, body: float, leading: float) -> list[_Part]:
     return parts
 
 
-def _marker(part: _Part | None, line: Stretch, right: float) -> str:
+def _marker(part: _Part | None, line: Snippet, right: float) -> str:
     """The marker of the item that a line begins; "": it begins none."""
     found = _ITEM.match(line.text)
     if not found:
@@ -130,7 +130,7 @@ def _marker(part: _Part | None, line: Stretch, right: float) -> str:
     return found[1] if is_possible else ""
 
 
-def _continues(part: _Part, line: Stretch, kind: int, leading: float) -> bool:
+def _continues(part: _Part, line: Snippet, kind: int, leading: float) -> bool:
     """Whether a line of a kind, without a marker, belongs to the block before it."""
     first, last, em = part.lines[0], part.lines[-1], line.size
     most = _EQUAL if kind > 0 else _SIMILAR
@@ -143,6 +143,8 @@ def _continues(part: _Part, line: Stretch, kind: int, leading: float) -> bool:
         return line.left > first.left + 0.3 * em or not _is_last(last, line, part.right)
     if _are_centered(last, line):
         return True
+    if kind > 0:
+        return not _is_last(last, line, part.right)
     least = min(each.left for each in part.lines)
     if line.left > least + _INDENT * em and (len(part.lines) > 1 or line.left > first.left + em):
         return False
@@ -151,17 +153,17 @@ def _continues(part: _Part, line: Stretch, kind: int, leading: float) -> bool:
     return not _is_last(last, line, part.right)
 
 
-def _are_centered(one: Stretch, other: Stretch) -> bool:
+def _are_centered(one: Snippet, other: Snippet) -> bool:
     """Whether two lines of different lengths have the same middle."""
     shift = (one.left + one.right - other.left - other.right) / 2
     return abs(shift) < 0.3 * one.size < _INDENT * one.size < abs(one.left - other.left)
 
 
-def _is_last(line: Stretch, following: Stretch, right: float) -> bool:
+def _is_last(line: Snippet, following: Snippet, right: float) -> bool:
     """Whether a line ends a paragraph: the first word of the next line would fit in."""
     text = following.text
     width = (following.right - following.left) / len(text)
-    word = 1 if joined("x", text)[1:2] != " " else len(text.split(" ", 1)[0])
+    word = 1 if joined_texts("x", text)[1:2] != " " else len(text.split(" ", 1)[0])
     free = right - line.right - (word * width + 0.3 * line.size)
     return free > (0 if _END.search(line.text) else _SLACK * line.size)
 
@@ -208,12 +210,12 @@ def _blocks(parts: Sequence[_Part], words: Mapping[str, int]) -> Iterator[Block]
         if first.rows:
             rows = [row for line in part.lines for row in line.rows]
             yield TableBlock(
-                tuple(tuple(text_of(c.split("\n"), words) for c in row) for row in rows)
+                tuple(tuple(paragraph_text(c.split("\n"), words) for c in row) for row in rows)
             )
             continue
         start = _ITEM.match(first.text) if part.marker else None
         texts = [first.text[start.end() if start else 0 :], *(x.text for x in part.lines[1:])]
-        text = text_of(texts, words)
+        text = paragraph_text(texts, words)
         is_heading = part.kind > 0 and len(text) <= _LONGEST_HEADING
         heading = levels[round(first.size, 1)] if is_heading else 0
         yield TextBlock(text, heading, part.marker, max(0, len(lefts) - 1))
@@ -229,13 +231,13 @@ def _levels(parts: Iterable[_Part]) -> dict[float, int]:
     return levels
 
 
-def _containing(lefts: Sequence[float], item: Stretch) -> list[float]:
+def _containing(lefts: Sequence[float], item: Snippet) -> list[float]:
     """Where the lists of an item begin, given those of the item before it."""
-    outer = [left for left in lefts if left < item.left - item.size / 2]
+    outer = [left for left in lefts if left < item.left - item.size]
     return [*outer, item.left]
 
 
-def text_of(lines: Sequence[str], words: Mapping[str, int]) -> str:
+def paragraph_text(lines: Sequence[str], words: Mapping[str, int]) -> str:
     """The text of lines, without the hyphens that are there only because a line ends.
 
     Args:
@@ -260,7 +262,7 @@ def _space(before: str, after: str, words: Mapping[str, int]) -> str:
     head, tail = _ends(before, after)
     parts = head.lower(), tail  # not words themselves
     is_divided = all(parts) and "".join(parts) in words and not any(map(words.get, parts))
-    return "" if is_divided else joined(before[-1], after[0])[1:-1]
+    return "" if is_divided else joined_texts(before[-1], after[0])[1:-1]
 
 
 def _ends(before: str, after: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """PDF: its text in reading order, written as Markdown or as a Word document.
 
     glyphs and rules of each page   pdfium
-    stretches, tables               page, grids
+    snippets, tables               page, grids
     lines, columns                  lines, columns
     headings, paragraphs, items     paragraphs
     Markdown, Word                  markdown, word
@@ -16,13 +16,13 @@ from functools import partial
 
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.pdf.blocks import Block, texts_of, translated
+from yakusu.documents.pdf.blocks import Block, texts_of, with_texts
 from yakusu.documents.pdf.columns import as_stretch, flows
 from yakusu.documents.pdf.grids import Grid, grids
 from yakusu.documents.pdf.lines import line, rows, with_markers, without_running
 from yakusu.documents.pdf.markdown import as_markdown
-from yakusu.documents.pdf.page import PageContent, Rows, Stretch, stretches
-from yakusu.documents.pdf.paragraphs import blocks, most_size
+from yakusu.documents.pdf.page import CellTexts, PageContent, Snippet, snippets
+from yakusu.documents.pdf.paragraphs import blocks_of, most_size
 from yakusu.documents.pdf.pdfium import read_pages
 from yakusu.documents.pdf.word import as_word
 from yakusu.errors import DataError
@@ -49,17 +49,17 @@ def read(data: bytes, options: DocumentOptions) -> "PdfDocument":
         )
     kept, left_out = without_running(pages, [_stretches(page) for page in pages])
     em = most_size(kept)
-    found = blocks(flows(with_markers(page), em) for page in kept)
+    found = blocks_of(flows(with_markers(page), em) for page in kept)
     empty = [number for number, page in enumerate(pages, 1) if not page.glyphs]
     return PdfDocument(found, options.suffix, [*_checks(left_out, empty)])
 
 
-def _stretches(page: PageContent) -> list[Stretch]:
+def _stretches(page: PageContent) -> list[Snippet]:
     """The text and the tables of a page; text that is turned comes below."""
-    found = list[Stretch]()
+    found = list[Snippet]()
     for number, glyphs in enumerate(page.glyphs):
         tables = grids(page.rules) if number == 0 else []
-        text = [*stretches(glyphs, partial(_cell, tables))]
+        text = [*snippets(glyphs, partial(_cell, tables))]
         if number == 0:
             found = _with_tables(text, len(tables))
         elif text:
@@ -75,9 +75,9 @@ def _cell(tables: Sequence[Grid], x: float, y: float) -> tuple[int, int, int] | 
     return None
 
 
-def _with_tables(text: Iterable[Stretch], n_tables: int) -> list[Stretch]:
-    """Make the stretches in each table one."""
-    inside = defaultdict[int | None, list[Stretch]](list)
+def _with_tables(text: Iterable[Snippet], n_tables: int) -> list[Snippet]:
+    """Make the snippets in each table one."""
+    inside = defaultdict[int | None, list[Snippet]](list)
     for each in text:
         inside[each.cell and each.cell[0]].append(each)
     found = inside[None]
@@ -90,9 +90,9 @@ def _with_tables(text: Iterable[Stretch], n_tables: int) -> list[Stretch]:
     return found
 
 
-def _table(members: Iterable[Stretch]) -> Rows:
+def _table(members: Iterable[Snippet]) -> CellTexts:
     """The cells of a table without empty rows and columns; (): most cells are empty."""
-    cells = defaultdict[tuple[int, int], list[Stretch]](list)
+    cells = defaultdict[tuple[int, int], list[Snippet]](list)
     for each in members:
         if each.cell:
             cells[each.cell[1:]].append(each)
@@ -142,5 +142,5 @@ class PdfDocument:
         """Return the text as a document, with these translations."""
         remaining = iter(translations)
         texts = (next(remaining) if has_letter(t) else t for t in texts_of(self._blocks))
-        blocks = list(translated(self._blocks, texts))
+        blocks = list(with_texts(self._blocks, texts))
         return as_word(blocks) if self._suffix == ".docx" else as_markdown(blocks).encode()

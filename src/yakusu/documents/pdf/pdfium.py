@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from yakusu.data.lines.invisible import right_to_left
-from yakusu.documents.pdf.page import Glyph, PageContent, Rule
+from yakusu.documents.pdf.page import DrawnLine, Glyph, PageContent
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ def _character(code: int) -> str:
 # ---- drawings ------------------------------------------------------------------------------------
 
 
-def _rule(x: float, y: float, to_x: float, to_y: float, angle: int) -> Rule:
+def _rule(x: float, y: float, to_x: float, to_y: float, angle: int) -> DrawnLine:
     (x, y), (to_x, to_y) = _turned(x, y, angle), _turned(to_x, to_y, angle)
-    return Rule(min(x, to_x), min(y, to_y), max(x, to_x), max(y, to_y))
+    return DrawnLine(min(x, to_x), min(y, to_y), max(x, to_x), max(y, to_y))
 
 
 def _edges(page: "pypdfium2.PdfPage") -> list[tuple[float, float, float, float]]:
