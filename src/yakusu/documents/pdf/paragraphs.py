@@ -39,12 +39,14 @@ class _Part:
 
     Attributes:
         lines: The lines; a table is one line.
-        right: Where the longest line of the column ends.
+        left: Where the column begins.
+        right: Where its longest line ends.
         marker: What begins an item of a list; "": it is none.
         kind: 1 for a heading, -1 for a note, 0 for other text.
     """
 
     lines: list[Snippet]
+    left: float
     right: float
     marker: str
     kind: int
@@ -101,16 +103,16 @@ def _are_equal(size: float, other: float) -> bool:
 
 def _parts(flow: Flow, body: float, leading: float) -> list[_Part]:
     """Divide the lines of a column."""
-    right = max(line.right for line in flow)
+    left, right = min(line.left for line in flow), max(line.right for line in flow)
     parts = list[_Part]()
     for line in flow:
         part = parts[-1] if parts else None
         kind = (line.size >= _LARGER * body) - (line.size <= _SMALLER * body)
         marker = "" if kind > 0 or line.rows else _marker(part, line, right)
         if line.rows:
-            parts.append(_Part([line], right, "", 0))
+            parts.append(_Part([line], left, right, "", 0))
         elif part is None or marker or not _continues(part, line, kind, leading):
-            parts.append(_Part([line], right, marker, kind))
+            parts.append(_Part([line], left, right, marker, kind))
         else:
             part.lines.append(line)
             part.kind = max(part.kind, kind)
@@ -206,7 +208,8 @@ def _blocks(parts: Sequence[_Part], words: Mapping[str, int]) -> Iterator[Block]
     lefts = list[float]()  # of the lists that contain an item
     for part in parts:
         first = part.lines[0]
-        lefts = _containing(lefts, first) if part.marker else []
+        left = first.left - part.left
+        lefts = [*(x for x in lefts if x < left - first.size), left] if part.marker else []
         if first.rows:
             rows = [row for line in part.lines for row in line.rows]
             yield TableBlock(
@@ -229,12 +232,6 @@ def _levels(parts: Iterable[_Part]) -> dict[float, int]:
             last, level = size, min(6, level + 1)
         levels[size] = level
     return levels
-
-
-def _containing(lefts: Sequence[float], item: Snippet) -> list[float]:
-    """Where the lists of an item begin, given those of the item before it."""
-    outer = [left for left in lefts if left < item.left - item.size]
-    return [*outer, item.left]
 
 
 def paragraph_text(lines: Sequence[str], words: Mapping[str, int]) -> str:

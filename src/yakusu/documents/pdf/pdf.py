@@ -47,14 +47,14 @@ def read(data: bytes, options: DocumentOptions) -> "PdfDocument":
             "it has no text, only pictures of pages: recognise their text first, as in ocrmypdf "
             "SCAN.pdf NEW.pdf"
         )
-    kept, left_out = without_running(pages, [_stretches(page) for page in pages])
+    kept, left_out = without_running(pages, [_snippets(page) for page in pages])
     em = most_size(kept)
     found = blocks_of(flows(with_markers(page), em) for page in kept)
     empty = [number for number, page in enumerate(pages, 1) if not page.glyphs]
     return PdfDocument(found, options.suffix, [*_checks(left_out, empty)])
 
 
-def _stretches(page: PageContent) -> list[Snippet]:
+def _snippets(page: PageContent) -> list[Snippet]:
     """The text and the tables of a page; text that is turned comes below."""
     found = list[Snippet]()
     for number, glyphs in enumerate(page.glyphs):
