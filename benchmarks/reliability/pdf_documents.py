@@ -69,7 +69,7 @@ PHRASES = {  # language -> beginnings, middles, ends
         (
             "présente l’exposition internationale",
             "répare les fenêtres de l’atelier",
-            "mesure soigneusement la température",
+            "observe soigneusement la température",
             "accueille les voyageurs fatigués",
         ),
         ("avant la cérémonie officielle", "malgré les difficultés imprévues", "près du vieux port"),

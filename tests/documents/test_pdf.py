@@ -118,14 +118,14 @@ def test_paragraphs_of_a_word_document_have_the_direction_of_their_letters() -> 
 
 
 def test_columns_are_read_one_after_the_other() -> None:
-    left = lines(20, 100, "one two three four five six seve", "eight nine ten eleven twelve th.")
-    right = lines(220, 106, "red green blue yellow black whit", "grey orange brown purple pink go")
+    left = lines(20, 100, "one two three four five six nine", "eight nine ten eleven twelve th.")
+    right = lines(220, 106, "red green blue yellow black tans", "grey orange brown purple pink go")
     title = text(120, 50, "A title over two columns", 16)
     both = [title, left[0], right[0], left[1], right[1]]  # in the order of the file
     assert document(pdf(both)).texts == [
         "A title over two columns",
-        "one two three four five six seve eight nine ten eleven twelve th.",
-        "red green blue yellow black whit grey orange brown purple pink go",
+        "one two three four five six nine eight nine ten eleven twelve th.",
+        "red green blue yellow black tans grey orange brown purple pink go",
     ]
 
 
