@@ -145,7 +145,6 @@ def test_what_is_not_of_its_format_is_refused(
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("a.pdf", "is a PDF file: translate the document that it was made from"),
         ("a.RTF", "is an RTF file: save it as .docx"),
         ("a.xls", "is a spreadsheet: save it as .xlsx"),
         ("a.ppt", "is a presentation: save it as .pptx"),

@@ -15,6 +15,7 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("torch", "tensorboard", "numba"), "train"),
     **dict.fromkeys(("constriction", "matplotlib", "scipy", "sklearn"), "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins", "yaml"), "documents"),
+    "pypdfium2": "pdf",
     **dict.fromkeys(("lxml", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),

@@ -226,7 +226,7 @@ def _refuse_documents(files: Sequence[Path]) -> None:
     for path in files:
         module = SUFFIXES.get(path.suffix.lower(), "")
         is_table = format_by_name(path) in ("xlsx", "ods")
-        is_text = re.match(r"(epub|html|markdown|messages\.apps|office)\.|subtitles", module)
+        is_text = re.match(r"(epub|html|markdown|messages\.apps|office|pdf)\.|subtitles", module)
         if is_text and not is_table:
             raise DataError(
                 f"{path} is a document in one language: give a translation memory or a table, or "

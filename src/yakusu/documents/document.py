@@ -31,11 +31,13 @@ class DocumentOptions:
         languages: Codes of the source and target languages, "" if unknown.
         retranslate: Translate messages that already have a translation (PO, XLIFF, .xcstrings, Qt).
         columns: Names or numbers of the columns of a table to translate.
+        suffix: That of the output, if it is another one (PDF); "": the default of the format.
     """
 
     languages: tuple[str, str] = ("", "")
     retranslate: bool = False
     columns: tuple[str, ...] = ()
+    suffix: str = ""
 
 
 @dataclass(frozen=True)

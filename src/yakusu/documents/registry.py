@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 from yakusu.data.files.xliff import HEAD, is_xliff
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import Document, DocumentFormat, DocumentOptions
-from yakusu.documents.suffixes import CODE, SNIFFED, SUFFIXES, TABLES
+from yakusu.documents.suffixes import CODE, CONVERTED, SNIFFED, SUFFIXES, TABLES
 from yakusu.errors import DataError
 
 _ZIP = {  # modules of formats whose files are ZIP archives
@@ -32,7 +32,6 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".sxc .sxi .sxw": "an OpenOffice file of an older version: save it as .odt, .ods or .odp",
     ".xls": "a spreadsheet: save it as .xlsx",
     ".pages": "a Pages document: export it as .docx",
-    ".pdf": "a PDF file: translate the document that it was made from",
     ".rst": "a reStructuredText file: extract its texts as .pot (sphinx-build -b gettext)",
     ".rtf": "an RTF file: save it as .docx",
     ".ts": "a TypeScript file: move its texts into a .json file",
@@ -102,7 +101,7 @@ def has_untranslated_text(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix in CODE:
         return False
-    if _advice(suffix):
+    if _advice(suffix) or suffix in CONVERTED:
         return True
     with open_file(path) as file:
         head = file.read(HEAD)
@@ -114,12 +113,19 @@ def has_untranslated_text(path: Path) -> bool:
 
 
 def check_suffixes(path: Path, out: Path) -> None:
-    """Refuse an output whose suffix is that of another format, because no file is converted.
+    """Refuse an output whose suffix is that of another format; only PDF files are converted.
 
     Raises:
-        DataError: The message names an output with the suffix of the input.
+        DataError: The message names an output with a suffix that it can have.
     """
     given, wanted = path.suffix.lower(), out.suffix.lower()
+    if given in CONVERTED:
+        if wanted in CONVERTED[given]:
+            return
+        raise DataError(
+            f"the translation of a {given} file is written as {' or '.join(CONVERTED[given])}: "
+            f"name the output {out.with_suffix(CONVERTED[given][0])}"
+        )
     known = wanted in SUFFIXES or _advice(wanted)
     if known and given in SUFFIXES and _format(wanted) != _format(given):
         raise DataError(
@@ -239,7 +245,10 @@ def _check(path: Path, data: bytes, name: str) -> None:
     """
     found = next((what for magic, what in _MAGIC.items() if data.startswith(magic)), None)
     fix = f"convert it to a format that yakusu translates, which are {supported()}"
-    if name in _ZIP:
+    if f".{name.rpartition('.')[2]}" in CONVERTED:
+        if b"%PDF" not in data[:HEAD]:
+            raise DataError(f"{path} is not a {path.suffix} file: check its suffix, or {fix}")
+    elif name in _ZIP:
         if found and "password" in found:
             raise DataError(f"{path} is {found}: remove the password, or {fix}")
         if not data.startswith(b"PK"):

@@ -29,6 +29,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".otp": "office.odp",
     ".ots": "office.ods",
     ".ott": "office.odt",
+    ".pdf": "pdf.pdf",
     ".po": "messages.po",
     ".pot": "messages.po",
     ".potm": "office.pptx",
@@ -62,6 +63,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".yml": "messages.apps.yaml_strings",
 }
 TABLES = {".csv", ".tsv"}  # the user names the columns to translate
+CONVERTED = {".pdf": (".md", ".docx")}  # the suffixes that the output may have
 SNIFFED = {".ts", ".xml"}  # the content decides
 _CODE = """
     png jpg jpeg gif webp ico bmp tif tiff avif heic svg ps eps xpm mp3 mp4 wav ogg webm mov

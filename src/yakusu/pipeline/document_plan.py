@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yakusu.documents.registry import check_suffixes, has_untranslated_text, is_supported
+from yakusu.documents.suffixes import CONVERTED
 from yakusu.errors import DataError
 
 _HIDDEN = (".", "~$")  # how hidden names begin; Word writes lock files as ~$NAME
@@ -62,7 +63,7 @@ def plan(path: Path, out: Path, *, overwrite: bool, has_columns: bool = False) -
         files, left_out = _files(path)
         outputs = [(file, out / file.relative_to(path)) for file in files]
         jobs = [
-            _job(file, to, copied=not is_supported(file, has_columns=has_columns))
+            _job(file, to, copied=not _keeps_suffix(file, has_columns=has_columns))
             for file, to in outputs
         ]
         if not jobs:
@@ -111,6 +112,11 @@ def _visible(names: list[str]) -> list[str]:
 
 def _refuse_unreadable(error: OSError) -> None:
     raise DataError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _keeps_suffix(file: Path, *, has_columns: bool) -> bool:
+    """Whether a file of a folder can be translated, and its translation can have its name."""
+    return file.suffix.lower() not in CONVERTED and is_supported(file, has_columns=has_columns)
 
 
 def _job(source: Path, out: Path, *, copied: bool) -> FileJob:

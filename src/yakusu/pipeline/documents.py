@@ -384,7 +384,7 @@ def _opened(
         open_file(job.source).close()
         yield None
     else:
-        with read(job.source, options) as document:
+        with read(job.source, replace(options, suffix=job.out.suffix.lower())) as document:
             yield document
 
 

@@ -15,10 +15,10 @@ from tempfile import gettempdir, mkdtemp
 
 from filelock import FileLock, Timeout
 
-from yakusu.documents.suffixes import SNIFFED, SUFFIXES, TABLES
+from yakusu.documents.suffixes import CONVERTED, SNIFFED, SUFFIXES, TABLES
 from yakusu.serve.errors import RefusedError, invalid_request
 
-ACCEPTED = tuple(sorted({*SUFFIXES, *SNIFFED} - TABLES))  # suffixes of documents
+ACCEPTED = tuple(sorted({*SUFFIXES, *SNIFFED} - TABLES - CONVERTED.keys()))  # suffixes of documents
 _log = logging.getLogger(__name__)
 _PREFIX, _LOCK = "yakusu-serve-", "lock"  # of the folder of a service; of a file in it
 _SECONDS = 1800.0  # for which a translation is kept
@@ -131,6 +131,11 @@ def safe_name(given: str | None) -> str:
     name = PureWindowsPath(PurePosixPath(given).name).name
     path = PurePosixPath(_UNSAFE.sub("_", name).lstrip("."))
     suffix = path.suffix.lower()
+    if suffix in CONVERTED:
+        raise invalid_request(
+            f"{suffix} files are not translated by the service: use the command line (yakusu "
+            f"translate MODEL in{suffix} --out out{CONVERTED[suffix][0]})"
+        )
     if suffix not in ACCEPTED:
         raise invalid_request(f"file format not supported: use one of {', '.join(ACCEPTED)}")
     stem = path.stem.encode()[:_LONGEST].decode(errors="ignore").strip()

@@ -20,6 +20,7 @@ from yakusu.documents.isolated.memory import process_memory
 from yakusu.documents.isolated.template import Template
 from yakusu.documents.isolated.worker import NO_MEMORY
 from yakusu.documents.registry import open_file, unreadable_file
+from yakusu.documents.suffixes import CONVERTED
 from yakusu.errors import DataError, RunError, YakusuError
 
 _SECONDS = 0.1  # between two checks of the workers
@@ -284,6 +285,8 @@ class Readers:
         """The error of a worker that has ended: its status, then who ended it, says why."""
         stopped: Ended = "cancelled" if self._is_closed else "crash"
         why = _BY_STATUS.get(status) or worker.why or stopped
+        if status == -signal.SIGABRT and Path(worker.name).suffix.lower() in CONVERTED:
+            why = "memory"  # PDFium aborts if it gets none
         with self._changed:
             self.ended[why] += 1
         if why == "cancelled":
@@ -398,6 +401,7 @@ def _as_json(options: DocumentOptions) -> dict[str, Any]:
         "languages": options.languages,
         "retranslate": options.retranslate,
         "columns": options.columns,
+        "suffix": options.suffix,
     }
 
 

@@ -225,7 +225,8 @@ def _write(connection: Connection, document: Document, translations: list[str]) 
 
 def _options(values: dict[str, Any]) -> DocumentOptions:
     source, target = values["languages"]
-    return DocumentOptions((source, target), values["retranslate"], tuple(values["columns"]))
+    columns = tuple(values["columns"])
+    return DocumentOptions((source, target), values["retranslate"], columns, values["suffix"])
 
 
 def _limit(memory: int, cpu_seconds: int) -> dict[str, str]:
