@@ -74,7 +74,8 @@ class TableFile:
         self._start = stated.end() if stated else self._start
         first = next(self._rows(), (1, []))[1]
         header = [cell.value.strip() for cell in first]
-        self._columns = [_index(column, header) for column in columns]
+        self._n_columns = len(header)
+        self._columns = sorted({_index(column, header) for column in columns if header})
         self._has_header = not all(map(str.isdecimal, columns))
         if not columns:
             raise DataError(
@@ -87,13 +88,14 @@ class TableFile:
         for line, cells in islice(self._rows(), self._has_header, None):
             for column in self._columns:
                 if column < len(cells) and has_letter(cells[column].value):
-                    use(AppUnit("", [self._string(cells[column], line)]))
+                    is_long = any(cell.value.strip() for cell in cells[self._n_columns :])
+                    use(AppUnit("", [self._string(cells[column], line, is_long=is_long)]))
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file with parts replaced."""
         return spliced(self._text, sorted(edits)).encode(self._source.encoding)
 
-    def _string(self, cell: TableCell, line: int) -> AppString:
+    def _string(self, cell: TableCell, line: int, *, is_long: bool) -> AppString:
         newline = "\r\n" if "\r\n" in cell.value else "\n"
         marked = MarkedString([text_item(cell.value.replace("\r\n", "\n"))])
         write = partial(self._written, cell, newline)
@@ -101,6 +103,8 @@ class TableFile:
         reason = ""
         if cell.value.lstrip().startswith("="):
             reason = "is a formula"
+        elif is_long:  # probably a separator in a cell without quotes
+            reason = "is in a row with more cells than the first row"
         elif marked.message.problem:
             reason = f"cannot be translated: {marked.message.problem}"
         elif is_key(cell.value):  # other words are text, because the user chose the column
@@ -109,14 +113,15 @@ class TableFile:
 
     def _written(self, cell: TableCell, newline: str, new: str) -> str | None:
         """The source of a cell; None: the table cannot hold it, or it would be a formula."""
-        if new.lstrip()[:1] in _FORMULA and cell.value.lstrip()[:1] not in _FORMULA:
+        if (first := new.lstrip()[:1]) in _FORMULA and first != cell.value.lstrip()[:1]:
             return None
         new = new.replace("\n", newline)
         special = {self._separator, "\r", "\n"}
         if not self._has_quotes:
             return new if special.isdisjoint(new) else None
-        special.add('"')
-        if cell.is_quoted or not special.isdisjoint(new) or new != new.strip():
+        if '"' not in cell.value or new[:1] == '"':
+            special.add('"')
+        if cell.is_quoted or not special.isdisjoint(new):
             return '"' + new.replace('"', '""') + '"'
         return new
 

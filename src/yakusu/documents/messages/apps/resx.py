@@ -63,11 +63,10 @@ class ResxFile:
         is_string = not (kind and not _STRING.fullmatch(kind)) and not element.get("mimetype")
         values = element.named("value")
         comments = "".join(each.text for each in element.named("comment"))
-        locked = _LOCKED.search(comments)
-        is_locked = locked and locked["words"] is None
-        if not (is_string and len(values) == 1) or key.startswith(">>") or is_locked:
+        locks = [locked["words"] for locked in _LOCKED.finditer(comments)]
+        if not (is_string and len(values) == 1) or key.startswith(">>") or None in locks:
             return None
-        words = _WORDS.findall(locked["words"]) if locked else []
+        words = [word for lock in locks for word in _WORDS.findall(lock)]
         code = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or None
         value = XmlValue(self._xml, values[0], code)
         line = self._xml.line_of(values[0].start)
