@@ -199,7 +199,7 @@ class DocumentOutput:
             typer.Exit: Files with text were copied untranslated, and that is not accepted.
         """
         from yakusu.pipeline.document_plan import plan
-        from yakusu.pipeline.documents import translate_with, untranslated_files
+        from yakusu.pipeline.documents import copied_files, translate_with
 
         columns = self.options.table_columns
         planned = plan(
@@ -228,12 +228,12 @@ class DocumentOutput:
         if more := done.left_out[_LISTED:]:
             _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
-        accepted = self.options.copy_unknown
-        if done.untranslated:
-            fix = "" if accepted else " (convert them, or add --copy-unknown to accept this)"
-            _log.warning("%s%s", untranslated_files(done.untranslated), fix)
+        is_refused = done.untranslated and not self.options.copy_unknown
+        fix = " (convert them, or add --copy-unknown to accept this)"
+        for warning in copied_files(done, fix if is_refused else ""):
+            _log.warning("%s", warning)
         _list_refused(source, done)
-        if done.untranslated and not accepted:
+        if is_refused:
             raise typer.Exit(1)
 
 
