@@ -320,3 +320,28 @@ def test_deleted_text_may_have_any_number_of_paragraphs(monkeypatch: pytest.Monk
     monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 10)
     deleted = f"<text:tracked-changes>{p('old') * 100}</text:tracked-changes>"
     assert texts(f"{deleted}{p('new')}") == ["new"]
+
+
+def test_the_texts_of_a_chart_follow() -> None:
+    kind = "application/vnd.oasis.opendocument."
+    entries = "".join(
+        f'<m:file-entry m:full-path="{path}" m:media-type="{kind}{name}"/>'
+        for path, name in (("/", "text"), ("Object 1/", "chart"))
+    )
+    manifest = f'<m:manifest xmlns:m="{NAMES}manifest:1.0">{entries}</m:manifest>'
+    chart = (
+        f'<x{NAMESPACES} xmlns:table="{NAMES}table:1.0"><text:p>Rain</text:p><table:table-cell '
+        'office:value-type="string"><text:p>May</text:p></table:table-cell></x>'
+    )
+    parts = {"META-INF/manifest.xml": manifest.encode(), "Object 1/content.xml": chart.encode()}
+    picture = "ObjectReplacements/Object 1"
+    data = with_members(
+        odt_of("<text:p>One</text:p>", styles=content_xml("<text:p>Page</text:p>")),
+        parts | {picture: b"x"},
+    )
+    document = read(data, DocumentOptions())
+    assert list(document.texts) == ["One", "Page", "Rain", "May"]
+    assert list(document.skipped) == [f"{picture}, the picture of an object with texts"]
+    assert document.render(document.texts) == data
+    new = members(translated(document, str.upper))["Object 1/content.xml"].decode()
+    assert new == chart.replace("Rain", "RAIN").replace("May", "MAY")

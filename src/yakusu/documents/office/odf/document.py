@@ -18,7 +18,7 @@ _LISTED = 5  # texts in a report
 
 
 class OdfDocument:
-    """A presentation, drawing or spreadsheet, with the objects in it; see `Document`.
+    """A document, with the objects in it; see `Document`.
 
     Args:
         archive: The file.
@@ -68,6 +68,8 @@ class OdfDocument:
             self.skipped += reports(comparisons, part, folder)
         elif kind in _DIALECTS:  # the masters in the styles stay
             self._add(folder + CONTENT, _DIALECTS[kind])
+            if kind == "text" and folder + STYLES in names:  # headers and footers of pages
+                self._add(folder + STYLES, TextDialect)
         return scope
 
     def _read_chart(self, folder: str, scope: TextIndexes, labels: Set[str] | None) -> None:
