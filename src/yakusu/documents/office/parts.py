@@ -143,19 +143,19 @@ class OfficePart:
             if not self._xml:
                 xml.parse(self._dialect.is_wanted, use, skipped=self._dialect.is_skipped)
         written += xml.content[at:]
-        return xml.encoded(written)
+        return xml.encoded(self._completed(written))
+
+    def _completed(self, written: bytearray) -> bytearray:
+        """The part with what its new paragraphs need."""
+        return written
 
     def _wanted(self, element: Element, paragraphs: Iterable[Paragraph]) -> _Wanted:
-        segments = [
-            SourceSegment(
-                paragraph.inner,
-                paragraph.inner_end,
-                inline.text,
-                partial(self._written, inline, paragraph.end - paragraph.start),
-            )
-            for paragraph, inline, _ in paragraphs
-        ]
+        segments = [self._segment(paragraph, inline) for paragraph, inline, _ in paragraphs]
         return _Wanted(element.start, element.end, segments)
+
+    def _segment(self, paragraph: Element, inline: Inline) -> SourceSegment[bytes]:
+        write = partial(self._written, inline, paragraph.end - paragraph.start)
+        return SourceSegment(paragraph.inner, paragraph.inner_end, inline.text, write)
 
     def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
         """Yield the paragraphs in an element, which may contain others, in reading order.

@@ -8,6 +8,7 @@ from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive
 from yakusu.documents.office.odf.pages import PageDialect
 from yakusu.documents.office.odf.sheets import SheetPart, TextIndexes
 from yakusu.documents.office.odf.text import TextDialect, styles_of
+from yakusu.documents.office.odf.turning import TurningPart
 from yakusu.documents.office.parts import OfficePart, read_part
 
 _PICTURES = "ObjectReplacements/"
@@ -81,7 +82,12 @@ class OdfDocument:
 
     def _add(self, name: str, kind: type[TextDialect]) -> None:
         dialect = kind(styles_of(self._archive, name))
-        self._keep(name, OfficePart(self._archive, name, dialect, self.texts, self._n_free))
+        styles = name.removesuffix(CONTENT) + STYLES  # that of a file of styles is its own
+        part = TurningPart(
+            *(self._archive, name, dialect, self.texts, self._n_free),
+            common=[styles] if styles in self._archive.names else [],
+        )
+        self._keep(name, part)
 
     def _keep(self, name: str, part: OfficePart | SheetPart) -> None:
         self._parts[name] = part
