@@ -93,6 +93,15 @@ class NamesTexts(Protocol):
 
 
 @runtime_checkable
+class NamesForms(NamesTexts, Protocol):
+    """A document whose texts may be forms of a plural, which translations have more or less of."""
+
+    @property
+    def categories(self) -> Sequence[str]:
+        """The plural category of each text; "": none."""
+
+
+@runtime_checkable
 class NeedsChecks(Protocol):
     """A document with what the source lacks, such as plural forms, which a person must check."""
 

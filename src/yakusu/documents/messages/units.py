@@ -230,6 +230,7 @@ class AppDocument:
     Attributes:
         texts: The texts of all strings.
         keys: The key of each text.
+        categories: The plural category of each text; "": none.
         skipped: Strings that stay as they are, each with the reason; complete after `render`.
     """
 
@@ -241,6 +242,7 @@ class AppDocument:
         self._left = [*skipped]
         self.texts: list[str] = []
         self.keys: list[str] = []
+        self.categories: list[str] = []
         file.parse(self._read)
         self.skipped: Sequence[str] = self._left
 
@@ -249,6 +251,7 @@ class AppDocument:
             self._left += filter(None, [string.problem])
             self.texts += string.texts
             self.keys += [unit.key] * len(string.texts)
+            self.categories += [string.category] * len(string.texts)
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
