@@ -5,8 +5,8 @@
     guide.de.edited.docx   Speichern Sie die Datei.       the corrected translation
 
 Without the translation, each text of the corrected document is confirmed; with it, those that were
-changed. Forms of a plural that the source lacks have no source. PO and XLIFF have both sides: there,
-the translations are confirmed that the file has, and the file before did not have.
+changed. Forms of a plural that the source lacks have no source. PO and XLIFF have both sides:
+there, the translations are confirmed that the file has, and the file before did not have.
 """
 
 import logging
