@@ -84,6 +84,17 @@ def test_files_in_other_languages_are_copied_and_named(
     assert said.out.startswith(f"{tmp_path / 'b_fr.arb'}: 1 text")
 
 
+def test_names_of_sheets_are_translated_on_request(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "a.xlsx", tmp_path / "b.xlsx"
+    path.write_bytes(workbook("<si><t>a baker</t></si>"))
+    run = ("translate", model, path, "--out", out)
+    assert run_yakusu(*run).out.startswith(f"{out}: 1 text\n")
+    said = run_yakusu(*run, "--sheet-names", "--overwrite")
+    assert said.out.startswith(f"{out}: 2 texts\n")
+
+
 def test_a_table_needs_the_names_of_columns(
     run_yakusu: Yakusu, model: Path, tmp_path: Path
 ) -> None:

@@ -44,6 +44,15 @@ _OPTIONS: dict[str, Any] = {
             hidden=True,
         ),
     ],
+    "sheet_names": Annotated[
+        bool,
+        typer.Option(
+            "--sheet-names",
+            help="Also translate the names of the sheets of spreadsheets.",
+            rich_help_panel=_PANEL,
+            hidden=True,
+        ),
+    ],
     "copy_unknown": Annotated[
         bool,
         typer.Option(
@@ -101,6 +110,7 @@ class DocumentOutputOptions:
     Attributes:
         retranslate: Also translate messages that already have a translation.
         columns: The columns of tables to translate, separated by commas; None: not given.
+        sheet_names: Also translate the names of sheets.
         copy_unknown: Accept files with text in unknown formats.
         overwrite: Replace existing files.
         file_memory: MB of memory for reading and writing a document; None: the default.
@@ -109,6 +119,7 @@ class DocumentOutputOptions:
 
     retranslate: bool
     columns: str | None
+    sheet_names: bool
     copy_unknown: bool
     overwrite: bool
     file_memory: int | None
@@ -215,6 +226,7 @@ class DocumentOutput:
                 planned,
                 retranslate=self.options.retranslate,
                 columns=columns,
+                sheet_names=self.options.sheet_names,
                 strict=strict,
                 batch=batch,
                 window=window,

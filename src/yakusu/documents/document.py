@@ -31,11 +31,13 @@ class DocumentOptions:
         languages: Codes of the source and target languages, "" if unknown.
         retranslate: Translate messages that already have a translation (PO, XLIFF, .xcstrings, Qt).
         columns: Names or numbers of the columns of a table to translate.
+        sheet_names: Translate the names of the sheets of spreadsheets.
     """
 
     languages: tuple[str, str] = ("", "")
     retranslate: bool = False
     columns: tuple[str, ...] = ()
+    sheet_names: bool = False
 
 
 @dataclass(frozen=True)

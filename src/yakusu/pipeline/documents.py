@@ -161,6 +161,7 @@ def translate_document(
     text: TextConfig | None = None,
     retranslate: bool = False,
     columns: Sequence[str] = (),
+    sheet_names: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     engine: EngineConfig | Engine | None = None,
@@ -184,6 +185,7 @@ def translate_document(
             .xcstrings, Qt).
         columns: Names or numbers of the columns of tables (CSV, TSV) to translate; a name makes the
             first row a header, which stays.
+        sheet_names: Translate the names of the sheets of spreadsheets, too.
         overwrite: Replace files that exist.
         strict: Write nothing if a text or a sentence has no translation that can be used.
         engine: What runs the model, as in `translate`.
@@ -211,6 +213,7 @@ def translate_document(
         planned,
         retranslate=retranslate,
         columns=columns,
+        sheet_names=sheet_names,
         strict=strict,
         progress=progress,
     )
@@ -242,6 +245,7 @@ def translate_with(
     *,
     retranslate: bool = False,
     columns: Sequence[str] = (),
+    sheet_names: bool = False,
     strict: bool = False,
     batch: int = 64,
     window: int | None = None,
@@ -255,6 +259,7 @@ def translate_with(
         planned: The files, from `document_plan.plan`.
         retranslate: As in `translate_document`.
         columns: As in `translate_document`.
+        sheet_names: As in `translate_document`.
         strict: As in `translate_document`.
         batch: As in `Translator.stream`.
         window: As in `Translator.stream`.
@@ -272,7 +277,7 @@ def translate_with(
         every = translator.stream(texts, batch=batch, window=window)
         return (TranslatedText.of(best[0]) for best in every)
 
-    options = DocumentOptions(translator.languages, retranslate, tuple(columns))
+    options = DocumentOptions(translator.languages, retranslate, tuple(columns), sheet_names)
     planned = planned.for_languages(options.languages)
     opened = partial(_opened, read or in_this_process, options)
     with translator.memories.held() if translator.memories else nullcontext():

@@ -398,6 +398,7 @@ def _as_json(options: DocumentOptions) -> dict[str, Any]:
         "languages": options.languages,
         "retranslate": options.retranslate,
         "columns": options.columns,
+        "sheet_names": options.sheet_names,
     }
 
 

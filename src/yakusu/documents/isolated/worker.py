@@ -225,7 +225,8 @@ def _write(connection: Connection, document: Document, translations: list[str]) 
 
 def _options(values: dict[str, Any]) -> DocumentOptions:
     source, target = values["languages"]
-    return DocumentOptions((source, target), values["retranslate"], tuple(values["columns"]))
+    columns, sheet_names = tuple(values["columns"]), values["sheet_names"]
+    return DocumentOptions((source, target), values["retranslate"], columns, sheet_names)
 
 
 def _limit(memory: int, cpu_seconds: int) -> dict[str, str]:
