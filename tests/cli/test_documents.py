@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.documents.packages import workbook
+
 Yakusu = Callable[..., Any]
 
 

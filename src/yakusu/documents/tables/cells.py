@@ -15,10 +15,10 @@ from yakusu.data.files.tables import column_index
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.units import (
-    AppString,
-    AppUnit,
     Edit,
     MarkedString,
+    MessageUnit,
+    UnitString,
     spliced,
     text_item,
 )
@@ -83,23 +83,23 @@ class TableFile:
                 "NAME,... or, if there is no header, with their numbers"
             )
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each cell of the columns; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each cell of the columns; see `UnitFile`."""
         for line, cells in islice(self._rows(), self._has_header, None):
             for column in self._columns:
                 if column < len(cells) and has_letter(cells[column].value):
                     is_long = any(cell.value.strip() for cell in cells[self._n_columns :])
-                    use(AppUnit("", [self._string(cells[column], line, is_long=is_long)]))
+                    use(MessageUnit("", [self._string(cells[column], line, is_long=is_long)]))
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file with parts replaced."""
         return spliced(self._text, sorted(edits)).encode(self._source.encoding)
 
-    def _string(self, cell: TableCell, line: int, *, is_long: bool) -> AppString:
+    def _string(self, cell: TableCell, line: int, *, is_long: bool) -> UnitString:
         newline = "\r\n" if "\r\n" in cell.value else "\n"
         marked = MarkedString([text_item(cell.value.replace("\r\n", "\n"))])
         write = partial(self._written, cell, newline)
-        string = AppString(cell.start, cell.end, line, marked, write)
+        string = UnitString(cell.start, cell.end, line, marked, write)
         reason = ""
         if cell.value.lstrip().startswith("="):
             reason = "is a formula"
