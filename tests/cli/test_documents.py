@@ -72,7 +72,7 @@ def test_files_in_other_languages_are_copied_and_named(
     run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
-    contents = {"a_fr.arb": '{"x": "le vieux pont"}', "a.arb": '{"x": "the old ferry"}'}
+    contents = {"a_fr.arb": '{"x": "le vieux bac"}', "a.arb": '{"x": "the old ferry"}'}
     folder.mkdir()
     for name, content in contents.items():
         (folder / name).write_text(content)

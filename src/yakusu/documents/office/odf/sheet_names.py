@@ -24,11 +24,11 @@ _SHEET = re.compile(r"<(?:[\w.-]{1,20}:)?(?:table|config-item-map-entry)\s")
 _TABLE = re.compile(r"<(?:[\w.-]{1,20}:)?table\s")
 _ACTIVE = re.compile(r"""(<[\w.:-]*config-item\s[^<>]*=["']ActiveTable["'][^<>]*>)([^<]+)""")
 _REFERENCE = re.compile(  # a constant; the name of a sheet before the address of a cell
-    r"""("(?:[^"]|"")*+")|(?<!'\#)(?<!'\#\$)(?<![\w.])('(?:[^']|'')++'|[^\W\d]\w*+)"""
-    r"(?=\.(?:\$?[A-Za-z]{1,3}\$?\d|\$?[A-Za-z]{1,3}[:\]]|\#REF))"
+    r"""("(?:[^"]|"")*+"?)|(?<!'\#)(?<!'\#\$)(?<![\w.])('(?:[^']|'')*+'?|[^\W\d]\w*+)"""
+    r"(\.(?:\$?[A-Za-z]{1,3}\$?\d|\$?[A-Za-z]{1,3}[:\]]|\#REF))?"
 )
-_CONSTANT = re.compile('"((?:[^"]|"")*+)"')
-_MAKES_REFERENCES = re.compile(r"\b(?:INDIRECT\(|ADDRESS\(|SHEET\(|HYPERLINK\([^;&]*+&)")
+_CONSTANT = re.compile('"((?:[^"]|"")*+)"?')
+_MAKES_REFERENCES = re.compile(r"\b(?:INDIRECT\(|ADDRESS\(|SHEET\(|HYPERLINK\([^;&]{0,1000}+&)")
 _TEXTS = ("string-value", "title", "desc", "name", "display-name")  # attributes of text
 _PLAIN = re.compile(r"[^\W\d]\w*")  # a name that needs no quotes
 _EXTERNAL = re.compile("'?file:")
@@ -147,12 +147,12 @@ def _with_references(text: str, rename: _Rename) -> str:
     """A formula or the address of a range with other names of sheets."""
 
     def replaced(found: re.Match[str]) -> str:
-        if found[1]:
+        if found[1] or not found[3]:
             return found[0]
         old = found[2]
         name = old[1:-1].replace("''", "'") if old.startswith("'") else old
         new = rename(name)
-        return old if new == name else _quoted(new)
+        return found[0] if new == name else _quoted(new) + found[3]
 
     return _REFERENCE.sub(replaced, text) if "." in text else text
 

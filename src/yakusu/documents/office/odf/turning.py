@@ -14,7 +14,7 @@ from typing import NamedTuple
 from yakusu.data.files.xmltree import Element, XmlFile, attributes_of, with_attribute
 from yakusu.documents.inline import Inline
 from yakusu.documents.office.direction import new_direction
-from yakusu.documents.office.odf.text import NAMES
+from yakusu.documents.office.odf.text import NAMES, TEXT
 from yakusu.documents.office.parts import Dialect, OfficePart, PartSource, read_part
 from yakusu.documents.splice import Copy, SourceSegment
 
@@ -95,6 +95,8 @@ class TurningPart(OfficePart):
         return super().render(translations)
 
     def _segment(self, paragraph: Element, inline: Inline) -> SourceSegment[bytes]:
+        if paragraph.namespace != TEXT:  # it has no style
+            return super()._segment(paragraph, inline)
         write = partial(
             self._whole,
             inline,

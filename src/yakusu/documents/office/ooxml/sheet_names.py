@@ -30,10 +30,10 @@ _REFERRING = re.compile(
 )
 _TEXT = re.compile(rf"{_TAG}t(?:\s[^<>]*)?>[^<]*")
 _REFERENCE = re.compile(  # a constant; a quoted name; a name, or two with all sheets between them
-    r"""("(?:[^"]|"")*+")|'((?:[^']|'')*+)'(!?)|(?<![\w.\]!$])([^\W\d][\w.]*+(?::[^\W\d][\w.]*+)?)!"""
+    r"""("(?:[^"]|"")*+"?)|'((?:[^']|'')*+)'?(!?)|(?<![\w.\]!$])([^\W\d][\w.]*+(?::[^\W\d][\w.]*+)?)!"""
 )
-_MAKES_REFERENCES = re.compile(r"\b(?:INDIRECT\(|ADDRESS\(|SHEET\(|HYPERLINK\([^,&]*+&)")
-_CONSTANT = re.compile('"((?:[^"]|"")*+)"')
+_MAKES_REFERENCES = re.compile(r"\b(?:INDIRECT\(|ADDRESS\(|SHEET\(|HYPERLINK\([^,&]{0,1000}+&)")
+_CONSTANT = re.compile('"((?:[^"]|"")*+)"?')
 _LONGEST = 64  # characters of a name with doubled apostrophes
 _WITHOUT_NAMES = ("sharedstrings", "styles", "theme")  # parts
 _Rename = Callable[[str], str]  # the new name of a sheet
