@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.documents.packages import workbook
+
 Yakusu = Callable[..., Any]
 
 
@@ -64,6 +66,35 @@ def test_files_with_text_that_are_copied_are_named(
     said = run_yakusu(*run, "--overwrite", "--columns", "the text")
     assert said.code == 1 and f"{out / 'd.csv'}: 1 text" in said.out
     assert caplog.messages[-1].startswith("3 files copied untranslated")
+
+
+def test_files_in_other_languages_are_copied_and_named(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    contents = {"a_fr.arb": '{"x": "le vieux bac"}', "a.arb": '{"x": "the old ferry"}'}
+    folder.mkdir()
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+    said = run_yakusu("translate", model, folder, "--out", out)
+    assert said.code == 0
+    assert said.out.splitlines()[:2] == [f"{out / 'a.arb'}: 1 text", f"{out / 'a_fr.arb'}: copied"]
+    assert (out / "a_fr.arb").read_text() == contents["a_fr.arb"]
+    named = f"1 file copied because their names state other languages: {folder / 'a_fr.arb'} (fr)"
+    assert caplog.messages[-1] == named
+    said = run_yakusu("translate", model, folder / "a_fr.arb", "--out", tmp_path / "b_fr.arb")
+    assert said.out.startswith(f"{tmp_path / 'b_fr.arb'}: 1 text")
+
+
+def test_names_of_sheets_are_translated_on_request(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "a.xlsx", tmp_path / "b.xlsx"
+    path.write_bytes(workbook("<si><t>a baker</t></si>"))
+    run = ("translate", model, path, "--out", out)
+    assert run_yakusu(*run).out.startswith(f"{out}: 1 text\n")
+    said = run_yakusu(*run, "--sheet-names", "--overwrite")
+    assert said.out.startswith(f"{out}: 2 texts\n")
 
 
 def test_a_table_needs_the_names_of_columns(

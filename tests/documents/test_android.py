@@ -11,7 +11,7 @@ from tests.documents.shared import readable_texts, translated
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps.android import read
-from yakusu.documents.messages.units import AppDocument
+from yakusu.documents.messages.units import UnitDocument
 from yakusu.documents.registry import is_supported, read_document
 from yakusu.errors import DataError
 
@@ -25,7 +25,7 @@ def resources(body: str, attributes: str = "") -> str:
     )
 
 
-def opened(body: str, target: str = "de", attributes: str = f" {XLIFF}") -> AppDocument:
+def opened(body: str, target: str = "de", attributes: str = f" {XLIFF}") -> UnitDocument:
     return read(resources(body, attributes).encode(), DocumentOptions(("en", target)))
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.documents.packages import workbook
 from tests.documents.shared import (
     C0,
     E0,
@@ -623,3 +624,38 @@ def test_a_large_part_is_parsed_with_constant_memory(monkeypatch: pytest.MonkeyP
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] - peaks[0] < 3_000 * 12 * len(p(run("a")))
+
+
+def test_charts_and_their_workbooks_and_diagrams_change_with_the_text() -> None:
+    names = "http://schemas.openxmlformats.org/drawingml/2006/"
+    label = (
+        f'<c:chartSpace xmlns:c="{names}chart"><c:strCache><c:pt idx="0"><c:v>Tea</c:v></c:pt>'
+        "</c:strCache></c:chartSpace>"
+    )
+    diagram = f'<x xmlns:a="{names}main"><a:p><a:r><a:t>A step</a:t></a:r></a:p></x>'
+    related = '<Relationships xmlns="' + PACKAGE + 'relationships">{}</Relationships>'
+    one = '<Relationship Id="r{0}" Type="x/{0}" Target="{1}"/>'
+    kinds = ("chart", "diagramData", "diagramDrawing")
+    parts = {
+        "word/_rels/document.xml.rels": related.format(
+            "".join(one.format(kind, f"{kind}.xml") for kind in kinds)
+            + one.format("oleObject", "o.bin")
+        ),
+        "word/_rels/chart.xml.rels": related.format(one.format("package", "book.xlsx")),
+        **{"word/chart.xml": label, "word/diagramData.xml": diagram},
+        **{"word/diagramDrawing.xml": diagram, "word/o.bin": "x"},
+    }
+    data = with_members(
+        docx_of(p(run("Tea"))),
+        {name: content.encode() for name, content in parts.items()}
+        | {"word/book.xlsx": workbook("<si><t>Tea</t></si>")},
+    )
+    document = opened(data)
+    assert document.render(document.texts) == data
+    assert list(document.texts) == ["Tea", "Tea", "A step"]
+    assert list(document.skipped) == [f"{MAIN}: the embedded file word/o.bin"]
+    new = members(document.render(["Tee", "Kamille", "Schritt"]))
+    assert new["word/chart.xml"].decode() == label.replace("Tea", "Kamille")
+    assert b"<t>Kamille</t>" in members(new["word/book.xlsx"])["xl/sharedStrings.xml"]
+    for kind in kinds[1:]:
+        assert new[f"word/{kind}.xml"].decode() == diagram.replace("A step", "Schritt")

@@ -122,6 +122,23 @@ def test_the_language_of_the_book_becomes_that_of_the_translation() -> None:
     assert opf_after(TITLE + french, ("", "de")) == expected
 
 
+@pytest.mark.parametrize("stated", ["", 'page-progression-direction="ltr" '])
+def test_pages_and_their_order_turn_with_the_language(stated: str) -> None:
+    opf = package(TITLE).replace("<spine", f"<spine {stated}".rstrip())
+    name, own = "OEBPS/sub/b c.xhtml", page("<p>One</p>", ' dir="ltr"' if stated else "")
+    own = own.replace("<body", '<body dir="ltr"')
+    data = epub_of(opf, {name: own})
+    same, turned = (opened(data, ("en", code)) for code in ("de", "ar"))
+    assert turned.render(turned.texts) == data
+    kept = members(translated(same, str.upper))
+    new = members(translated(turned, str.upper))
+    assert b'<spine page-progression-direction="rtl">' in new[PACKAGE]
+    assert (b"rtl" in kept[PACKAGE], b"ltr" in kept[PACKAGE]) == (False, bool(stated))
+    text = kept[name].decode().replace("ltr", "rtl").replace('"de"', '"ar"')
+    html = text if stated else text.replace("<html", '<html dir="rtl"')
+    assert new[name].decode() == html
+
+
 @pytest.mark.parametrize(
     ("languages", "reason"),
     [(("en", ""), "the target language is unknown"), (("es", "de"), "not 'es'")],

@@ -76,6 +76,8 @@ def test_footers_are_texts_and_dates_stay() -> None:
     )
     assert list(opened(odp_of(body)).texts) == ["A foot & more"]
     assert after(lambda _: "B  &", body) == body.replace("A foot  &amp; more", "B  &amp;")
+    hebrew = "\u05e9\u05dc\u05d5\u05dd"
+    assert after(lambda _: hebrew, body) == body.replace("A foot  &amp; more", hebrew)
 
 
 def test_masters_stay() -> None:

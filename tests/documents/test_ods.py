@@ -321,3 +321,53 @@ def test_templates_of_libreoffice_come_back_byte_for_byte() -> None:
     for path in paths if THOROUGH else paths[:4]:
         document = read_document(path)
         assert document.render(document.texts) == path.read_bytes(), path
+
+
+NAMED = DocumentOptions(sheet_names=True)
+SHEETS = (
+    '<table:table table:name="Old data&apos;s" table:print-ranges="Data.A1:Data.B2 {}"/>|'
+    '<table:x xmlns:xlink="l" table:string-value="Data.A1"><text:a xlink:href="#Data.A1">Data.A1'
+    '</text:a><text:a xlink:href="#Old%20data\'s">x 1</text:a></table:x>'
+)
+SETTINGS = (
+    '<x xmlns:config="c"><config:config-item-map-entry config:name="Data"/>'
+    '<config:config-item config:name="ActiveTable">Data</config:config-item></x>'
+)
+
+
+def test_names_of_sheets_change_in_all_references() -> None:
+    formula = """ table:formula="of:=[$Data.A1]+SUM([.B1:.B2])+[$'Old data''s'.A1:.B2]\""""
+    external = " table:formula=\"of:=['file:///a.ods'#$Data.A1]&amp;&quot;Data: &quot;\""
+    around = SHEETS.format("$Data.$A$1")
+    data = ods_of(cell(p("Hi"), formula, "float"), around, settings=SETTINGS)
+    document = read(data, NAMED)
+    names = ["Old data's", "Data"]
+    assert [*document.texts][-2:] == names
+    assert document.render(document.texts) == data
+    others = [*document.texts][:-2]
+    new = {
+        k: v.decode() for k, v in members(document.render([*others, "Alt", "Die Daten"])).items()
+    }
+    assert (
+        "table:name=\"Alt\" table:print-ranges=\"'Die Daten'.A1:'Die Daten'.B2 $'Die Daten'.$A$1\""
+        in (new[CONTENT])
+    )
+    assert "of:=[$'Die Daten'.A1]+SUM([.B1:.B2])+[$Alt.A1:.B2]" in new[CONTENT]
+    assert "href=\"#'Die Daten'.A1\">Data.A1<" in new[CONTENT] and 'href="#Alt"' in new[CONTENT]
+    assert 'string-value="Data.A1"' in new[CONTENT]
+    assert new["settings.xml"] == SETTINGS.replace("Data", "Die Daten")
+    stays = read(ods_of(cell(p("Hi"), external, "float"), around), NAMED)
+    assert [*stays.texts][-1] == "Old data's"
+    assert "a text in a formula contains the name of the sheet 'Data'" in stays.skipped
+    assert b"#$Data.A1]" in members(stays.render([*stays.texts[:-1], "Alt"]))[CONTENT]
+
+
+def test_names_of_sheets_stay_if_formulas_or_macros_make_references() -> None:
+    formula = ' table:formula="of:=INDIRECT([.A1])"'
+    for data in (
+        ods_of(cell(p("Hi"), formula, "float")),
+        with_members(ods_of(""), {"Basic/Standard/script.xml": b"x"}),
+    ):
+        document = read(data, NAMED)
+        assert "Data" not in document.texts
+        assert document.skipped[-1].endswith("the name of the sheet 'Data'")

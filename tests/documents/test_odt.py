@@ -320,3 +320,84 @@ def test_deleted_text_may_have_any_number_of_paragraphs(monkeypatch: pytest.Monk
     monkeypatch.setattr("yakusu.data.files.xmltree._MAX_NODES", 10)
     deleted = f"<text:tracked-changes>{p('old') * 100}</text:tracked-changes>"
     assert texts(f"{deleted}{p('new')}") == ["new"]
+
+
+def test_the_texts_of_a_chart_follow() -> None:
+    kind = "application/vnd.oasis.opendocument."
+    entries = "".join(
+        f'<m:file-entry m:full-path="{path}" m:media-type="{kind}{name}"/>'
+        for path, name in (("/", "text"), ("Object 1/", "chart"))
+    )
+    manifest = f'<m:manifest xmlns:m="{NAMES}manifest:1.0">{entries}</m:manifest>'
+    chart = (
+        f'<x{NAMESPACES} xmlns:table="{NAMES}table:1.0"><text:p>Rain</text:p><table:table-cell '
+        'office:value-type="string"><text:p>May</text:p></table:table-cell></x>'
+    )
+    parts = {"META-INF/manifest.xml": manifest.encode(), "Object 1/content.xml": chart.encode()}
+    picture = "ObjectReplacements/Object 1"
+    data = with_members(
+        odt_of("<text:p>One</text:p>", styles=content_xml("<text:p>Page</text:p>")),
+        parts | {picture: b"x"},
+    )
+    document = read(data, DocumentOptions())
+    assert list(document.texts) == ["One", "Page", "Rain", "May"]
+    assert list(document.skipped) == [f"{picture}, the picture of an object with texts"]
+    assert document.render(document.texts) == data
+    new = members(translated(document, str.upper))["Object 1/content.xml"].decode()
+    assert new == chart.replace("Rain", "RAIN").replace("May", "MAY")
+
+
+HEBREW = "\u05e9\u05dc\u05d5\u05dd"
+
+
+def test_paragraphs_turn_with_copies_of_their_styles() -> None:
+    style = (
+        '<style:style style:name="{}" style:family="paragraph" style:parent-style-name="Standard">'
+        "<style:paragraph-properties{}/></style:style>"
+    )
+    middle = style.format("Middle", ' format:text-align="center"').replace(
+        ' style:parent-style-name="Standard"', ""
+    )
+    common = content_xml("").replace("<office:body>", f"<office:styles>{middle}</office:styles><x>")
+    own = style.format("P1", ' format:text-align="start"')
+    paragraph = '<text:p text:style-name="{}">{}</text:p>'
+    body = (
+        paragraph.format("P1", "One")
+        + paragraph.format("Middle", "Two")
+        + "<text:h>Three</text:h>"
+        + paragraph.format("P1", "Four 4")
+    )
+    data = odt_of(body, styles=common.replace("</office:body>", "</x>"))
+    data = with_members(data, {CONTENT: content_xml(body).replace(STYLES, STYLES + own).encode()})
+    document = read(data, DocumentOptions())
+    new = members(document.render([HEBREW, HEBREW, HEBREW, "Vier"]))[CONTENT].decode()
+    expected = body.replace("Four 4", "Vier")
+    for number, (name, text) in enumerate([("P1", "One"), ("Middle", "Two")], start=1):
+        turned = paragraph.format(f"yakusu{number}", HEBREW)
+        expected = expected.replace(paragraph.format(name, text), turned)
+    expected = expected.replace("<text:h>Three", f'<text:h text:style-name="yakusu3">{HEBREW}')
+    assert new.endswith(
+        f"<office:text>{expected}</office:text></office:body></office:document-content>"
+    )
+    first, second, third = re.findall("<style:style [^<>]*yakusu.*?</style:style>", new)
+    assert first == style.format("yakusu1", ' format:text-align="right" style:writing-mode="rl-tb"')
+    assert 'style:parent-style-name="Middle"' in second and "text-align" not in second
+    assert 'fo:text-align="right"' in third and "parent" not in third
+    again = read(members_turned := with_members(data, {CONTENT: new.encode()}), DocumentOptions())
+    back = members(again.render(["One", "Two", "Three", "Vier"]))[CONTENT].decode()
+    assert members_turned and back.count('style:writing-mode="lr-tb"') == 3
+    assert 'text:style-name="yakusu4"' in back
+
+
+def test_a_part_without_own_styles_keeps_its_directions() -> None:
+    content = content_xml("<text:p>One</text:p>").replace("automatic-styles", "font-face-decls")
+    data = with_members(odt_of(""), {CONTENT: content.encode()})
+    new = members(read(data, DocumentOptions()).render([HEBREW]))[CONTENT].decode()
+    assert new == content.replace("One", HEBREW)
+    empty = re.sub(
+        "<office:font-face-decls>.*</office:font-face-decls>", "<office:automatic-styles/>", content
+    )
+    data = with_members(odt_of(""), {CONTENT: empty.encode()})
+    new = members(read(data, DocumentOptions()).render([HEBREW]))[CONTENT].decode()
+    assert "<office:automatic-styles><style:style " in new
+    assert "</style:style></office:automatic-styles>" in new

@@ -293,7 +293,7 @@ def test_a_chart_whose_workbook_cannot_be_read_is_reported(
 
 
 def test_workbooks_of_charts_have_a_limit_of_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.documents.office.pptx._MAX_WORKBOOKS", 100)
+    monkeypatch.setattr("yakusu.documents.office.ooxml.graphics._MAX_WORKBOOKS", 100)
     document = opened(with_chart(["Sales"], workbook("<si><t>Sales</t></si>")))
     assert "bytes when decompressed, more than 100" in document.skipped[0]
 

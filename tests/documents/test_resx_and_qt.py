@@ -26,6 +26,7 @@ RESX = """\ufeff<?xml version="1.0" encoding="utf-8"?>
   <data name="&gt;&gt;label1.Type"><value>Kept type name</value></data>
   <data name="C"><value>Kept brand name</value><comment>{Locked}</comment></data>
   <data name="D"><value>Ask Blue Fox now</value><comment>{Locked="Blue Fox"}</comment></data>
+  <data name="H"><value>Ask Fox now</value><comment>{Locked=qps} {Locked="Fox"}</comment></data>
   <data name="E" xml:space="preserve"><value>
 First line.
   Second line.
@@ -39,8 +40,8 @@ First line.
 def test_strings_of_resx_are_texts_and_everything_else_stays() -> None:
     document = resx.read(RESX, OPTIONS)
     assert document.render(document.texts) == RESX
-    assert list(document.skipped) == ["line 20: 'btn_ok' looks like an identifier, not like text"]
-    assert [*document.keys] == ["A", "B", "D", "E"]
+    assert list(document.skipped) == ["line 21: 'btn_ok' looks like an identifier, not like text"]
+    assert [*document.keys] == ["A", "B", "D", "H", "E"]
     written = translated(document, lambda text: text.replace("a", "ä<").replace("l", "ł")).decode()
     assert written.count("\r\n") == RESX.count(b"\r\n") and written.count("Kept") == RESX.count(
         b"Kept"
@@ -48,6 +49,7 @@ def test_strings_of_resx_are_texts_and_everything_else_stays() -> None:
     assert "Open the &lt;b&gt;door&lt;/b&gt; in {0:N2} minutes &amp; {{wä&lt;it}}</" in written
     assert "<![CDATA[Two <i>łä<mps</i>]]>" in written
     assert "<value>Ask Blue Fox now</value>" in written
+    assert "<value>Ask Fox now</value>" in written
     assert "<value>\r\nFirst łine.\r\n  Second łine.\r\n</value>" in written
 
 

@@ -71,6 +71,21 @@ def test_a_translation_does_not_become_a_formula() -> None:
     assert document.skipped
 
 
+def test_formulas_and_rows_with_too_many_cells_stay() -> None:
+    data = b'id,text\n1,One, two\n2, "a, b"\n3,@name says 5" here,\n\n'
+    document = csv_format.read(data, columns("text", "2", "text"))
+    assert [*document.texts] == ['@name says 5" here']
+    assert [*document.skipped] == [
+        "line 2: 'One' is in a row with more cells than the first row",
+        "line 3: '\"a' is in a row with more cells than the first row",
+    ]
+    assert translated(document, str.upper) == data.replace(b"name says", b"NAME SAYS").replace(
+        b"here", b"HERE"
+    )
+    assert document.render(['=name says 5" here']) == data
+    assert [*csv_format.read(b"", columns("text")).texts] == []
+
+
 @pytest.mark.parametrize(
     ("data", "names", "problem"),
     [

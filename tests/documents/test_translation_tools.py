@@ -108,3 +108,34 @@ def test_tmx_without_known_languages_and_other_xml_are_refused() -> None:
         tmx.read(TMX.encode(), DocumentOptions())
     with pytest.raises(DataError, match="the root element is <x>: a TMX file has <tmx>"):
         tmx.read(b"<x/>", OPTIONS)
+
+
+def test_segments_in_tags_around_them_are_translated() -> None:
+    data = XLIFF.format(
+        '<trans-unit id="1"><source>x</source><seg-source><g id="1"><mrk mtype="seg" mid="1">One '
+        '<mrk mtype="x-sdl-deleted">old</mrk> lamp</mrk></g></seg-source><target><g id="1">'
+        '<mrk mtype="seg" mid="1"/></g></target></trans-unit>'
+    )
+    document = xliff.read(data.encode(), OPTIONS)
+    assert readable_texts(document) == ["One <0/> lamp"]
+    written = translated(document, str.upper).decode()
+    deleted = '<mrk mtype="x-sdl-deleted">old</mrk>'
+    assert f'<g id="1"><mrk mtype="seg" mid="1">ONE {deleted} LAMP</mrk></g></target>' in written
+    assert [*xliff.read(written.encode(), OPTIONS).texts] == []
+
+
+def test_tools_are_told_with_the_prefix_of_the_file() -> None:
+    unit = '<trans-unit m:confirmed="0"><source>One {1} lamp</source></trans-unit>'
+    data = XLIFF.format(unit).replace("m:con", "p:con").replace("xmlns:m=", "xmlns:p=")
+    document = xliff.read(data.encode(), OPTIONS)
+    target = "<target>ONE {1} LAMP</target></trans-unit>"
+    assert translated(document, str.upper).decode() == data.replace("</trans-unit>", target)
+
+
+@pytest.mark.parametrize("empty", ["<seg/>", "<seg></seg>", "<seg> </seg>"])
+def test_empty_variants_of_the_target_are_filled(empty: str) -> None:
+    unit = '<tu><tuv xml:lang="en"><seg>One lamp</seg></tuv><tuv xml:lang="de">{}</tuv></tu>'
+    data = f"<tmx><body>{unit.format(empty)}</body></tmx>"
+    document = tmx.read(data.encode(), OPTIONS)
+    expected = data.replace(empty, "<seg>ONE LAMP</seg>").replace('"de"', '"de" changeid="yakusu"')
+    assert translated(document, str.upper).decode() == expected

@@ -431,3 +431,82 @@ def test_all_else_stays_in_any_mixture_of_strings(cells: list[str]) -> None:
     tags = re.compile(rb"<t[ >].*?</t>", re.DOTALL)
     assert tags.sub(b"", members(new)[STRINGS]) == tags.sub(b"", members(data)[STRINGS])
     assert {**members(new), STRINGS: b""} == {**members(data), STRINGS: b""}
+
+
+BOOK = "xl/workbook.xml"
+NAMED = DocumentOptions(sheet_names=True)
+
+
+def of_two_sheets(formulas: str, *, names: str = "", parts: dict[str, str] | None = None) -> bytes:
+    """A workbook with the sheets "Sales" and "Old data's"."""
+    second = {"xl/worksheets/sheet2.xml": sheet_xml("")} | (parts or {})
+    data = workbook(
+        si("Hello"),
+        formula(formulas),
+        "<hyperlinks><hyperlink ref=\"A1\" location=\"'Old data''s'!A1\"/></hyperlinks>",
+        names=names,
+        parts=second,
+        relations={BOOK: {"rId9": "worksheet worksheets/sheet2.xml"}},
+    )
+    book = members(data)[BOOK].decode().replace('name="Data"', 'name="Sales"')
+    sheet = """<sheet name="Old data's" sheetId="2" r:id="rId9"/></sheets>"""
+    return with_members(data, {BOOK: book.replace("</sheets>", sheet).encode()})
+
+
+def test_names_of_sheets_change_in_all_references() -> None:
+    area = "<definedName name='_xlnm.Print_Area'>Sales!$A$1:$B$2</definedName>"
+    names = f"<definedNames>{area}</definedNames>"
+    cache = "xl/pivotCache/pivotCacheDefinition1.xml"
+    parts = {
+        "xl/charts/chart1.xml": "<x xmlns:c='u'><c:f>Sales!$A$1</c:f></x>",
+        cache: '<x><worksheetSource ref="A1" sheet="sales"/></x>',
+        "xl/comments1.xml": "<x><t>Sales!A1</t></x>",
+    }
+    data = of_two_sheets(
+        "SALES!A1+SUM('Sales:Old data''s'!A1)+'Old data''s'!B2+[1]Sales!A1+'[1]Sales'!A1+XSales!A1"
+        "&amp;&quot;Hi!&quot;",
+        names=names,
+        parts=parts,
+    )
+    document = read(data, NAMED)
+    assert [*document.texts] == ["Hello", "Sales", "Old data's"] and not document.skipped
+    assert document.render(document.texts) == data
+    new = {k: v.decode() for k, v in members(document.render(["Hallo", "Umsatz", "It's"])).items()}
+    assert 'name="Umsatz"' in new[BOOK] and """name="It's\"""" in new[BOOK]
+    assert ">'Umsatz'!$A$1:$B$2<" in new[BOOK]
+    assert (
+        "<f>'Umsatz'!A1+SUM('Umsatz:It''s'!A1)+'It''s'!B2+[1]Sales!A1+'[1]Sales'!A1+XSales!A1"
+        '&amp;"Hi!"</f>'
+    ) in new[SHEET]
+    assert "location=\"'It''s'!A1\"" in new[SHEET]
+    assert new["xl/charts/chart1.xml"] == parts["xl/charts/chart1.xml"].replace("Sales", "'Umsatz'")
+    assert 'sheet="Umsatz"' in new[cache]
+    assert new["xl/comments1.xml"] == parts["xl/comments1.xml"]
+
+
+@pytest.mark.parametrize(
+    ("formulas", "parts", "names"),
+    [
+        ("INDIRECT(A1)", {}, []),
+        ("1", {"xl/vbaProject.bin": "x"}, []),
+        ("HYPERLINK(&quot;#Sales!A1&quot;)", {}, ["Old data's"]),
+        ("IF(A1=&quot;sales&quot;,1)", {}, ["Old data's"]),
+        ("1", {"xl/ctrlProps/ctrlProp1.xml": '<x fmlaLink="Sales!A1"/>'}, ["Old data's"]),
+        ("1", {"xl/drawings/vmlDrawing1.vml": "<x>'Old data&#39;&#39;s'!A1</x>"}, ["Sales"]),
+    ],
+)
+def test_names_of_sheets_stay_that_other_references_have(
+    formulas: str, parts: dict[str, str], names: list[str]
+) -> None:
+    document = read(of_two_sheets(formulas, parts=parts), NAMED)
+    assert [*document.texts] == ["Hello", *names]
+    assert len(document.skipped) >= 2 - len(names)
+
+
+@pytest.mark.parametrize("name", ["x" * 32, "a/b", "'a", "History", "OLD DATA'S", ""])
+def test_invalid_names_of_sheets_are_reported(name: str) -> None:
+    data = of_two_sheets("Sales!A1")
+    document = read(data, NAMED)
+    new = members(document.render(["Hello", name, "Old data's"]))
+    assert new[BOOK] == members(data)[BOOK]
+    assert "the sheet 'Sales' has a translation that is no name of a sheet" in document.skipped[-1]

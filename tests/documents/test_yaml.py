@@ -120,6 +120,14 @@ def test_only_a_single_key_of_the_source_language_is_renamed(
     assert document.render(document.texts).decode() == expected
 
 
+def test_a_translation_does_not_change_the_indentation_of_a_block() -> None:
+    data = b"a: |2\n   One lamp\n  Two lamps\nb: >\n\n  Three lamps\n"
+    document = read(data, OPTIONS)
+    for space in (" ", "\t"):
+        assert document.render([space + text for text in document.texts]) == data
+        assert len(document.skipped) == len(document.texts)
+
+
 def test_icu_messages_and_positional_placeholders_are_checked() -> None:
     data = b"a: '{n, plural, one {# file} other {# files}}'\nb: \"%s of %d things\"\n"
     document = read(data, OPTIONS)

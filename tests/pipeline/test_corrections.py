@@ -140,6 +140,32 @@ def test_every_document_format_is_read(name: str, tmp_path: Path) -> None:
     assert len(pairs) + made.left_out["not translated"] >= 0.9 * n > 3
 
 
+@pytest.mark.parametrize("with_translation", [False, True])
+def test_plurals_with_more_forms_are_paired_by_category(
+    with_translation: bool, tmp_path: Path
+) -> None:
+    plural = '<plurals name="{}">{}</plurals>'
+    item = '<item quantity="{}">{}</item>'
+    forms = {
+        "source": {"one": "%d old lamp", "other": "%d old lamps"},
+        "translation": {"one": "x %d", "other": "y %d", "few": "y %d", "many": "y %d"},
+        "edited": {
+            "one": "%d stara lampa",
+            "other": "%d starych",
+            "few": "%d stare",
+            "many": "%d l",
+        },
+    }
+    paths = [tmp_path / f"{name}.xml" for name in forms]
+    for path, each in zip(paths, forms.values(), strict=True):
+        items = "".join(item.format(*pair) for pair in each.items())
+        path.write_text(f"<resources>{plural.format('lamps', items)}</resources>")
+    source, translation, edited = paths
+    pairs, made = added(tmp_path, edited, source, translation if with_translation else None)
+    assert pairs == {"%d old lamp": "%d stara lampa", "%d old lamps": "%d starych"}
+    assert made.left_out["of uncertain source"] == 2
+
+
 def test_the_lines_of_a_text_file_are_segments(tmp_path: Path) -> None:
     for name, texts in (("a.txt", TEXTS), ("edited.txt", GERMAN)):
         (tmp_path / name).write_text("\n\n".join(texts), "utf-8")

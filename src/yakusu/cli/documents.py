@@ -44,6 +44,15 @@ _OPTIONS: dict[str, Any] = {
             hidden=True,
         ),
     ],
+    "sheet_names": Annotated[
+        bool,
+        typer.Option(
+            "--sheet-names",
+            help="Also translate the names of the sheets of spreadsheets.",
+            rich_help_panel=_PANEL,
+            hidden=True,
+        ),
+    ],
     "copy_unknown": Annotated[
         bool,
         typer.Option(
@@ -101,6 +110,7 @@ class DocumentOutputOptions:
     Attributes:
         retranslate: Also translate messages that already have a translation.
         columns: The columns of tables to translate, separated by commas; None: not given.
+        sheet_names: Also translate the names of sheets.
         copy_unknown: Accept files with text in unknown formats.
         overwrite: Replace existing files.
         file_memory: MB of memory for reading and writing a document; None: the default.
@@ -109,6 +119,7 @@ class DocumentOutputOptions:
 
     retranslate: bool
     columns: str | None
+    sheet_names: bool
     copy_unknown: bool
     overwrite: bool
     file_memory: int | None
@@ -199,7 +210,7 @@ class DocumentOutput:
             typer.Exit: Files with text were copied untranslated, and that is not accepted.
         """
         from yakusu.pipeline.document_plan import plan
-        from yakusu.pipeline.documents import translate_with, untranslated_files
+        from yakusu.pipeline.documents import copied_files, translate_with
 
         columns = self.options.table_columns
         planned = plan(
@@ -215,6 +226,7 @@ class DocumentOutput:
                 planned,
                 retranslate=self.options.retranslate,
                 columns=columns,
+                sheet_names=self.options.sheet_names,
                 strict=strict,
                 batch=batch,
                 window=window,
@@ -228,12 +240,12 @@ class DocumentOutput:
         if more := done.left_out[_LISTED:]:
             _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
-        accepted = self.options.copy_unknown
-        if done.untranslated:
-            fix = "" if accepted else " (convert them, or add --copy-unknown to accept this)"
-            _log.warning("%s%s", untranslated_files(done.untranslated), fix)
+        is_refused = done.untranslated and not self.options.copy_unknown
+        fix = " (convert them, or add --copy-unknown to accept this)"
+        for warning in copied_files(done, fix if is_refused else ""):
+            _log.warning("%s", warning)
         _list_refused(source, done)
-        if done.untranslated and not accepted:
+        if is_refused:
             raise typer.Exit(1)
 
 

@@ -32,12 +32,14 @@ class DocumentOptions:
         retranslate: Translate messages that already have a translation (PO, XLIFF, .xcstrings, Qt).
         columns: Names or numbers of the columns of a table to translate.
         suffix: That of the output, if it is another one (PDF); "": the default of the format.
+        sheet_names: Translate the names of the sheets of spreadsheets.
     """
 
     languages: tuple[str, str] = ("", "")
     retranslate: bool = False
     columns: tuple[str, ...] = ()
     suffix: str = ""
+    sheet_names: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,15 @@ class NamesTexts(Protocol):
     @property
     def keys(self) -> Sequence[str]:
         """The name of each text; "": it has none."""
+
+
+@runtime_checkable
+class NamesForms(NamesTexts, Protocol):
+    """A document whose texts may be forms of a plural, which translations have more or less of."""
+
+    @property
+    def categories(self) -> Sequence[str]:
+        """The plural category of each text; "": none."""
 
 
 @runtime_checkable

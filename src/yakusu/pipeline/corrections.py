@@ -5,8 +5,8 @@
     guide.de.edited.docx   Speichern Sie die Datei.       the corrected translation
 
 Without the translation, each text of the corrected document is confirmed; with it, those that were
-changed. PO and XLIFF have both sides: there, the translations are confirmed that the file has, and
-the file before did not have.
+changed. Forms of a plural that the source lacks have no source. PO and XLIFF have both sides:
+there, the translations are confirmed that the file has, and the file before did not have.
 """
 
 import logging
@@ -20,7 +20,7 @@ from yakusu.data.lines.private_use import MARKS, is_break, is_closing, is_openin
 from yakusu.data.lines.words import has_letter
 from yakusu.data.segments import MemorySegment
 from yakusu.documents.correspondence import edited_pairs, translated_pairs
-from yakusu.documents.document import DocumentOptions
+from yakusu.documents.document import DocumentOptions, NamesForms
 from yakusu.documents.registry import format_name, read_document
 from yakusu.documents.suffixes import TABLES
 from yakusu.errors import DataError, RecipeError
@@ -121,17 +121,21 @@ def _corrected(
     Raises:
         DataError: The documents do not correspond.
     """
-    texts, edited = _texts(source, languages), _texts(corrected, languages)
+    (texts, names), (edited, later_names) = (
+        _texts(path, languages) for path in (source, corrected)
+    )
     if translated is None:
-        pairs = _checked(translated_pairs(texts, edited), texts, edited, (source, corrected))
+        pairs = _named_pairs(names, later_names) or translated_pairs(texts, edited)
+        pairs = _checked(pairs, texts, edited, (source, corrected))
         _refuse_translation(pairs, texts, edited, languages, (source, corrected))
         same = {j for i, j in pairs if edited[j] == texts[i]}
         left_out["not translated"] += len(same)
     else:
-        made = _texts(translated, languages)
+        made, made_names = _texts(translated, languages)
         sides = [(i, i) for i in range(len(made))]
         if len(texts) != len(made):  # a text without a letter is none
-            sides = _checked(translated_pairs(texts, made), texts, made, (source, translated))
+            sides = _named_pairs(names, made_names) or translated_pairs(texts, made)
+            sides = _checked(sides, texts, made, (source, translated))
         _refuse_translation(sides, texts, made, languages, (source, translated))
         later = _checked(edited_pairs(made, edited), made, edited, (translated, corrected))
         source_of = {j: i for i, j in sides}
@@ -143,19 +147,41 @@ def _corrected(
     return [_segment(texts, i, edited[k], source.name) for i, k in changed]
 
 
-def _texts(path: Path, languages: tuple[str, str]) -> Sequence[str]:
-    """The texts of a document; of a text file, its lines.
+_TextName = tuple[str, str]  # its key, and its plural category
+
+
+def _texts(path: Path, languages: tuple[str, str]) -> tuple[Sequence[str], Sequence[_TextName]]:
+    """The texts of a document, or the lines of a text file; and their names, if they have any.
 
     Raises:
         DataError: It cannot be read, or has no texts.
     """
-    texts = read_document(path, DocumentOptions(languages)).texts
+    document = read_document(path, DocumentOptions(languages))
+    texts = document.texts
     if format_name(path) == "text":
         lines = (line.strip() for text in texts for line in text.splitlines())
         texts = [line for line in lines if has_letter(line)]
     if not texts:
         raise DataError(f"{path} has no texts: check the path")
-    return texts
+    if not isinstance(document, NamesForms) or not any(document.categories):
+        return texts, ()
+    return texts, [*zip(document.keys, document.categories, strict=True)]
+
+
+def _named_pairs(names: Sequence[_TextName], others: Sequence[_TextName]) -> list[tuple[int, int]]:
+    """The places of texts with the same names; a translation may have other forms of plurals."""
+    if len(names) == len(others):
+        return []
+    places: tuple[dict[_TextName, list[int]], dict[_TextName, list[int]]] = ({}, {})
+    for found, side in zip(places, (names, others), strict=True):
+        for place, name in enumerate(side):
+            found.setdefault(name, []).append(place)
+    return [
+        pair
+        for name, own in places[0].items()
+        if len(own) == len(places[1].get(name, ()))
+        for pair in zip(own, places[1][name], strict=True)
+    ]
 
 
 def _checked(

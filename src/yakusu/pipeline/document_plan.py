@@ -1,9 +1,10 @@
 """Which documents are translated, which files are copied, and where both are written."""
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 
+from yakusu.documents.file_names import other_language
 from yakusu.documents.registry import check_suffixes, has_untranslated_text, is_supported
 from yakusu.documents.suffixes import CONVERTED
 from yakusu.errors import DataError
@@ -21,6 +22,8 @@ class FileJob:
         target: The file that is written: `out` without symbolic links.
         copied: The format is unknown, so the file is copied.
         untranslated: It is copied, although it may contain text.
+        name: Its path from the folder that the user names; None: the user names the file.
+        language: The language that its name states, because of which it is copied; "": none.
     """
 
     source: Path
@@ -28,6 +31,14 @@ class FileJob:
     target: Path
     copied: bool
     untranslated: bool = False
+    name: PurePath | None = None
+    language: str = ""
+
+    def for_languages(self, languages: tuple[str, str]) -> "FileJob":
+        """What is done if these are the source and the target language: others are copied."""
+        if self.copied or not self.name or not (found := other_language(self.name, languages)):
+            return self
+        return replace(self, copied=True, language=found)
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,10 @@ class Plan:
 
     jobs: tuple[FileJob, ...]
     left_out: tuple[Path, ...] = ()
+
+    def for_languages(self, languages: tuple[str, str]) -> "Plan":
+        """What is done if these are the source and the target language: others are copied."""
+        return replace(self, jobs=tuple(job.for_languages(languages) for job in self.jobs))
 
 
 def plan(path: Path, out: Path, *, overwrite: bool, has_columns: bool = False) -> Plan:
@@ -62,8 +77,12 @@ def plan(path: Path, out: Path, *, overwrite: bool, has_columns: bool = False) -
         _check_folders(path, out)
         files, left_out = _files(path)
         outputs = [(file, out / file.relative_to(path)) for file in files]
+        name = PurePath(path.resolve().name)
         jobs = [
-            _job(file, to, copied=not _keeps_suffix(file, has_columns=has_columns))
+            replace(
+                _job(file, to, copied=not _keeps_suffix(file, has_columns=has_columns)),
+                name=name / file.relative_to(path),
+            )
             for file, to in outputs
         ]
         if not jobs:

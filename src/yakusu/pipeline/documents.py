@@ -88,8 +88,10 @@ class TranslatedFile:
         out: The file that was written.
         texts: Number of texts in it, without those that have no letter.
         unchanged: Number of these texts whose translation is the same text.
-        copied: The format is unknown, so the file was copied.
+        copied: The file was copied, because its format is unknown or its name states another
+            language.
         untranslated: It was copied, although it may contain text.
+        language: The other language that its name states; "": none.
         checks: A sentence for each message that a person must check, such as one with plural forms
             that the source lacks.
         skipped: A sentence for each text that was left unchanged, with the reason and, for a
@@ -106,6 +108,7 @@ class TranslatedFile:
     kept: tuple[str, ...] = ()
     untranslated: bool = False
     checks: tuple[str, ...] = ()
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,13 +138,18 @@ class TranslatedDocuments:
 
     @property
     def copied(self) -> int:
-        """Number of files that were copied because their format is unknown."""
+        """Number of files that were copied because of their format or language."""
         return sum(file.copied for file in self.files)
 
     @property
     def untranslated(self) -> tuple[Path, ...]:
         """The files that were copied although they may contain text."""
         return tuple(file.source for file in self.files if file.untranslated)
+
+    @property
+    def in_other_languages(self) -> tuple[TranslatedFile, ...]:
+        """The files that were copied because their names state other languages."""
+        return tuple(file for file in self.files if file.language)
 
 
 def translate_document(
@@ -153,6 +161,7 @@ def translate_document(
     text: TextConfig | None = None,
     retranslate: bool = False,
     columns: Sequence[str] = (),
+    sheet_names: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     engine: EngineConfig | Engine | None = None,
@@ -160,11 +169,11 @@ def translate_document(
 ) -> TranslatedDocuments:
     """Translate a document, or all documents of a folder, and keep everything that is not text.
 
-    The suffix of a file is its format. Files in a folder whose format is unknown are copied; hidden
-    files and folders are skipped. All files are read before the first one is translated. A file
-    that is not valid does not stop the others, but is an error at the end. Each file is written
-    completely or not at all. Files are read in this process, without limits: pass only files that
-    you trust.
+    The suffix of a file is its format. Files in a folder whose format is unknown, and messages
+    whose name states another language, are copied; hidden files and folders are skipped. All files
+    are read before the first one is translated. A file that is not valid does not stop the others,
+    but is an error at the end. Each file is written completely or not at all. Files are read in
+    this process, without limits: pass only files that you trust.
 
     Args:
         model: Model folder of a translator.
@@ -176,6 +185,7 @@ def translate_document(
             .xcstrings, Qt).
         columns: Names or numbers of the columns of tables (CSV, TSV) to translate; a name makes the
             first row a header, which stays.
+        sheet_names: Translate the names of the sheets of spreadsheets, too.
         overwrite: Replace files that exist.
         strict: Write nothing if a text or a sentence has no translation that can be used.
         engine: What runs the model, as in `translate`.
@@ -203,18 +213,30 @@ def translate_document(
         planned,
         retranslate=retranslate,
         columns=columns,
+        sheet_names=sheet_names,
         strict=strict,
         progress=progress,
     )
-    if done.untranslated:
-        _log.warning("%s", untranslated_files(done.untranslated))
+    for warning in copied_files(done):
+        _log.warning("%s", warning)
     return _without_refused(done)
 
 
-def untranslated_files(files: Sequence[Path]) -> str:
-    """A sentence about files that were copied although they may contain text."""
-    names = ", ".join(map(str, files[:_LISTED])) + (", ..." if files[_LISTED:] else "")
-    return f"{len(files):,} file{'s' * (len(files) != 1)} copied untranslated: {names}"
+def copied_files(done: TranslatedDocuments, fix: str = "") -> Iterator[str]:
+    """Yield a sentence about files in other languages, and one about untranslated files, if any.
+
+    Args:
+        done: What was done.
+        fix: The end of the sentence about untranslated files.
+    """
+    others = [f"{file.source} ({file.language})" for file in done.in_other_languages]
+    for files, what, end in (
+        (others, "copied because their names state other languages", ""),
+        ([*map(str, done.untranslated)], "copied untranslated", fix),
+    ):
+        if files:
+            names = ", ".join(files[:_LISTED]) + (", ..." if files[_LISTED:] else "")
+            yield f"{len(files):,} file{'s' * (len(files) != 1)} {what}: {names}{end}"
 
 
 def translate_with(
@@ -223,6 +245,7 @@ def translate_with(
     *,
     retranslate: bool = False,
     columns: Sequence[str] = (),
+    sheet_names: bool = False,
     strict: bool = False,
     batch: int = 64,
     window: int | None = None,
@@ -236,6 +259,7 @@ def translate_with(
         planned: The files, from `document_plan.plan`.
         retranslate: As in `translate_document`.
         columns: As in `translate_document`.
+        sheet_names: As in `translate_document`.
         strict: As in `translate_document`.
         batch: As in `Translator.stream`.
         window: As in `Translator.stream`.
@@ -253,7 +277,8 @@ def translate_with(
         every = translator.stream(texts, batch=batch, window=window)
         return (TranslatedText.of(best[0]) for best in every)
 
-    options = DocumentOptions(translator.languages, retranslate, tuple(columns))
+    options = DocumentOptions(translator.languages, retranslate, tuple(columns), sheet_names)
+    planned = planned.for_languages(options.languages)
     opened = partial(_opened, read or in_this_process, options)
     with translator.memories.held() if translator.memories else nullcontext():
         return _translate(planned, translate, opened, progress or Silent(), strict=strict)
@@ -288,6 +313,7 @@ def translate_files(
 
     options = options or DocumentOptions()
     planned = plan(Path(path), Path(out), overwrite=overwrite, has_columns=bool(options.columns))
+    planned = planned.for_languages(options.languages)
     opened = partial(_opened, in_this_process, options)
     return _without_refused(_translate(planned, translate_all, opened, progress or Silent()))
 
@@ -334,8 +360,8 @@ def _done(
     """What is done with a file, and what is to be written; None: a copy."""
     with opened(job) as document:
         if not document:
-            copied = TranslatedFile(job.source, job.out, copied=True, untranslated=job.untranslated)
-            return copied, None
+            copied = TranslatedFile(job.source, job.out, copied=True, language=job.language)
+            return replace(copied, untranslated=job.untranslated), None
         if is_only:  # the texts of several files are counted before
             tracker.advance(0, total=len(document.texts))
         return translate_opened(job, document, translate, tracker)

@@ -18,6 +18,7 @@ from yakusu.data.files.xmltree import CharacterData, Element, Other
 ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
 INDENTATION = re.compile(r"(?<=\S)[ \t]*\n[ \t]+(?=\S)")
 _ENCLOSING = ("g", "mrk", "pc", "hi")  # their content is text
+_KEPT = ("protected", "x-sdl-deleted")  # types of annotations whose content is not
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _code(element: Element, stop: int) -> InlinePart:
 def _is_translatable(element: Element) -> bool:
     """Whether an annotation allows its text to be translated."""
     attributes = element.attributes
-    return attributes.get("translate") != "no" and attributes.get("mtype") != "protected"
+    return attributes.get("translate") != "no" and attributes.get("mtype") not in _KEPT
 
 
 def code_key(element: Element) -> str:

@@ -1,6 +1,8 @@
 """The members of a book that have text: package, pages and tables of contents, with their places.
 
 <dc:title xml:lang="en">A garden</dc:title>    a text, and the language that is stated
+
+Pages and their order state the direction of the translation, if it is another one.
 """
 
 import html
@@ -21,6 +23,7 @@ from yakusu.data.files.xmltree import (
 from yakusu.data.languages import language_code, same_language
 from yakusu.data.lines.private_use import MARKS
 from yakusu.data.lines.words import has_letter
+from yakusu.data.numbers.cldr import cldr_locale
 from yakusu.documents.epub.package import DC
 from yakusu.documents.html.html import html_segments
 from yakusu.documents.html.tokens import TokenKind, tokens
@@ -49,6 +52,14 @@ class LanguageChange(NamedTuple):
         code = language_code(value) if self.source and self.target else ""
         return bool(code) and same_language(self.source, code)
 
+    @property
+    def direction(self) -> str:
+        """The direction of the translation, "rtl" or "ltr"; "": that of the source, or unknown."""
+        before, after = map(cldr_locale, self)
+        if not (before and after) or before.text_direction == after.text_direction:
+            return ""
+        return after.text_direction
+
 
 class MemberContent(Generic[AnyStr]):
     """The content of a member.
@@ -57,6 +68,7 @@ class MemberContent(Generic[AnyStr]):
         source: The member.
         texts: Its texts.
         stated: The places that state its language.
+        turned: The places that state its direction, or must, if the translation has another one.
         language: The languages of a translation.
         encode: Returns the member with another content.
 
@@ -70,11 +82,13 @@ class MemberContent(Generic[AnyStr]):
         texts: Sequence[SourceSegment[AnyStr]],
         *,
         stated: Sequence[SourceSegment[AnyStr]],
+        turned: Sequence[SourceSegment[AnyStr]] = (),
         language: LanguageChange,
         encode: Callable[[AnyStr], bytes],
     ) -> None:
         segments: list[SourceSegment[AnyStr]] = list(texts)
         segments += (each for each in stated if language.is_stated(each.text))
+        segments += turned
         starts = {each.start for each in segments[len(texts) :]}
         self._splicer: Splicer[AnyStr] = Splicer(source, segments)
         self._target = language.target
@@ -111,6 +125,7 @@ def read_page(data: bytes, language: LanguageChange) -> MemberContent[str]:
             if bisect_right(numbers, each.start) % 2 == 0
         ],
         stated=[*_languages_of_page(source.text)],
+        turned=[*_directions_of_page(source.text, language.direction)],
         language=language,
         encode=lambda text: text.encode(source.encoding, source.errors),
     )
@@ -123,6 +138,20 @@ def _languages_of_page(source: str) -> Iterator[SourceSegment[str]]:
             for each in token.attributes:
                 if each.name in _LANG and each.quote:
                     yield SourceSegment(each.start, each.end, each.value, _plain)
+        if token.name == "body":
+            return
+
+
+def _directions_of_page(source: str, direction: str) -> Iterator[SourceSegment[str]]:
+    """Where a page and its body must state a direction, if there is one."""
+    for token in tokens(source, is_xml=True) if direction else ():
+        if token.kind is TokenKind.START and token.name in ("html", "body"):
+            own = [each for each in token.attributes if each.name == "dir" and each.quote]
+            for each in own:
+                yield SourceSegment(each.start, each.end, "", lambda *_: direction)
+            if token.name == "html" and not own:
+                at = token.start + len("<html")
+                yield SourceSegment(at, at, "", lambda *_: f' dir="{direction}"')
         if token.name == "body":
             return
 
@@ -196,8 +225,12 @@ def read_package(data: bytes, language: LanguageChange) -> MemberContent[bytes]:
     xml = XmlFile(data)
     texts: list[SourceSegment[bytes]] = []
     stated: list[SourceSegment[bytes]] = []
+    turned: list[SourceSegment[bytes]] = []
 
     def use(element: Element) -> None:
+        if element.name == "spine":
+            turned.extend(_order_of_pages(element, xml, language.direction))
+            return
         own = [*_language_of(element, xml)]
         if element.name == "language":
             stated.extend(_place(element, xml))
@@ -207,9 +240,31 @@ def read_package(data: bytes, language: LanguageChange) -> MemberContent[bytes]:
             stated.extend(own if found else ())
 
     names = ("title", "description", "language")
-    root = xml.parse(lambda namespace, name: name in names and namespace == DC, use)
+    root = xml.parse(
+        lambda namespace, name: name == "spine" or (name in names and namespace == DC), use
+    )
     stated += _language_of(root, xml)
-    return MemberContent(xml.content, texts, stated=stated, language=language, encode=_encoder(xml))
+    return MemberContent(
+        *(xml.content, texts),
+        stated=stated,
+        turned=turned,
+        language=language,
+        encode=_encoder(xml),
+    )
+
+
+def _order_of_pages(spine: Element, xml: XmlFile, direction: str) -> Iterator[SourceSegment[bytes]]:
+    """Where the order of the pages must state a direction, if there is one."""
+    if not direction:
+        return
+    name = b"page-progression-direction"
+    value = b'"%s"' % direction.encode()
+    if place := value_place(xml.content[spine.start : spine.inner], name):
+        start, end = (spine.start + at for at in place)
+        yield SourceSegment(start, end, "", lambda *_: value)
+    else:
+        at = spine.start + len(f"<{spine.prefix}{spine.name}")
+        yield SourceSegment(at, at, "", lambda *_: b" " + name + b"=" + value)
 
 
 def _encoder(xml: XmlFile) -> Callable[[bytes], bytes]:

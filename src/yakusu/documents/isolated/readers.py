@@ -402,6 +402,7 @@ def _as_json(options: DocumentOptions) -> dict[str, Any]:
         "retranslate": options.retranslate,
         "columns": options.columns,
         "suffix": options.suffix,
+        "sheet_names": options.sheet_names,
     }
 
 

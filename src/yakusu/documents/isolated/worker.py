@@ -225,8 +225,9 @@ def _write(connection: Connection, document: Document, translations: list[str]) 
 
 def _options(values: dict[str, Any]) -> DocumentOptions:
     source, target = values["languages"]
-    columns = tuple(values["columns"])
-    return DocumentOptions((source, target), values["retranslate"], columns, values["suffix"])
+    own = (values[name] for name in ("retranslate", "columns", "suffix", "sheet_names"))
+    retranslate, columns, suffix, sheet_names = own
+    return DocumentOptions((source, target), retranslate, tuple(columns), suffix, sheet_names)
 
 
 def _limit(memory: int, cpu_seconds: int) -> dict[str, str]:

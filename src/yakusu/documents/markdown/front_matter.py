@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from yakusu.data.lines.private_use import MARKS
 from yakusu.documents.messages.apps.yaml_strings import YamlFile
-from yakusu.documents.messages.units import AppString, AppUnit
+from yakusu.documents.messages.units import MessageUnit, UnitString
 from yakusu.documents.splice import Copy, SourceSegment
 from yakusu.errors import DataError
 
@@ -26,7 +26,7 @@ def front_segments(source: str, start: int, end: int) -> Iterator[SourceSegment[
     if source[start - 3 : start] != "---":
         return  # TOML
     content = source[start:end].rstrip()[:-3]  # without the last "---" or "..."
-    units = list[AppUnit]()
+    units = list[MessageUnit]()
     try:
         YamlFile(content.encode("utf-8", "surrogatepass"), "", "").parse(units.append)
     except DataError:
@@ -37,7 +37,7 @@ def front_segments(source: str, start: int, end: int) -> Iterator[SourceSegment[
                 yield _segment(source, string, start)
 
 
-def _segment(source: str, string: AppString, offset: int) -> SourceSegment[str]:
+def _segment(source: str, string: UnitString, offset: int) -> SourceSegment[str]:
     """The segment of a value."""
     start, end, value = offset + string.start, offset + string.end, string.marked.string
     text = value.strip()

@@ -22,7 +22,7 @@ from yakusu.documents.messages.positional import reordered
 from yakusu.documents.messages.units import Edit, spliced
 from yakusu.errors import AS_UTF8, DataError
 
-JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _PLAIN = re.compile("[A-Za-z0-9 ]")  # escaped in some files, but never needed
 _LOCALE = ("@@locale",)
@@ -34,6 +34,16 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+@dataclass(slots=True)
+class JsonValue:
+    """A value of JSON: its keys, its place in the file, and where the key before it begins."""
+
+    path: JsonPath
+    key_start: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -187,14 +197,44 @@ def parsed_json(content: str) -> Any:
         raise _too_deep() from error
 
 
-def check_depth(n_levels: int) -> None:
-    """Raise DataError if JSON is nested too deeply."""
-    if n_levels > _DEEPEST:
-        raise _too_deep()
-
-
 def _too_deep() -> DataError:
     return DataError(f"the JSON has more than {_DEEPEST} levels: flatten it")
+
+
+def json_values(content: str) -> Iterator[JsonValue]:
+    """The values of valid JSON, in the order of the file.
+
+    An object or array is yielded where it begins; its end is known when all values are.
+
+    Raises:
+        DataError: It is nested too deeply.
+    """
+    path: list[str | int] = []
+    opened: list[JsonValue] = []
+    key_start, key_follows = 0, False
+    for token in _TOKEN.finditer(content):
+        if len(path) > _DEEPEST:
+            raise _too_deep()
+        match token[0][0]:
+            case "{" | "[" as sign:
+                opened.append(JsonValue(tuple(path), key_start, *token.span()))
+                yield opened[-1]
+                path.append("" if sign == "{" else 0)
+                key_follows = sign == "{"
+            case "}" | "]":
+                path.pop()
+                opened.pop().end = token.end()
+                key_follows = False
+            case ",":
+                here = path[-1]
+                key_follows = isinstance(here, str)
+                path[-1] = here if isinstance(here, str) else here + 1
+            case '"' if key_follows:
+                path[-1], key_start, key_follows = json.loads(token[0]), token.start(), False
+            case ":":
+                pass
+            case _:
+                yield JsonValue(tuple(path), key_start, *token.span())
 
 
 def _strings(content: str) -> Iterator[_String]:
@@ -203,29 +243,10 @@ def _strings(content: str) -> Iterator[_String]:
     Raises:
         DataError: It is nested too deeply.
     """
-    path: list[str | int] = []
-    key_follows = False
-    for token in JSON_TOKEN.finditer(content):
-        check_depth(len(path))
-        match token[0][0]:
-            case "{":
-                path.append("")
-                key_follows = True
-            case "[":
-                path.append(0)
-                key_follows = False
-            case "}" | "]":
-                path.pop()
-                key_follows = False
-            case ",":
-                here = path[-1]
-                key_follows = isinstance(here, str)
-                path[-1] = here if isinstance(here, str) else here + 1
-            case '"' if key_follows:
-                path[-1] = json.loads(token[0])
-                key_follows = False
-            case '"':
-                yield _String(token.start(), token.end(), tuple(path), json.loads(token[0]))
+    for each in json_values(content):
+        if content[each.start] == '"':
+            value = json.loads(content[each.start : each.end])
+            yield _String(each.start, each.end, each.path, value)
 
 
 # --- How strings are written ---------------------------------------------------------------

@@ -3,7 +3,7 @@
     <tu><tuv xml:lang="en"><seg>Press <hi>Start</hi>.</seg></tuv></tu>
 
 The translation is a new <tuv> after that of the source, with creationid="yakusu"; variants that
-exist stay.
+exist stay, and empty ones are filled, with changeid="yakusu".
 """
 
 import re
@@ -76,7 +76,7 @@ class TmxDocument:
                 if new is None:
                     skipped.append(f"line {self._file.line_of(unit.start)}: {reason}")
                 else:
-                    edits.append(self._variant(variant, segment, new))
+                    edits.append(self._filled(unit, new) or self._variant(variant, segment, new))
 
         self._file.parse(_is_unit, add)
         self.skipped = skipped
@@ -91,15 +91,24 @@ class TmxDocument:
             self.keys += [unit.attributes.get("tuid", "")] * len(content.texts)
 
     def _source(self, unit: Element) -> Iterator[tuple[Element, Element]]:
-        """The source variant of a unit that has no target variant, and its segment."""
+        """The source variant of a unit that has no translation, and its segment."""
         source, target = self._languages
-        variants = [(_language(each), each) for each in unit.named("tuv")]
-        if target and any(same_language(target, code) for code, _ in variants if code):
+        if any(map(_has_content, _variants(unit, target))):
             return
-        for code, variant in variants:
-            if source and code and same_language(source, code):
-                yield from ((variant, segment) for segment in variant.named("seg")[:1])
-                return
+        for variant in _variants(unit, source)[:1]:
+            yield from ((variant, segment) for segment in variant.named("seg")[:1])
+
+    def _filled(self, unit: Element, content: str) -> _Edit | None:
+        """The change that fills an empty variant in the target language; None: there is none."""
+        raw = self._file.raw
+        for variant in _variants(unit, self._languages[1]):
+            for segment in variant.named("seg")[:1]:
+                tag = raw(segment.start, segment.inner).removesuffix(">")
+                name = tag[1:].split()[0].rstrip("/")
+                start = with_attribute(raw(variant.start, variant.inner), "changeid", "yakusu")
+                start += raw(variant.inner, segment.start) + tag.removesuffix("/").rstrip()
+                return variant.start, segment.end, f"{start}>{content}</{name}>"
+        return None
 
     def _variant(self, variant: Element, segment: Element, content: str) -> _Edit:
         """The change that adds a variant in the target language."""
@@ -146,5 +155,16 @@ def _is_unit(namespace: str, name: str) -> bool:
     return name == "tu"
 
 
-def _language(variant: Element) -> str:
-    return variant.attributes.get(_LANG) or variant.attributes.get("lang", "")
+def _variants(unit: Element, language: str) -> list[Element]:
+    """The variants of a unit in a language."""
+    found = list[Element]()
+    for variant in unit.named("tuv"):
+        code = variant.attributes.get(_LANG) or variant.attributes.get("lang", "")
+        if language and code and same_language(language, code):
+            found.append(variant)
+    return found
+
+
+def _has_content(variant: Element) -> bool:
+    """Whether a variant has a segment with text or codes."""
+    return any(each.text.strip() or any(each.elements) for each in variant.named("seg"))

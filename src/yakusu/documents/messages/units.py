@@ -1,4 +1,4 @@
-"""What the files of apps have in common: units of one or more strings, which are spliced.
+"""What many files of messages have in common: units of one or more strings, which are spliced.
 
     "files" = {one: %d file, other: %d files}   ->   a unit with two strings and their categories
 
@@ -118,7 +118,7 @@ def _without_marks(items: Iterable[Item]) -> Iterator[Item]:
 
 
 @dataclass(frozen=True, slots=True)
-class AppString:
+class UnitString:
     """A string and its place in the file.
 
     Attributes:
@@ -144,7 +144,7 @@ class AppString:
         """Its texts."""
         return () if self.problem else self.marked.message.texts
 
-    def checked(self) -> "AppString":
+    def checked(self) -> "UnitString":
         """The string with the reason why it stays, or without texts if it has no words."""
         if self.problem:
             return self
@@ -181,7 +181,7 @@ class AppString:
 
 
 @dataclass(frozen=True, slots=True)
-class AppUnit:
+class MessageUnit:
     """The strings of one key.
 
     Attributes:
@@ -192,7 +192,7 @@ class AppUnit:
     """
 
     key: str
-    strings: Sequence[AppString]
+    strings: Sequence[UnitString]
     added: Callable[[str | None], Edit] | None = None
 
     def edits(self, translations: Iterator[str], reasons: list[str]) -> Sequence[Edit]:
@@ -214,41 +214,44 @@ class AppUnit:
         return [*edits, self.added(other)] if self.added and edits else edits
 
 
-class AppFile(Protocol):
-    """A file of an app."""
+class UnitFile(Protocol):
+    """A file of units."""
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
         """Call a function with each unit, in the order of the file."""
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file with parts replaced."""
 
 
-class AppDocument:
-    """A file of an app whose strings can be translated.
+class UnitDocument:
+    """A file of units whose strings can be translated.
 
     Attributes:
         texts: The texts of all strings.
         keys: The key of each text.
+        categories: The plural category of each text; "": none.
         skipped: Strings that stay as they are, each with the reason; complete after `render`.
     """
 
     lines: Sequence[int] = ()
     reports_blank = True
 
-    def __init__(self, file: AppFile, skipped: Sequence[str] = ()) -> None:
+    def __init__(self, file: UnitFile, skipped: Sequence[str] = ()) -> None:
         self._file = file
         self._left = [*skipped]
         self.texts: list[str] = []
         self.keys: list[str] = []
+        self.categories: list[str] = []
         file.parse(self._read)
         self.skipped: Sequence[str] = self._left
 
-    def _read(self, unit: AppUnit) -> None:
+    def _read(self, unit: MessageUnit) -> None:
         for string in unit.strings:
             self._left += filter(None, [string.problem])
             self.texts += string.texts
             self.keys += [unit.key] * len(string.texts)
+            self.categories += [string.category] * len(string.texts)
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""

@@ -472,7 +472,8 @@ def _has_translation(file: XmlFile, part: XliffPart) -> bool:
     if not target:
         return False
     copies = file.raw(target.inner, target.inner_end) == file.raw(source.inner, source.inner_end)
-    codes = (item for item in target.descendants() if item.name not in ("target", "mrk"))
+    inside = (item for each in marked_segments(target) or [target] for item in each.descendants())
+    codes = (item for item in inside if item.name not in ("target", "mrk"))
     has_content = bool(target.text.strip()) or next(codes, None) is not None
     return has_content and not (copies and part.state in UNTRANSLATED)
 

@@ -7,7 +7,7 @@ Phrase   .mxliff     <trans-unit m:locked="true" m:confirmed="0">, tags as text:
 
 from collections.abc import Iterator, Sequence
 
-from yakusu.data.files.xmltree import Element, XmlFile, with_attribute
+from yakusu.data.files.xmltree import Element, XmlFile, attributes_of, with_attribute
 
 _Edit = tuple[int, int, str]
 _TRADOS = "http://sdl.com/FileTypes/SdlXliff/1.0"
@@ -40,7 +40,7 @@ def closed_segments(unit: Element) -> set[str]:
 
 def tags_in_text(unit: Element) -> str | None:
     """Regular expression of the tags that the text of a <trans-unit> has; None: it has none."""
-    return _PHRASE_TAGS if _prefix_of(unit, _PHRASE) is not None else None
+    return _PHRASE_TAGS if _added_by(unit, _PHRASE) else None
 
 
 def machine_translated(
@@ -61,10 +61,10 @@ def machine_translated(
             for each in definitions
             if each.attributes.get("id", "") in segments
         ]
-    if (prefix := _prefix_of(unit, _MEMOQ)) is not None:
+    if prefix := _prefix_of(file, unit, _MEMOQ):
         status = "Pretranslated" if match else "MachineTranslated"
         return [_with_attributes(file, unit, {f"{prefix}status": status})]
-    if (prefix := _prefix_of(unit, _PHRASE)) is not None:
+    if prefix := _prefix_of(file, unit, _PHRASE):
         origin = {f"{prefix}confirmed": "0"}
         if f"{_PHRASE} trans-origin" in unit.attributes:
             origin[f"{prefix}trans-origin"] = "tm" if match else "mt"
@@ -79,11 +79,20 @@ def _definitions(unit: Element) -> Iterator[Element]:
             yield from each.named("seg")
 
 
-def _prefix_of(unit: Element, namespace: str) -> str | None:
-    """The prefix of the attributes that a tool adds, with its colon; None: there are none."""
-    if not any(name.startswith(f"{namespace} ") for name in unit.attributes):
-        return None
-    return "mq:" if namespace == _MEMOQ else "m:"
+def _added_by(unit: Element, namespace: str) -> set[str]:
+    """The names of the attributes that a tool adds, without their prefix."""
+    names = (name.rpartition(" ") for name in unit.attributes)
+    return {local for stated, _, local in names if stated == namespace}
+
+
+def _prefix_of(file: XmlFile, unit: Element, namespace: str) -> str:
+    """The prefix of the attributes that a tool adds, with its colon; "": there are none."""
+    added = _added_by(unit, namespace)
+    for name, _ in attributes_of(file.raw(unit.start, unit.inner)):
+        prefix, colon, local = name.rpartition(":")
+        if colon and local in added:
+            return prefix + colon
+    return ""
 
 
 def _with_attributes(file: XmlFile, element: Element, attributes: dict[str, str]) -> _Edit:

@@ -1,4 +1,4 @@
-"""Word documents (.docx, .docm, .dotx, .dotm): body, headers, footers, notes, comments.
+"""Word documents (.docx, .docm, .dotx, .dotm): body, headers, footers, notes, comments, charts.
 
 A change of formatting within a paragraph is a pair of marks; page breaks, pictures, references to
 notes, fields and deleted text are empty marks, and line breaks and tabs are marks that end a
@@ -15,9 +15,8 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile, escaped
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run
-from yakusu.documents.office.ooxml.document import OoxmlDocument, TextParts
+from yakusu.documents.office.ooxml.graphics import GraphicDocument
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import DocumentTexts
 from yakusu.documents.office.ooxml.runs import LINE_SPACES, is_copy, run_of
 from yakusu.errors import DataError
 
@@ -74,16 +73,17 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The data is not a valid Word document.
     """
-    archive, texts = Archive(data), DocumentTexts()
-    parts = TextParts(archive, texts)
-    for name in _part_names(archive):
-        parts.add(name, WordDialect())
-    return OoxmlDocument(archive, parts, texts)
+    package = Package(Archive(data), _KIND)
+    document, names = GraphicDocument(package), _part_names(package)
+    seen = {*names}
+    for name in names:
+        document.parts.add(name, WordDialect())
+        document.add_graphics(name, seen)
+    return document
 
 
-def _part_names(archive: Archive) -> list[str]:
+def _part_names(package: Package) -> list[str]:
     """The names of the parts with text, in reading order."""
-    package = Package(archive, _KIND)
     found = []
     for name, kind in package.types.items():
         for rank, pattern in enumerate(_PARTS):

@@ -23,7 +23,7 @@ def read(data: bytes, options: DocumentOptions) -> Document:
             "as .odt, .odp, .odg or .ods"
         )
     try:
-        return OdfDocument(_FlatFile(data), kind)
+        return OdfDocument(_FlatFile(data), kind, has_names=options.sheet_names)
     except DataError as error:
         raise DataError(str(error).removeprefix(f"{CONTENT}, ")) from error
 

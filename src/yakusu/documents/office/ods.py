@@ -1,6 +1,7 @@
 """OpenDocument spreadsheets (.ods, .ots): cells, comments, shapes, charts, headers and footers.
 
-Numbers, formulas and their results, names, and texts with which formulas, filters, lists of valid
+Numbers, formulas and their results, names (those of sheets,
+unless they are wanted), and texts with which formulas, filters, lists of valid
 entries and pivot tables compare cells stay. Equal texts of cells are one text.
 """
 
@@ -16,4 +17,4 @@ def read(data: bytes, options: DocumentOptions) -> Document:
         DataError: The data is not a valid OpenDocument spreadsheet.
     """
     archive = opened_archive(data, ("spreadsheet",), "a spreadsheet", ".ods")
-    return OdfDocument(archive, "spreadsheet")
+    return OdfDocument(archive, "spreadsheet", has_names=options.sheet_names)

@@ -2,14 +2,13 @@
 
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Protocol, TypeAlias
 
-from yakusu.data.files.office.archive import Archive
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Piece, PieceKind, Run, formatted_inline
 from yakusu.documents.splice import Copy, SourceSegment, Splicer
@@ -144,19 +143,19 @@ class OfficePart:
             if not self._xml:
                 xml.parse(self._dialect.is_wanted, use, skipped=self._dialect.is_skipped)
         written += xml.content[at:]
-        return xml.encoded(written)
+        return xml.encoded(self._completed(written))
+
+    def _completed(self, written: bytearray) -> bytearray:
+        """The part with what its new paragraphs need."""
+        return written
 
     def _wanted(self, element: Element, paragraphs: Iterable[Paragraph]) -> _Wanted:
-        segments = [
-            SourceSegment(
-                paragraph.inner,
-                paragraph.inner_end,
-                inline.text,
-                partial(self._written, inline, paragraph.end - paragraph.start),
-            )
-            for paragraph, inline, _ in paragraphs
-        ]
+        segments = [self._segment(paragraph, inline) for paragraph, inline, _ in paragraphs]
         return _Wanted(element.start, element.end, segments)
+
+    def _segment(self, paragraph: Element, inline: Inline) -> SourceSegment[bytes]:
+        write = partial(self._written, inline, paragraph.end - paragraph.start)
+        return SourceSegment(paragraph.inner, paragraph.inner_end, inline.text, write)
 
     def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[Paragraph]:
         """Yield the paragraphs in an element, which may contain others, in reading order.
@@ -234,40 +233,6 @@ class OfficePart:
     ) -> Sequence[str]:
         """A translation for each segment, given those of the paragraphs that follow."""
         return [next(own) for _ in segments]
-
-
-class OfficeDocument:
-    """A document in a zip archive.
-
-    Attributes:
-        texts: The texts of all parts.
-    """
-
-    skipped: Sequence[str] = ()
-    lines: Sequence[int] = ()
-    reports_blank = False
-
-    def __init__(self, archive: Archive, dialects: Mapping[str, Dialect]) -> None:
-        """Read the parts of an archive.
-
-        Args:
-            archive: The archive.
-            dialects: Formats by name of part, in reading order.
-        """
-        self.texts: list[str] = []
-        self._archive = archive
-        self._parts: dict[str, OfficePart] = {}
-        n_free = KEPT_SIZE
-        for name, dialect in dialects.items():
-            self._parts[name] = part = OfficePart(archive, name, dialect, self.texts, n_free)
-            n_free -= part.n_kept
-
-    def render(self, translations: Sequence[str]) -> bytes:
-        """Return the file with these translations, one for each text."""
-        rendered = {name: part.render(translations) for name, part in self._parts.items()}
-        return self._archive.rewritten(
-            {name: content for name, content in rendered.items() if content is not None}
-        )
 
 
 def read_part(archive: PartSource, name: str) -> XmlFile:

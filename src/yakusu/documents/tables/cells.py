@@ -15,10 +15,10 @@ from yakusu.data.files.tables import column_index
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.units import (
-    AppString,
-    AppUnit,
     Edit,
     MarkedString,
+    MessageUnit,
+    UnitString,
     spliced,
     text_item,
 )
@@ -74,7 +74,8 @@ class TableFile:
         self._start = stated.end() if stated else self._start
         first = next(self._rows(), (1, []))[1]
         header = [cell.value.strip() for cell in first]
-        self._columns = [_index(column, header) for column in columns]
+        self._n_columns = len(header)
+        self._columns = sorted({_index(column, header) for column in columns if header})
         self._has_header = not all(map(str.isdecimal, columns))
         if not columns:
             raise DataError(
@@ -82,25 +83,28 @@ class TableFile:
                 "NAME,... or, if there is no header, with their numbers"
             )
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each cell of the columns; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each cell of the columns; see `UnitFile`."""
         for line, cells in islice(self._rows(), self._has_header, None):
             for column in self._columns:
                 if column < len(cells) and has_letter(cells[column].value):
-                    use(AppUnit("", [self._string(cells[column], line)]))
+                    is_long = any(cell.value.strip() for cell in cells[self._n_columns :])
+                    use(MessageUnit("", [self._string(cells[column], line, is_long=is_long)]))
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file with parts replaced."""
         return spliced(self._text, sorted(edits)).encode(self._source.encoding)
 
-    def _string(self, cell: TableCell, line: int) -> AppString:
+    def _string(self, cell: TableCell, line: int, *, is_long: bool) -> UnitString:
         newline = "\r\n" if "\r\n" in cell.value else "\n"
         marked = MarkedString([text_item(cell.value.replace("\r\n", "\n"))])
         write = partial(self._written, cell, newline)
-        string = AppString(cell.start, cell.end, line, marked, write)
+        string = UnitString(cell.start, cell.end, line, marked, write)
         reason = ""
         if cell.value.lstrip().startswith("="):
             reason = "is a formula"
+        elif is_long:  # probably a separator in a cell without quotes
+            reason = "is in a row with more cells than the first row"
         elif marked.message.problem:
             reason = f"cannot be translated: {marked.message.problem}"
         elif is_key(cell.value):  # other words are text, because the user chose the column
@@ -109,14 +113,15 @@ class TableFile:
 
     def _written(self, cell: TableCell, newline: str, new: str) -> str | None:
         """The source of a cell; None: the table cannot hold it, or it would be a formula."""
-        if new.lstrip()[:1] in _FORMULA and cell.value.lstrip()[:1] not in _FORMULA:
+        if (first := new.lstrip()[:1]) in _FORMULA and first != cell.value.lstrip()[:1]:
             return None
         new = new.replace("\n", newline)
         special = {self._separator, "\r", "\n"}
         if not self._has_quotes:
             return new if special.isdisjoint(new) else None
-        special.add('"')
-        if cell.is_quoted or not special.isdisjoint(new) or new != new.strip():
+        if '"' not in cell.value or new[:1] == '"':
+            special.add('"')
+        if cell.is_quoted or not special.isdisjoint(new):
             return '"' + new.replace('"', '""') + '"'
         return new
 

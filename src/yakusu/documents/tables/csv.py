@@ -1,11 +1,11 @@
 """CSV: cells between commas, semicolons, tabs or bars, which may be in quotes."""
 
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.messages.units import AppDocument
+from yakusu.documents.messages.units import UnitDocument
 from yakusu.documents.tables.cells import TableFile
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a table.
 
     Args:
@@ -15,4 +15,4 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
     Raises:
         DataError: As for `TableFile`.
     """
-    return AppDocument(TableFile(data, options.columns))
+    return UnitDocument(TableFile(data, options.columns))

@@ -22,7 +22,7 @@ from yakusu.documents.messages.apps.android_text import (
     is_reference,
 )
 from yakusu.documents.messages.plurals import NOTE, missing_categories
-from yakusu.documents.messages.units import AppDocument, AppString, AppUnit, Edit
+from yakusu.documents.messages.units import Edit, MessageUnit, UnitDocument, UnitString
 from yakusu.errors import DataError
 
 _RESOURCES = ("string", "plurals", "string-array", "array", "item")
@@ -51,12 +51,12 @@ class AndroidFile:
         self.root: Element | None = None
         self._apostrophes = b"\\'" in self._xml.content or not self._has_bare_apostrophe()
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each resource; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each resource; see `UnitFile`."""
 
         def use_unit(element: Element) -> None:
             if _is_translatable(element) and (strings := [*self._strings(element)]):
-                use(AppUnit(_name(element), strings, self._added(element)))
+                use(MessageUnit(_name(element), strings, self._added(element)))
 
         self.root = self._xml.parse(_is_resource, use_unit)
 
@@ -74,7 +74,7 @@ class AndroidFile:
         self._xml.parse(_is_resource, lambda each: found.append(has_bare_apostrophe(each.text)))
         return any(found)
 
-    def _strings(self, element: Element) -> Iterator[AppString]:
+    def _strings(self, element: Element) -> Iterator[UnitString]:
         """The strings of a resource."""
         items = [element] if element.name in ("string", "item") else element.named("item")
         for item in items:
@@ -83,7 +83,7 @@ class AndroidFile:
             content = AndroidText(self._xml, item, apostrophes=self._apostrophes)
             category = item.attributes.get("quantity", "") if element.name == "plurals" else ""
             line = self.line_of(item)
-            string = AppString(
+            string = UnitString(
                 content.start, content.end, line, content.marked, content.write, category
             )
             if not (element.name.endswith("array") and _VALUES.fullmatch(_name(element))):
@@ -121,7 +121,7 @@ class AndroidFile:
         return added
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a resource file of Android.
 
     Args:
@@ -134,7 +134,7 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
             another language.
     """
     file = AndroidFile(data, options.languages[1])
-    document = AppDocument(file)
+    document = UnitDocument(file)
     root = file.root
     assert root is not None
     if root.name != "resources":

@@ -21,12 +21,12 @@ from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps.escapes import CodeEscapes, joined_surrogates
 from yakusu.documents.messages.icu import Message
 from yakusu.documents.messages.units import (
-    AppDocument,
-    AppString,
-    AppUnit,
     Edit,
     Item,
     MarkedString,
+    MessageUnit,
+    UnitDocument,
+    UnitString,
     code_item,
     spliced,
     text_item,
@@ -86,8 +86,8 @@ class PropertiesFile:
             False: counts[False]["doubled"] > counts[False]["lone"],
         }
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each entry; see `AppFile`.
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each entry; see `UnitFile`.
 
         Raises:
             DataError: An escape is not valid.
@@ -98,7 +98,7 @@ class PropertiesFile:
             line += len(re.findall(r"\r\n|\r|\n", self._text[at:start]))
             at = start
             key = self._decoded(found["key"], found.start("key"))
-            use(AppUnit(key, [self._string(found["value"], start, line)]))
+            use(MessageUnit(key, [self._string(found["value"], start, line)]))
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file with parts replaced."""
@@ -130,7 +130,7 @@ class PropertiesFile:
 
         return joined_surrogates(_ESCAPE.sub(character, source))
 
-    def _string(self, source: str, start: int, line: int) -> AppString:
+    def _string(self, source: str, start: int, line: int) -> UnitString:
         """The string of a value."""
         value = self._decoded(source, start)
         items, doubled = self._items(value)
@@ -149,7 +149,7 @@ class PropertiesFile:
                 new = new.removesuffix(line_break) + r"\n"
             return new
 
-        string = AppString(start, start + len(source), line, marked, write)
+        string = UnitString(start, start + len(source), line, marked, write)
         if _CHOICE.search(value):
             reason = "has a choice, whose branches are not translated: make a plural of it"
             return replace(string, problem=string.reason(reason))
@@ -199,7 +199,7 @@ class PropertiesFile:
         return self._source.encoding == "iso-8859-1" and character > "\xff"
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a properties file.
 
     Args:
@@ -209,7 +209,7 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
     Raises:
         DataError: The file is not text in its encoding, or an escape is not valid.
     """
-    return AppDocument(PropertiesFile(data))
+    return UnitDocument(PropertiesFile(data))
 
 
 def _decoded_file(data: bytes) -> DecodedFile:

@@ -18,11 +18,11 @@ from yakusu.data.files.xmltree import CharacterData, Element, XmlFile, escaped, 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.plurals import CATEGORIES, NOTE, missing_categories
 from yakusu.documents.messages.units import (
-    AppDocument,
-    AppString,
-    AppUnit,
     Edit,
     MarkedString,
+    MessageUnit,
+    UnitDocument,
+    UnitString,
     text_item,
 )
 from yakusu.errors import DataError
@@ -59,7 +59,7 @@ class _Container:
     name: str = ""
     key: Element | None = None
     end: int = 0
-    strings: list[AppString] = field(default_factory=list)
+    strings: list[UnitString] = field(default_factory=list)
     forms: dict[str, _Form] = field(default_factory=dict)
     forms_end: int = 0
 
@@ -81,8 +81,8 @@ class PropertyListFile:
         self._language, self._plain = language, plain
         self._open: list[_Container] = []
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with the strings of each dictionary; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with the strings of each dictionary; see `UnitFile`."""
         self._open = []
         root = self._xml.parse(_is_leaf, lambda element: self._add(element, use))
         self._close(0, use)
@@ -96,7 +96,7 @@ class PropertyListFile:
         """The file with parts replaced."""
         return self._xml.edited(edits)
 
-    def _add(self, element: Element, use: Callable[[AppUnit], None]) -> None:
+    def _add(self, element: Element, use: Callable[[MessageUnit], None]) -> None:
         """Add a key or a string to its dictionary, and use the dictionaries that have ended."""
         starts = list[int]()
         around = element.parent
@@ -144,7 +144,7 @@ class PropertyListFile:
         around = self._open[-2].name
         return key in CATEGORIES or key == _FORMAT or around in _VARIANTS
 
-    def _string(self, element: Element, category: str) -> AppString:
+    def _string(self, element: Element, category: str) -> UnitString:
         marked = MarkedString([text_item(element.text)])
 
         def write(string: str) -> str | None:
@@ -153,18 +153,18 @@ class PropertyListFile:
 
         line = self._xml.line_of(element.start)
         place = element.inner, element.inner_end
-        string = AppString(*place, line, marked, write, category)
+        string = UnitString(*place, line, marked, write, category)
         if not all(isinstance(each, CharacterData) for each in element.children):
             return replace(string, problem=string.reason("has tags or comments in it"))
         return string.checked()
 
-    def _close(self, n: int, use: Callable[[AppUnit], None]) -> None:
+    def _close(self, n: int, use: Callable[[MessageUnit], None]) -> None:
         """Use all open dictionaries but the first ones."""
         while len(self._open) > n:
             closed = self._open.pop()
             if closed.strings:
                 key = ".".join(each.name for each in self._open)
-                use(AppUnit(key, closed.strings, self._added(closed)))
+                use(MessageUnit(key, closed.strings, self._added(closed)))
 
     def _added(self, closed: _Container) -> Callable[[str | None], Edit] | None:
         """What adds the missing categories to a plural."""
@@ -191,16 +191,16 @@ def is_xml(data: bytes) -> bool:
     return _XML.match(data[:1000].replace(b"\0", b"")) is not None
 
 
-def read_strings(data: bytes) -> AppDocument:
+def read_strings(data: bytes) -> UnitDocument:
     """Read a strings file that is a property list in XML.
 
     Raises:
         DataError: The data is not a property list.
     """
-    return AppDocument(PropertyListFile(data, plain=True))
+    return UnitDocument(PropertyListFile(data, plain=True))
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a .stringsdict file.
 
     Args:
@@ -210,7 +210,7 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
     Raises:
         DataError: The data is not a property list in XML.
     """
-    return AppDocument(PropertyListFile(data, options.languages[1], plain=False))
+    return UnitDocument(PropertyListFile(data, options.languages[1], plain=False))
 
 
 def _is_leaf(_: str, name: str) -> bool:

@@ -22,7 +22,7 @@ from yakusu.documents.languages import check_language
 from yakusu.documents.messages.apps.xml_values import XmlValue
 from yakusu.documents.messages.identifiers import is_key
 from yakusu.documents.messages.po import NUMBERED
-from yakusu.documents.messages.units import AppDocument, AppString, AppUnit, Edit
+from yakusu.documents.messages.units import Edit, MessageUnit, UnitDocument, UnitString
 from yakusu.errors import DataError
 
 _DEAD = ("vanished", "obsolete")  # types of translations of messages that are not in the program
@@ -87,8 +87,8 @@ class QtFile:
         self.root: Element | None = None
         self.has_texts = False
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each message; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each message; see `UnitFile`."""
 
         context = ""
 
@@ -98,7 +98,7 @@ class QtFile:
                 context = element.text.strip()
             elif string := self._string(element):
                 self.has_texts |= bool(string.texts)
-                use(AppUnit(element.attributes.get("id", "") or context, [string]))
+                use(MessageUnit(element.attributes.get("id", "") or context, [string]))
 
         self.root = self._xml.parse(_is_used, use_unit)
 
@@ -117,7 +117,7 @@ class QtFile:
         """The line of an element."""
         return self._xml.line_of(element.start)
 
-    def _string(self, message: Element) -> AppString | None:
+    def _string(self, message: Element) -> UnitString | None:
         """The message, if it is to be translated."""
         sources, targets = message.named("source"), message.named("translation")
         target = targets[0] if targets else None
@@ -131,7 +131,7 @@ class QtFile:
         value = XmlValue(self._xml, sources[0])
         line = self.line_of(message)
         start, end, writer = self._writer(message, value, target)
-        string = AppString(start, end, line, value.marked, writer.write)
+        string = UnitString(start, end, line, value.marked, writer.write)
         if problem := value.marked.message.problem:
             return replace(string, problem=string.reason(f"cannot be translated: {problem}"))
         if is_key(value.marked.string):
@@ -173,7 +173,7 @@ class QtFile:
         return _N_FORMS.get(language, 2) if language else min(max(present, 1), _MOST_FORMS)
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a message file of Qt Linguist.
 
     Args:
@@ -185,7 +185,7 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
         DataError: The data is not a message file, or it states other languages.
     """
     file = QtFile(data, options)
-    document = AppDocument(file)
+    document = UnitDocument(file)
     root = file.root
     assert root is not None
     line = file.line_of(root)

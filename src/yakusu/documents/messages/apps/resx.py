@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps.xml_values import XmlValue
-from yakusu.documents.messages.units import AppDocument, AppString, AppUnit, Edit
+from yakusu.documents.messages.units import Edit, MessageUnit, UnitDocument, UnitString
 from yakusu.errors import DataError
 
 _STRING = re.compile(r"System\.String(?:,.*)?", re.DOTALL)
@@ -39,8 +39,8 @@ class ResxFile:
         self._xml = XmlFile(data)
         self.root: Element | None = None
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each string; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each string; see `UnitFile`."""
 
         def use_unit(element: Element) -> None:
             if unit := self._unit(element):
@@ -56,26 +56,25 @@ class ResxFile:
         """The line of an element."""
         return self._xml.line_of(element.start)
 
-    def _unit(self, element: Element) -> AppUnit | None:
+    def _unit(self, element: Element) -> MessageUnit | None:
         """The string of a <data> element; None: it has none."""
         key = element.attributes.get("name", "")
         kind = element.attributes.get("type", "")
         is_string = not (kind and not _STRING.fullmatch(kind)) and not element.get("mimetype")
         values = element.named("value")
         comments = "".join(each.text for each in element.named("comment"))
-        locked = _LOCKED.search(comments)
-        is_locked = locked and locked["words"] is None
-        if not (is_string and len(values) == 1) or key.startswith(">>") or is_locked:
+        locks = [locked["words"] for locked in _LOCKED.finditer(comments)]
+        if not (is_string and len(values) == 1) or key.startswith(">>") or None in locks:
             return None
-        words = _WORDS.findall(locked["words"]) if locked else []
+        words = [word for lock in locks for word in _WORDS.findall(lock)]
         code = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or None
         value = XmlValue(self._xml, values[0], code)
         line = self._xml.line_of(values[0].start)
-        string = AppString(value.start, value.end, line, value.marked, value.write)
-        return AppUnit(key, [string.checked()])
+        string = UnitString(value.start, value.end, line, value.marked, value.write)
+        return MessageUnit(key, [string.checked()])
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a resource file of .NET.
 
     Args:
@@ -87,7 +86,7 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
     """
     del options
     file = ResxFile(data)
-    document = AppDocument(file)
+    document = UnitDocument(file)
     root = file.root
     assert root is not None
     if root.name != "root":

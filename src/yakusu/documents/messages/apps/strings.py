@@ -14,11 +14,11 @@ from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.apps import property_lists
 from yakusu.documents.messages.apps.escapes import CodeEscapes, joined_surrogates
 from yakusu.documents.messages.units import (
-    AppDocument,
-    AppString,
-    AppUnit,
     Edit,
     MarkedString,
+    MessageUnit,
+    UnitDocument,
+    UnitString,
     spliced,
     text_item,
 )
@@ -65,8 +65,8 @@ class StringsFile:
         self._text = self._source.text
         self._counted = (0, 1)  # a position, and the line there
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each entry; see `AppFile`.
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each entry; see `UnitFile`.
 
         Raises:
             DataError: The file is not valid; the message gives the line and column.
@@ -87,7 +87,7 @@ class StringsFile:
                 token = next(tokens)
             if not self._is_sign(token, ";"):
                 raise self._error(token, "a semicolon was expected")
-            use(AppUnit(self._decoded(key), [self._string(key, value).checked()]))
+            use(MessageUnit(self._decoded(key), [self._string(key, value).checked()]))
             token = next(tokens)
         if braces and (not token.kind or next(tokens).kind):
             raise self._error(token, "nothing but one } was expected at the end")
@@ -143,7 +143,7 @@ class StringsFile:
 
         return joined_surrogates(_ESCAPE.sub(character, source[1:-1]))
 
-    def _string(self, key: _Token, value: _Token) -> AppString:
+    def _string(self, key: _Token, value: _Token) -> UnitString:
         """The string of an entry; an entry without a value has its key as value."""
         source = self._text[value.start : value.end]
         decoded = self._decoded(value)
@@ -171,14 +171,14 @@ class StringsFile:
             return None if new is None else f"{before}{quote}{new}{quote}"
 
         start = value.end if key is value else value.start
-        string = AppString(start, value.end, self._line(value.start), marked, write)
+        string = UnitString(start, value.end, self._line(value.start), marked, write)
         if any(found[2] and int(found[2], 8) > 0x7F for found in escapes):
             problem = "has octal escapes of NextStep: write the characters themselves"
             return replace(string, problem=string.reason(problem))
         return string
 
 
-def read(data: bytes, options: DocumentOptions) -> AppDocument:
+def read(data: bytes, options: DocumentOptions) -> UnitDocument:
     """Read a strings file.
 
     Args:
@@ -190,4 +190,4 @@ def read(data: bytes, options: DocumentOptions) -> AppDocument:
     """
     if property_lists.is_xml(data):
         return property_lists.read_strings(data)
-    return AppDocument(StringsFile(data))
+    return UnitDocument(StringsFile(data))

@@ -24,11 +24,11 @@ from yakusu.documents.languages import check_language
 from yakusu.documents.messages.icu import Message
 from yakusu.documents.messages.identifiers import has_words, is_key, is_language
 from yakusu.documents.messages.json_strings import (
-    JSON_TOKEN,
     JsonNumber,
     JsonStyle,
-    check_depth,
+    JsonValue,
     decoded_json,
+    json_values,
     parsed_json,
 )
 from yakusu.documents.messages.layouts import JsonPath
@@ -42,15 +42,6 @@ _INDENTATION = re.compile(r"\{(\r?\n)([ \t]++)")
 _COLON = re.compile(r'"([ \t]*+:[ \t]*+)')
 _SETTING = re.compile(r"(?:CF|LS|NS|UI)[A-Z]\w+")  # a key of Info.plist
 _UNTRANSLATED = ("new", "")  # states of values that are not translations
-
-
-@dataclass
-class _Place:
-    """Where a value is in the file, and the key before it."""
-
-    key_start: int
-    start: int
-    end: int = 0
 
 
 @dataclass
@@ -348,45 +339,14 @@ def _filled(node: Mapping[str, Any], state: str, strings: Iterator[str]) -> dict
 # ---- places in the file --------------------------------------------------------------------------
 
 
-def _places(content: str) -> dict[JsonPath, _Place]:
+def _places(content: str) -> dict[JsonPath, JsonValue]:
     """The places of entries, of the values in them, and of localizations, by their paths."""
-    places: dict[JsonPath, _Place] = {}
-    path: list[str | int] = []
-    opened: list[JsonPath | None] = []  # paths of the values that are open
-    key_start, key_follows = 0, False
+    return {each.path: each for each in json_values(content) if _is_kept(each.path)}
 
-    def begin(token: re.Match[str]) -> JsonPath | None:
-        n = len(path)
-        is_kept = n in (2, 3) or (n == 4 and path[2] == "localizations")
-        if not (is_kept and path[0] == "strings"):
-            return None
-        place = tuple(path)
-        places[place] = _Place(key_start, token.start(), token.end())
-        return place
 
-    for token in JSON_TOKEN.finditer(content):
-        check_depth(len(path))
-        match token[0][0]:
-            case "{" | "[" as sign:
-                opened.append(begin(token))
-                path.append("" if sign == "{" else 0)
-                key_follows = sign == "{"
-            case "}" | "]":
-                path.pop()
-                if (place := opened.pop()) is not None:
-                    places[place].end = token.end()
-                key_follows = False
-            case ",":
-                here = path[-1]
-                key_follows = isinstance(here, str)
-                path[-1] = here if isinstance(here, str) else here + 1
-            case '"' if key_follows:
-                path[-1], key_start, key_follows = json.loads(token[0]), token.start(), False
-            case ":":
-                pass
-            case _:
-                begin(token)
-    return places
+def _is_kept(path: JsonPath) -> bool:
+    n = len(path)
+    return n in (2, 3, 4) and path[0] == "strings" and (n < 4 or path[2] == "localizations")
 
 
 class _Writer:
@@ -397,14 +357,14 @@ class _Writer:
         places: Where its entries are.
     """
 
-    def __init__(self, content: str, places: Mapping[JsonPath, _Place]) -> None:
+    def __init__(self, content: str, places: Mapping[JsonPath, JsonValue]) -> None:
         self._content, self._style = content, JsonStyle(content)
         indented, colon = _INDENTATION.search(content), _COLON.search(content)
         self._end, self._unit = indented.groups() if indented else ("", "")
         self._colon = colon[1] if colon else ": "
         self._comma = "," if indented or '", "' not in content else ", "
         self._places = places
-        self._members: dict[JsonPath, dict[str, _Place]] = {}
+        self._members: dict[JsonPath, dict[str, JsonValue]] = {}
         for path, place in places.items():
             self._members.setdefault(path[:-1], {})[str(path[-1])] = place
 

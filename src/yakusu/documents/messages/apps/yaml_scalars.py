@@ -26,6 +26,7 @@ _UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+\s++(?:#[^\n]*+\s++)*+)*+")
+_BEFORE_TEXT = re.compile(r"(?:[ \t]*+\n)*+([ \t]*+)")
 _HEADER = re.compile(r"[|>][^\r\n]*(?:\r\n?|\n)")
 _NAMED = {"\0": "0", "\t": "t", "\n": "n", "\r": "r", '"': '"', "\\": "\\"}
 _CODES = re.compile(r"\\[xuU]")
@@ -88,8 +89,11 @@ def _escaped(character: str, *, codes: bool) -> str:
 def _block(source: str, value: str, new: str) -> str | None:
     """A block scalar with another value."""
     header = _HEADER.match(source)
-    old_end, new_end = (each[len(each.rstrip()) :] for each in (value, new))
-    if not header or old_end != new_end or _UNPRINTABLE.search(new):
+    edges = (  # the indentation of the first line tells that of the block
+        (_BEFORE_TEXT.match(each)[1], each[len(each.rstrip()) :])  # type: ignore[index]
+        for each in (value, new)
+    )
+    if not header or next(edges) != next(edges) or _UNPRINTABLE.search(new):
         return None
     newline = "\r\n" if header[0].endswith("\r\n") else "\n"
     body = source[header.end() :]

@@ -22,11 +22,11 @@ from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
 from yakusu.documents.messages.plurals import CATEGORIES, NOTE, missing_categories
 from yakusu.documents.messages.units import (
-    AppDocument,
-    AppString,
-    AppUnit,
     Edit,
     MarkedString,
+    MessageUnit,
+    UnitDocument,
+    UnitString,
     spliced,
     text_item,
 )
@@ -64,7 +64,7 @@ class _Level:
     key: str | None = None
     n_items: int = 0
     size: int = 1
-    forms: list[AppString] = field(default_factory=list)
+    forms: list[UnitString] = field(default_factory=list)
     may_be_plural: bool = True
 
 
@@ -95,8 +95,8 @@ class YamlFile:
         self.checks: list[str] = []
         self._anchors: dict[str, int] = {}  # nodes in each, if aliases are followed
 
-    def parse(self, use: Callable[[AppUnit], None]) -> None:
-        """Call a function with each value; see `AppFile`."""
+    def parse(self, use: Callable[[MessageUnit], None]) -> None:
+        """Call a function with each value; see `UnitFile`."""
         import yaml
 
         self._root, self._levels, self._anchors, self.checks = [], [], {}, []
@@ -139,7 +139,7 @@ class YamlFile:
 
     # ---- events ------------------------------------------------------------------------------
 
-    def _read(self, event: Any) -> Iterator[AppUnit]:
+    def _read(self, event: Any) -> Iterator[MessageUnit]:
         """Yield the units that are complete with an event."""
         from yaml import events
 
@@ -210,7 +210,7 @@ class YamlFile:
         if self._levels and self._levels[-1].is_mapping:
             self._levels[-1].key = None
 
-    def _scalar(self, event: Any) -> Iterator[AppUnit]:
+    def _scalar(self, event: Any) -> Iterator[MessageUnit]:
         self._count(1)
         if event.anchor:
             self._anchors[event.anchor] = 1
@@ -231,20 +231,20 @@ class YamlFile:
             return
         yield from self._flushed()
         if string:
-            yield AppUnit(self._key(self._levels), [string])
+            yield MessageUnit(self._key(self._levels), [string])
         self._leave()
 
-    def _flushed(self, *, is_end: bool = False) -> Iterator[AppUnit]:
+    def _flushed(self, *, is_end: bool = False) -> Iterator[MessageUnit]:
         """Yield the forms of a mapping that is complete, or that has other values, too."""
         if not self._levels:
             return
         level = self._levels[-1]
         is_plural = is_end and level.may_be_plural and level.n_items == len(level.forms) > 1
         if is_plural:
-            yield AppUnit(self._key(self._levels), level.forms, self._added(level))
+            yield MessageUnit(self._key(self._levels), level.forms, self._added(level))
         else:
             key = self._key(self._levels[:-1])
-            yield from (AppUnit(f"{key}.{form.category}", [form]) for form in level.forms)
+            yield from (MessageUnit(f"{key}.{form.category}", [form]) for form in level.forms)
         level.may_be_plural, level.forms = False, []
 
     # ---- values ------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class YamlFile:
         source = self._text[start:end]
         return end - len(without_properties(source)), end
 
-    def _string(self, event: Any) -> AppString | None:
+    def _string(self, event: Any) -> UnitString | None:
         """A value as a string; None: it is not one."""
         value = str(event.value)
         is_plain = event.style in (None, "")
@@ -275,7 +275,7 @@ class YamlFile:
             return scalar_with(self._text[start:end], value, new, in_flow=in_flow)
 
         category = self._levels[-1].key or "" if self._levels else ""
-        string = AppString(start, end, line, MarkedString([text_item(value)]), write, category)
+        string = UnitString(start, end, line, MarkedString([text_item(value)]), write, category)
         problem = ""
         if is_plain and not event.tag and (is_typed(value) or _SYMBOL.fullmatch(value)):
             if not _SWITCH.fullmatch(value):
@@ -285,7 +285,7 @@ class YamlFile:
             problem = "looks like an identifier, not like text"
         if not problem:
             return string.checked()
-        return AppString(
+        return UnitString(
             *(start, end, line, string.marked, write, category), problem=string.reason(problem)
         )
 
@@ -334,7 +334,7 @@ class YamlFile:
         return self._invalid(before.count("\n"), column, str(error.reason))
 
 
-class YamlDocument(AppDocument):
+class YamlDocument(UnitDocument):
     """A YAML file whose values can be translated."""
 
     def __init__(self, file: YamlFile) -> None:

@@ -6,8 +6,10 @@ from yakusu.documents.office.odf.charts import ChartDialect, ChartPart
 from yakusu.documents.office.odf.comparisons import SheetComparisons
 from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive, objects_in
 from yakusu.documents.office.odf.pages import PageDialect
+from yakusu.documents.office.odf.sheet_names import OdfSheetNames
 from yakusu.documents.office.odf.sheets import SheetPart, TextIndexes
 from yakusu.documents.office.odf.text import TextDialect, styles_of
+from yakusu.documents.office.odf.turning import TurningPart
 from yakusu.documents.office.parts import OfficePart, read_part
 
 _PICTURES = "ObjectReplacements/"
@@ -18,17 +20,18 @@ _LISTED = 5  # texts in a report
 
 
 class OdfDocument:
-    """A presentation, drawing or spreadsheet, with the objects in it; see `Document`.
+    """A document, with the objects in it; see `Document`.
 
     Args:
         archive: The file.
         kind: Its kind, such as "spreadsheet".
+        has_names: Whether the names of sheets are texts.
     """
 
     lines: Sequence[int] = ()
     reports_blank = False
 
-    def __init__(self, archive: DocumentArchive, kind: str) -> None:
+    def __init__(self, archive: DocumentArchive, kind: str, *, has_names: bool = False) -> None:
         self.texts: list[str] = []
         self.skipped: list[str] = []
         self._archive = archive
@@ -47,6 +50,10 @@ class OdfDocument:
             picture = _PICTURES + folder.removesuffix("/")
             if len(self.texts) > before and picture in archive.names:
                 self.skipped.append(f"{picture}, the picture of an object with texts")
+        is_named = has_names and kind == "spreadsheet"
+        self._names = OdfSheetNames(archive, self.texts) if is_named else None
+        self._reports = [*self.skipped, *(self._names.reports if self._names else ())]
+        self.skipped = self._reports
 
     def _read(self, folder: str, kind: str) -> TextIndexes:
         """Read a document; return the texts of its cells."""
@@ -68,6 +75,8 @@ class OdfDocument:
             self.skipped += reports(comparisons, part, folder)
         elif kind in _DIALECTS:  # the masters in the styles stay
             self._add(folder + CONTENT, _DIALECTS[kind])
+            if kind == "text" and folder + STYLES in names:  # headers and footers of pages
+                self._add(folder + STYLES, TextDialect)
         return scope
 
     def _read_chart(self, folder: str, scope: TextIndexes, labels: Set[str] | None) -> None:
@@ -79,7 +88,12 @@ class OdfDocument:
 
     def _add(self, name: str, kind: type[TextDialect]) -> None:
         dialect = kind(styles_of(self._archive, name))
-        self._keep(name, OfficePart(self._archive, name, dialect, self.texts, self._n_free))
+        styles = name.removesuffix(CONTENT) + STYLES  # that of a file of styles is its own
+        part = TurningPart(
+            *(self._archive, name, dialect, self.texts, self._n_free),
+            common=[styles] if styles in self._archive.names else [],
+        )
+        self._keep(name, part)
 
     def _keep(self, name: str, part: OfficePart | SheetPart) -> None:
         self._parts[name] = part
@@ -88,9 +102,11 @@ class OdfDocument:
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
         rendered = {name: part.render(translations) for name, part in self._parts.items()}
-        return self._archive.rewritten(
-            {name: content for name, content in rendered.items() if content is not None}
-        )
+        contents = {name: content for name, content in rendered.items() if content is not None}
+        if self._names:
+            contents, invalid = self._names.renamed(contents, translations)
+            self.skipped = [*self._reports, *invalid]
+        return self._archive.rewritten(contents)
 
 
 def reports(comparisons: SheetComparisons, part: SheetPart, folder: str) -> Iterator[str]:

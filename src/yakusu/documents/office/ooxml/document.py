@@ -64,28 +64,6 @@ class TextParts:
         return name in self._parts
 
 
-class OoxmlDocument:
-    """A document in one archive; see `Document`.
-
-    Args:
-        archive: The archive.
-        parts: Its parts.
-        texts: Its texts.
-    """
-
-    lines: Sequence[int] = ()
-    skipped: Sequence[str] = ()
-    reports_blank = False
-
-    def __init__(self, archive: Archive, parts: TextParts, texts: DocumentTexts) -> None:
-        self._archive, self._parts = archive, parts
-        self.texts: Sequence[str] = texts.items
-
-    def render(self, translations: Sequence[str]) -> bytes:
-        """Return the file with these translations, one for each text."""
-        return self._archive.rewritten(self._parts.contents(translations))
-
-
 def graphics(package: Package, part: str, seen: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the parts with charts, shapes and SmartArt of a slide or sheet: type and name.
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from yakusu.data.files.xmltree import Element, XmlFile
 from yakusu.documents.inline import Inline, Run
-from yakusu.documents.office.ooxml.direction import new_direction
+from yakusu.documents.office.direction import new_direction
 from yakusu.documents.office.ooxml.runs import is_copy
 from yakusu.documents.office.parts import (
     KEPT_SIZE,
