@@ -1,4 +1,4 @@
-"""The engine as WebAssembly, compiled by ziglang and run by node, computes the bits of this processor."""
+"""The engine as WebAssembly, compiled by ziglang and run by node, computes the same bits."""
 
 import importlib.util
 import shutil

@@ -34,7 +34,7 @@ INVALID = {
     b"\xf8\x88\x80": "\ufffd" * 3,
     b"a\x80b\xf0\x9f\x98": "a\ufffdb\ufffd\ufffd\ufffd",
 }
-WORDS = "the dog runs in a park with two small children and an old red ball höher öl".split()
+WORDS = ["the", "dog", "runs", "in", "a", "park", "with", "two", "children", "red", "höher", "öl"]
 KINDS = ["bpe", "unigram"]
 SPACES: list[dict[str, Any]] = [
     {},

@@ -7,9 +7,10 @@
 
 static const uint8_t SPACE[] = {0xe2, 0x96, 0x81}, REPLACEMENT[] = {0xef, 0xbf, 0xbd};
 
-int grow(Text *text, int more) {
-    if (text->n + more < text->capacity) return 1;
-    int capacity = 2 * (text->n + more) + 64;
+int grow(Text *text, size_t more) {
+    if (more > (size_t)(LONGEST - text->n)) return 0;
+    if (text->n + (int)more < text->capacity) return 1;
+    int capacity = 2 * (text->n + (int)more) + 64;
     void *bytes = realloc(text->bytes, capacity);
     if (bytes) text->bytes = bytes;
     void *origins = realloc(text->origins, capacity * sizeof *text->origins);
@@ -123,7 +124,7 @@ int normalise(const Segmenter *s, const uint8_t *text, int n, Text *out) {
     for (; at < n; at += form.used) {
         form = next_form(s, text + at, n - at);
         for (; after_space && form.n && *form.bytes == ' '; form.n--) form.bytes++;
-        if (!grow(out, 3 * form.n)) return 0;
+        if (!grow(out, (size_t)form.n * 3)) return 0;
         for (int i = 0; i < form.n; i++) put(s, out, form.bytes[i], at);
         if (form.n) after_space = removes && form.bytes[form.n - 1] == ' ';
     }

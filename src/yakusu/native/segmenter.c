@@ -16,7 +16,15 @@ static const uint8_t *piece(const Vocabulary *v, int id, int *n) {
     return v->text + begin;
 }
 
-static int digit(uint8_t c) { return c <= '9' ? c - '0' : c - 'A' + 10; }
+/* The byte that a piece such as <0x0A> is; -1: none. */
+static int byte_of(const Vocabulary *v, int id) {
+    static const char digits[] = "0123456789ABCDEF";
+    int n;
+    const uint8_t *name = piece(v, id, &n);
+    if (n != 6) return -1;
+    const char *high = memchr(digits, name[3], 16), *low = memchr(digits, name[4], 16);
+    return high && low ? (int)(high - digits) << 4 | (int)(low - digits) : -1;
+}
 
 static void add(Segmenter *s, int id) {
     const Vocabulary *v = &s->vocabulary;
@@ -29,7 +37,7 @@ static void add(Segmenter *s, int id) {
     }
     if (type == NORMAL || type == USER_DEFINED) add_to_trie(&s->pieces, bytes, n, id);
     if (type == USER_DEFINED) add_to_trie(&s->reserved, bytes, n, id);
-    if (type == BYTE && n == 6) s->byte_ids[(digit(bytes[3]) << 4 | digit(bytes[4])) & 0xff] = id; /* <0x0A> */
+    if (type == BYTE) s->byte_ids[byte_of(v, id)] = id;
 }
 
 API Segmenter *yk_segmenter(const Vocabulary *v) {
@@ -41,7 +49,7 @@ API Segmenter *yk_segmenter(const Vocabulary *v) {
     memset(s->byte_ids, -1, sizeof s->byte_ids);
     for (int id = 0; id < v->n; id++) {
         if (v->types[id] == USER_DEFINED) piece(v, id, &n), own += n;
-        if (v->types[id] == UNUSED && !v->unigram) is_usable = 0;
+        if (v->types[id] == BYTE ? byte_of(v, id) < 0 : v->types[id] == UNUSED && !v->unigram) is_usable = 0;
     }
     if (is_usable && reserve_trie(&s->pieces, all) && reserve_trie(&s->reserved, own)) {
         for (int id = 0; id < v->n; id++) add(s, id);
@@ -79,7 +87,7 @@ API Segmented *yk_encode(const Segmenter *s, const uint8_t *bytes, int n) {
     Text text = {0};
     int32_t *ends = NULL;
     int count = -1;
-    if (out && n <= 1 << 26 && normalise(s, bytes, n, &text)) {
+    if (out && n <= LONGEST && normalise(s, bytes, n, &text)) {
         out->tokens = malloc((text.n + 1) * sizeof *out->tokens), ends = malloc((text.n + 1) * 2 * sizeof *ends);
         if (out->tokens && ends)
             count = (s->vocabulary.unigram ? find_best : merge)(s, text.bytes, text.n, ends, ends + text.n);
@@ -136,12 +144,9 @@ static int decode(const Segmenter *s, const int32_t *ids, int n, Token *tokens, 
     if (!grow(out, 0)) return 0;
     for (int i = 0; i < n; i++) {
         int length = 0;
-        for (; i < n && ids[i] >= 0 && ids[i] < s->vocabulary.n && s->vocabulary.types[ids[i]] == BYTE; i++) {
-            int n_piece;
-            const uint8_t *name = piece(&s->vocabulary, ids[i], &n_piece);
-            run[length++] = (uint8_t)(digit(name[3]) << 4 | digit(name[4]));
-        }
-        if (!grow(out, 3 * length)) return 0;
+        for (; i < n && ids[i] >= 0 && ids[i] < s->vocabulary.n && s->vocabulary.types[ids[i]] == BYTE; i++)
+            run[length++] = (uint8_t)byte_of(&s->vocabulary, ids[i]);
+        if (!grow(out, (size_t)length * 3)) return 0;
         add_characters(run, length, tokens + i - length, out);
         if (i == n) break;
         if (left_out || out->n) is_first = 0;
@@ -153,6 +158,7 @@ static int decode(const Segmenter *s, const int32_t *ids, int n, Token *tokens, 
 }
 
 API Segmented *yk_decode(const Segmenter *s, const int32_t *ids, int n) {
+    if (n > LONGEST) return NULL;
     Segmented *out = calloc(1, sizeof *out);
     uint8_t *run = malloc(n + 1); /* of bytes */
     Text text = {0};

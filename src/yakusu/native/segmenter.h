@@ -14,7 +14,9 @@
 /* The types of pieces, as in SentencePiece's files; a FOREIGN piece is only decoded, to itself. */
 enum { FOREIGN, NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
 
-/* A vocabulary. It is not copied. */
+enum { LONGEST = 1 << 26 }; /* bytes of a normalised or decoded text */
+
+/* A vocabulary. Its arrays are not copied. */
 typedef struct {
     const uint8_t *text;     /* all pieces, UTF-8 */
     const int32_t *ends;     /* (n): where each ends in `text` */
@@ -46,14 +48,15 @@ typedef struct {
     float least, most;       /* of the scores of NORMAL pieces */
 } Segmenter;
 
-/* NULL: not such a vocabulary (no unknown token, invalid rules, UNUSED pieces with BPE), or out of memory. */
+/* NULL: not such a vocabulary (no unknown token, invalid rules or names of bytes, UNUSED pieces with BPE), or out of
+   memory. */
 API Segmenter *yk_segmenter(const Vocabulary *vocabulary);
 API void yk_free_segmenter(Segmenter *segmenter);
 
-/* Encode n bytes; those that are not UTF-8 become U+FFFD. NULL: out of memory, or more than 2^26 bytes. */
+/* Encode n bytes; those that are not UTF-8 become U+FFFD. NULL: out of memory, or a text above LONGEST. */
 API Segmented *yk_encode(const Segmenter *segmenter, const uint8_t *text, int n);
 
-/* Decode n ids; those that the vocabulary lacks add nothing. NULL: out of memory. */
+/* Decode n ids; those that the vocabulary lacks add nothing. NULL: as yk_encode. */
 API Segmented *yk_decode(const Segmenter *segmenter, const int32_t *ids, int n);
 API void yk_free_segmented(Segmented *segmented);
 
@@ -66,8 +69,8 @@ typedef struct {
     int32_t n, capacity;
 } Text;
 
-/* Make room for some bytes more. 0: out of memory. */
-int grow(Text *text, int more);
+/* Make room for some bytes more. 0: out of memory, or too many. */
+int grow(Text *text, size_t more);
 void release_text(Text *text);
 
 /* The length of the character that begins a text; `whole_character`: 0 if it is not UTF-8. */
