@@ -154,6 +154,42 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
     return 4;
 }
 
+#elif defined(__wasm_simd128__)
+
+#define TILE 2
+#define STRIPS 1
+typedef struct { v128_t q[4]; } sums;
+INLINE sums s_zero(void) {
+    v128_t zero = wasm_i32x4_splat(0);
+    return (sums){{zero, zero, zero, zero}};
+}
+INLINE vec s_float(sums a) {
+    vec y;
+    for (int i = 0; i < 4; i++) y.q[i] = wasm_f32x4_convert_i32x4(a.q[i]);
+    return y;
+}
+INLINE v128_t s_add(v128_t sum, v128_t a, v128_t b) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b)); }
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride, Format format) {
+    for (int i = 0; i < 4; i++) {
+        v128_t weights = format == MIXED ? wasm_i16x8_load8x8(w + 8 * i) : wasm_v128_load(w + 16 * i);
+        UNROLL for (int r = 0; r < rows; r++) {
+            v128_t a = wasm_v128_load32_splat(q + r * stride); /* bytes: 0 .. 127 */
+            if (format != INT8) {
+                sum[r].q[i] = s_add(sum[r].q[i], weights, a);
+                continue;
+            }
+#if defined(__wasm_relaxed_simd__)
+            sum[r].q[i] = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(weights, a, sum[r].q[i]);
+#else /* the bytes at even positions, then those at odd ones */
+            v128_t low = wasm_i16x8_shr(wasm_i16x8_shl(weights, 8), 8), high = wasm_i16x8_shr(weights, 8);
+            sum[r].q[i] = s_add(sum[r].q[i], low, wasm_v128_and(a, wasm_i16x8_splat(0xff)));
+            sum[r].q[i] = s_add(sum[r].q[i], high, wasm_u16x8_shr(a, 8));
+#endif
+        }
+    }
+    return 4;
+}
+
 #else /* any other processor */
 
 #define TILE 2

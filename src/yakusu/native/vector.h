@@ -21,6 +21,22 @@
 /* From FIRST + 16 - n on: the mask of n lanes. */
 static const uint32_t FIRST[2 * LANES] __attribute__((unused)) = {ONES4, ONES4, ONES4, ONES4};
 
+#if defined(__wasm__)
+/* a * b + c, rounded once: WebAssembly has no such instruction, and musl's fmaf rounds subnormal numbers twice.
+   In double, the product is exact; the sum is rounded to odd, as Boldo and Melquiond (2008) explain. */
+static inline float fma_once(float a, float b, float c) {
+    double product = (double)a * b, sum = product + c, rest = sum - product;
+    double error = (product - (sum - rest)) + (c - rest);
+    int64_t bits;
+    memcpy(&bits, &sum, 8);
+    if (fabs(error) > 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
+    memcpy(&sum, &bits, 8);
+    return (float)sum;
+}
+#else
+#define fma_once fmaf
+#endif
+
 #if defined(__AVX512F__)
 
 #include <immintrin.h>
@@ -183,6 +199,74 @@ INLINE vec v_repeat(const float *p, int n) { EACH(vld1q_f32(p + 4 * i % n)); }
 INLINE float v_lane0(vec a) { return a.q[0][0]; }
 #undef EACH
 
+#elif defined(__wasm_simd128__)
+
+#include <wasm_simd128.h>
+typedef struct { v128_t q[4]; } vec;
+#define EACH(expression) vec r; for (int i = 0; i < 4; i++) r.q[i] = expression; return r
+INLINE vec v_set(float x) { EACH(wasm_f32x4_splat(x)); }
+INLINE vec v_load(const float *p) { EACH(wasm_v128_load(p + 4 * i)); }
+INLINE void v_store(float *p, vec a) { for (int i = 0; i < 4; i++) wasm_v128_store(p + 4 * i, a.q[i]); }
+INLINE vec v_add(vec a, vec b) { EACH(wasm_f32x4_add(a.q[i], b.q[i])); }
+INLINE vec v_sub(vec a, vec b) { EACH(wasm_f32x4_sub(a.q[i], b.q[i])); }
+INLINE vec v_mul(vec a, vec b) { EACH(wasm_f32x4_mul(a.q[i], b.q[i])); }
+INLINE vec v_div(vec a, vec b) { EACH(wasm_f32x4_div(a.q[i], b.q[i])); }
+/* Two rounding steps differ from one only if the first one gives a number halfway between two floats: one whose
+   last 29 bits are 1000 ..., or, if float has fewer bits there, a number that becomes subnormal. */
+static __attribute__((noinline, unused)) v128_t fma4_once(v128_t a, v128_t b, v128_t c) {
+    float x[4], y[4], z[4];
+    wasm_v128_store(x, a), wasm_v128_store(y, b), wasm_v128_store(z, c);
+    for (int i = 0; i < 4; i++) x[i] = fma_once(x[i], y[i], z[i]);
+    return wasm_v128_load(x);
+}
+#define HIGH(x) wasm_f64x2_promote_low_f32x4(wasm_i64x2_shuffle(x, x, 1, 0))
+INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) {
+    v128_t low = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
+    v128_t high = wasm_f64x2_mul(HIGH(a), HIGH(b));
+    low = wasm_f64x2_add(low, wasm_f64x2_promote_low_f32x4(c)), high = wasm_f64x2_add(high, HIGH(c));
+    v128_t y = wasm_i64x2_shuffle(wasm_f32x4_demote_f64x2_zero(low), wasm_f32x4_demote_f64x2_zero(high), 0, 2);
+    v128_t last = wasm_i32x4_shl(wasm_i32x4_shuffle(low, high, 0, 2, 4, 6), 3);
+    v128_t halfway = wasm_i32x4_eq(last, wasm_i32x4_splat(INT32_MIN));
+    v128_t size = wasm_i32x4_sub(wasm_i32x4_shl(y, 1), wasm_i32x4_splat(1)); /* of 0, the largest */
+    v128_t subnormal = wasm_u32x4_lt(size, wasm_i32x4_splat(1 << 24));
+    return wasm_v128_any_true(wasm_v128_or(halfway, subnormal)) ? fma4_once(a, b, c) : y;
+}
+#undef HIGH
+INLINE vec v_fma(vec a, vec b, vec c) { EACH(fma4(a.q[i], b.q[i], c.q[i])); }
+/* as x86: the second operand if one of them is NaN */
+INLINE vec v_max(vec a, vec b) { EACH(wasm_f32x4_pmax(b.q[i], a.q[i])); }
+INLINE vec v_min(vec a, vec b) { EACH(wasm_f32x4_pmin(b.q[i], a.q[i])); }
+INLINE uint32_t v_greater(vec a, vec b) {
+    uint32_t mask = 0;
+    for (int i = 0; i < 4; i++) mask |= (uint32_t)wasm_i32x4_bitmask(wasm_f32x4_gt(a.q[i], b.q[i])) << 4 * i;
+    return mask;
+}
+INLINE vec v_first(vec a, int n, vec b) {
+    EACH(wasm_v128_bitselect(a.q[i], b.q[i], wasm_v128_load(FIRST + LANES - n + 4 * i)));
+}
+INLINE vec v_from_int(const int32_t *p) { EACH(wasm_f32x4_convert_i32x4(wasm_v128_load(p + 4 * i))); }
+INLINE vec v_scale2(vec a, vec b) { EACH(wasm_i32x4_add(a.q[i], wasm_i32x4_shl(b.q[i], 23))); }
+INLINE v128_t even_bytes(v128_t a, v128_t b) {
+    return wasm_i8x16_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+INLINE v128_t even_words(v128_t a, v128_t b) { return wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14); }
+INLINE void v_store_words(int16_t *p, vec a) {
+    wasm_v128_store(p, even_words(a.q[0], a.q[1])), wasm_v128_store(p + 8, even_words(a.q[2], a.q[3]));
+}
+INLINE void v_store_bytes(uint8_t *p, vec a) {
+    wasm_v128_store(p, even_bytes(even_words(a.q[0], a.q[1]), even_words(a.q[2], a.q[3])));
+}
+INLINE vec v_swap(vec a, int n) {
+    EACH(n == 8   ? a.q[i ^ 2]
+         : n == 4 ? a.q[i ^ 1]
+         : n == 2 ? wasm_i32x4_shuffle(a.q[i], a.q[i], 2, 3, 0, 1)
+                  : wasm_i32x4_shuffle(a.q[i], a.q[i], 1, 0, 3, 2));
+}
+INLINE vec v_pick(vec a, vec b, int n) { EACH(i & n / 4 ? b.q[i] : a.q[i]); }
+INLINE vec v_repeat(const float *p, int n) { EACH(wasm_v128_load(p + 4 * i % n)); }
+INLINE float v_lane0(vec a) { return wasm_f32x4_extract_lane(a.q[0], 0); }
+#undef EACH
+
 #else /* any other processor */
 
 typedef struct { float q[LANES]; } vec;
@@ -194,7 +278,7 @@ INLINE vec v_add(vec a, vec b) { EACH(a.q[i] + b.q[i]); }
 INLINE vec v_sub(vec a, vec b) { EACH(a.q[i] - b.q[i]); }
 INLINE vec v_mul(vec a, vec b) { EACH(a.q[i] * b.q[i]); }
 INLINE vec v_div(vec a, vec b) { EACH(a.q[i] / b.q[i]); }
-INLINE vec v_fma(vec a, vec b, vec c) { EACH(fmaf(a.q[i], b.q[i], c.q[i])); }
+INLINE vec v_fma(vec a, vec b, vec c) { EACH(fma_once(a.q[i], b.q[i], c.q[i])); }
 INLINE vec v_max(vec a, vec b) { EACH(a.q[i] > b.q[i] ? a.q[i] : b.q[i]); }
 INLINE vec v_min(vec a, vec b) { EACH(a.q[i] < b.q[i] ? a.q[i] : b.q[i]); }
 INLINE uint32_t v_greater(vec a, vec b) {
