@@ -34,10 +34,15 @@ def rules(source: Path) -> dict[str, Any]:
         "bullets": "".join(_characters(_list_of(files["list_markers"], "UNICODE_BULLETS"))),
         "quotes": _quotes(constants),
         "exclamations": [
-            word[:-1] for word in _strings(_list_of(constants, "EXCLAMATION_WORDS")) if word[-1] == "!"
+            word[:-1]
+            for word in _strings(_list_of(constants, "EXCLAMATION_WORDS"))
+            if word[-1] == "!"
         ],
         "lists": {
-            **{path.stem: _words(path) for path in sorted(source.glob("src/languages/abbrev/*.txt"))},
+            **{
+                path.stem: _words(path)
+                for path in sorted(source.glob("src/languages/abbrev/*.txt"))
+            },
             "roman": _strings(_list_of(constants, "ROMAN_NUMERALS")),
             "ta": _tamil(files["ta"], source / "src/languages/abbrev"),
         },
@@ -151,7 +156,12 @@ def _markers(path: Path) -> list[tuple[str, str]]:
             suffix, case, digit, *others = (field.strip() for field in line.split("|"))
             assert others in ([], ["break"], ["break", "digit-only"])
             flags = ("i" if case == "i" else "") + ("b" if digit == "break" else "")
-            made.append((suffix.lower() if "i" in flags else suffix, flags + ("d" if "digit-only" in others else "")))
+            made.append(
+                (
+                    suffix.lower() if "i" in flags else suffix,
+                    flags + ("d" if "digit-only" in others else ""),
+                )
+            )
     return made
 
 
