@@ -1,6 +1,6 @@
 """Write the rules by which pages divide text into sentences: those of sentencex, as data.
 
-    pip download --no-deps --no-binary :all: sentencex==VERSION    with the version in constraints.txt
+    pip download --no-deps --no-binary :all: sentencex==VERSION    the version in constraints.txt
     tar -xf sentencex-VERSION.tar.gz
     python -m scripts.sentence_rules sentencex-VERSION
 

@@ -407,6 +407,7 @@ const segmentSentences = (() => {
   const divide = (own, text) => {
     const ranges = rangesOf(text);
     const items = itemsOf(text);
+    const itemStarts = new Set(items);
     const starts = new Set([...ranges.map(({ start }) => start), ...items]);
     const known = new Map();
     const marksOf = (token) => {
@@ -428,7 +429,7 @@ const segmentSentences = (() => {
       while (k < ranges.length && ranges[k].start < boundary && !encloses(ranges[k])) k++;
       let end = boundary;
       if (k < ranges.length && ranges[k].start < boundary) end = quotationEnd(own, text, ranges[k], boundary);
-      else if (items.length && boundary > items[0] && boundary < text.length && !items.includes(boundary)) end = -1;
+      else if (items.length && boundary > items[0] && boundary < text.length && !itemStarts.has(boundary)) end = -1;
       else if (!starts.has(boundary)) end = afterOrphan(own, text, ranges, marksOf, boundary);
       if (end > ends[ends.length - 1]) ends.push(end);
     }
