@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         evaluate_trees,
     )
     from yakusu.pipeline.export_model import export_model
+    from yakusu.pipeline.export_web import export_web
     from yakusu.pipeline.import_model import import_model
     from yakusu.pipeline.improving.improve import improve
     from yakusu.pipeline.receipts.receipt import verify
@@ -72,6 +73,7 @@ _MODULES = {  # public name -> the module that defines it
     ),
     "evaluate_robustness": "pipeline.robustness",
     "export_model": "pipeline.export_model",
+    "export_web": "pipeline.export_web",
     "import_model": "pipeline.import_model",
     "improve": "pipeline.improving.improve",
     "prepare": "pipeline.training.prepare",
@@ -121,6 +123,7 @@ __all__ = [
     "evaluate_robustness",
     "evaluate_trees",
     "export_model",
+    "export_web",
     "import_model",
     "improve",
     "load_recipe",

@@ -131,9 +131,6 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "data/files/text.py: _refuse_utf16: magic": _of_utf16,
     "data/files/text.py: refuse_binary: magic": _of_binary,
     _CODE: _of_code,
-    "data/lines/layout.py: _in_code: f'(?:\\\\s*>){{{depth}}}'": lambda: [
-        regex.compile(r"(?:\s*>){100}")
-    ],
     "data/lines/sentences.py: pattern": _of_divisions,
     "data/lines/spans.py: __init__: pattern": lambda: [regex.compile(MARKS), RESERVED],
     "data/lines/spans.py: _compiled: pattern": list,  # of a user, with a limit of time
@@ -144,11 +141,9 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "data/numbers/atoms.py: _start_of_forms: letter": _of_forms,
     "data/numbers/atoms.py: _start_of_forms: "
     "f'(?:(?<![\\\\p{{L}}\\\\p{{M}}]){before}){letter}'": _of_forms,
-    "data/numbers/cldr.py: localised: "
-    "f'(\\\\d{{1,3}}(?:{signs}\\\\d{{3}})+)(?:{re.escape(decimal)}(\\\\d+))?'": lambda: [
+    "data/numbers/cldr.py: _grouped: f'({whole})(?:{re.escape(decimal)}(\\\\d+))?'": lambda: [
         re.compile(r"(\d{1,3}(?:,\d{3})+)(?:\.(\d+))?")
     ],
-    "data/numbers/cldr.py: localised: signs": lambda: [re.compile("[ \xa0]")],
     "data/numbers/marks.py: _names: f'{_DAY}{_AFTER_DAY}{name}|{name}{_AFTER_MONTH}'": _of_months,
     "data/numbers/marks.py: _stems: f\"(?<!\\\\p{{L}})(?:{'|'.join(groups) or '(?!)'})\"": (
         _of_stems

@@ -20,7 +20,7 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
-    **{"transformers": "hf", "ctranslate2": "ctranslate2"},
+    **{"google": "web", "transformers": "hf", "ctranslate2": "ctranslate2"},
     **dict.fromkeys(("starlette", "h11", "uvicorn", "greenlet"), "serve"),
     **dict.fromkeys(("prometheus_client", "language_data"), "serve"),
 }

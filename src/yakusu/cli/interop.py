@@ -10,6 +10,7 @@ from rich.filesize import decimal
 import yakusu
 from yakusu.cli.console import ConsoleProgress, command
 from yakusu.cli.options import Model
+from yakusu.errors import RunError
 
 if TYPE_CHECKING:
     from yakusu.translator.folder.folder import TranslatorConfig
@@ -35,11 +36,11 @@ _TargetLanguage = Annotated[
 
 _Exported = Annotated[str, typer.Argument(metavar="OUT", help="The folder to write.")]
 _Target = Annotated[
-    Literal["hf", "ctranslate2", "argos", "onnx"],
+    Literal["hf", "ctranslate2", "argos", "onnx", "web"],
     typer.Option(
         "--to",
         help="hf: Hugging Face; ctranslate2; argos: a package of Argos Translate; onnx: graphs for "
-        "onnxruntime.",
+        "onnxruntime; web: an ES module for browsers and node.",
     ),
 ]
 Rounded = Annotated[
@@ -106,6 +107,9 @@ def export_verb(
 
     Example: `yakusu export runs/en-de/model models/en-de-hf --to hf --src test.en`
     """
+    if to == "web":
+        _export_web(model, out, precision, src)
+        return
     found = yakusu.export_model(
         model,
         out,
@@ -125,6 +129,18 @@ def export_verb(
     reason = " (the searches differ)" if found.shipped < n and precision == "float32" else ""
     print(f"identical translations, the model's own settings: {found.shipped:,} of {n:,}{reason}")
     print(f"model: {out}")
+
+
+def _export_web(model: str, out: str, precision: str, src: str | None) -> None:
+    """Write an ES module, which no other library verifies."""
+    if src is not None or precision != "float32":
+        raise RunError("--to web takes neither --src nor --precision: remove them")
+    made = yakusu.export_web(model, out)
+    for name, size in made.sizes.items():
+        print(f"{name}: {decimal(size)}")
+    rounded = f", {made.rounded:,} rows rounded to 8 bits" if made.rounded else ", without rounding"
+    print(f"weights: {decimal(made.weights)} in {model}{rounded}")
+    print(f"module: {Path(out) / 'yakusu.js'}")
 
 
 def _described(config: "TranslatorConfig") -> str:

@@ -20,8 +20,8 @@ from yakusu.folder import downloaded, read_regular
 
 SPACE = "\u2581"  # in pieces
 _BRACKET = re.compile(r"[()][A-Z]")  # (NP and )NP
-_WIDTHS = ("<wide>", "<narrow>")
-_MEANING = lazy.compile(r"[\p{L}\p{N}\p{Sc}\p{Sm}\p{So}]")
+WIDTHS = ("<wide>", "<narrow>")
+MEANING = lazy.compile(r"[\p{L}\p{N}\p{Sc}\p{Sm}\p{So}]")
 
 
 def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
@@ -149,7 +149,7 @@ class Pieces:
         if not spelled:
             return True
         form, _, _ = unicodedata.decomposition(character).partition(" ")
-        if form in _WIDTHS or not _MEANING.match(character):
+        if form in WIDTHS or not MEANING.match(character):
             return False
         return spelled.casefold() != unicodedata.normalize("NFC", character).casefold()
 

@@ -3,6 +3,7 @@
 `hatch_build.py` runs this when yakusu is installed. It imports the standard library only.
 """
 
+import hashlib
 import os
 import platform
 import shlex
@@ -152,6 +153,45 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
             yield [*flags.split(), f"-DISA={name}", "-c", str(source), "-o", out]
     for source in sorted(set(NATIVE.glob("*.c")) - set(KERNELS)):
         yield ["-c", str(source), "-o", str(folder / f"{source.name}.o")]
+
+
+# ---- WebAssembly -------------------------------------------------------------------------------
+
+WEB = Target("wasm32-wasi", "wasm32", "")
+WEB_MODULES = {"engine.wasm": ["-msimd128"], "engine-scalar.wasm": []}  # the flags of each
+_WEB_SOURCES = (
+    *("model", "scan", "cpu", "memory", "pack", "session", "sentence", "search", "rows", "extend"),
+    *("neighbours", "sampling", "page", "segmenter", "normalise", "merge", "find_best", "trie"),
+)
+_WEB_EXPORTS = (
+    *("malloc", "free", "yk_kernels", "yk_matrix", "yk_pack", "yk_model", "yk_session"),
+    *("yk_free_session", "yk_search", "yk_score", "yk_advance", "yk_next", "yk_page_guide"),
+    *("yk_segmenter", "yk_encode", "yk_decode", "yk_free_segmented"),
+)
+
+
+def compile_web(folder: Path) -> None:
+    """Compile the engine's modules for browsers into a folder, with ziglang.
+
+    Raises:
+        subprocess.CalledProcessError: The compiler failed; `stderr` says why.
+    """
+    sources = [str(NATIVE / f"{name}.c") for name in _WEB_SOURCES]
+    linked = [f"-Wl,--export={name}" for name in _WEB_EXPORTS]
+    optimised = ["-Os" if flag == "-O3" else flag for flag in FLAGS]
+    kept = ["-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,--strip-all"]
+    for name, flags in WEB_MODULES.items():
+        command = [*zig_compiler(WEB), *optimised, "-DISA=generic", "-g0", *flags, *kept, *linked]
+        _run([*command, "-o", str(folder / name), *sources])
+
+
+def web_sources() -> str:
+    """A hash of what `compile_web` compiles and of how it does."""
+    found = hashlib.sha256(repr((WEB_MODULES, _WEB_SOURCES, _WEB_EXPORTS, FLAGS)).encode())
+    headers = sorted(NATIVE.glob("*.h"))
+    for path in (*(NATIVE / f"{name}.c" for name in _WEB_SOURCES), *headers):
+        found.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return found.hexdigest()
 
 
 def _strip(out: Path) -> list[str]:

@@ -49,6 +49,7 @@ _ORDINAL = lazy.compile(
 
 # A row of tildes with other words, or a longer row, is decoration.
 _FENCE = lazy.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
+_QUOTE = lazy.compile(r"\s*>")
 _KEYS = {
     "---": lazy.compile(r"^[\w.\"'-]++\s*:(?:\s|$)"),
     "+++": lazy.compile(r"^(?:[\w.\"'-]++\s*=|\[++[\w.\"'-]++\]++$)"),
@@ -107,9 +108,9 @@ class Layout:
     def _in_code(self, content: str) -> bool:
         if self._fence is not None:
             fence, depth = self._fence
-            quotes = regex.match(rf"(?:\s*>){{{depth}}}", content)
-            if quotes:
-                rest = content[quotes.end() :].strip()
+            place = _after_quotes(content, depth)
+            if place is not None:
+                rest = content[place:].strip()
                 if len(rest) >= len(fence) and not rest.strip(fence[0]):
                     self._fence = None
                 return True
@@ -137,6 +138,16 @@ def label_of(text: str) -> str:
 
 def _after_marks(text: str, place: int) -> int:
     while found := _MARK.match(text, place):
+        place = found.end()
+    return place
+
+
+def _after_quotes(text: str, depth: int) -> int | None:
+    """Where a text begins after so many marks of quotations; None: it has fewer."""
+    place = 0
+    for _ in range(depth):
+        if not (found := _QUOTE.match(text, place)):
+            return None
         place = found.end()
     return place
 

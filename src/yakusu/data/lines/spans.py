@@ -117,7 +117,7 @@ class SpanFinder:
         self._first = [regex.compile(pattern) for pattern in (MARKS, *first)]
         self._protected = [(_compiled(pattern), _quick_length(pattern)) for pattern in protect]
         self._seconds = seconds
-        self._builtin, self._without = builtin, frozenset(unprotect)
+        self._builtin, self.without = builtin, frozenset(unprotect)
 
     def find(self, text: str) -> list[Span]:
         """The spans of a text, in order, without overlaps; pairs of tags are nested.
@@ -149,7 +149,7 @@ class SpanFinder:
                 for pattern, quick in self._protected
             ]
         if self._builtin and CODE_HINT.search(text):
-            searches.append(_Search(code_pattern(self._without), text))
+            searches.append(_Search(code_pattern(self.without), text))
         return [Span(m.start(), m.end(), m[0]) for m in _matches(searches)]
 
 

@@ -1,6 +1,5 @@
 """Words: runs of characters that spaces or punctuation separate from others; letters."""
 
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
@@ -13,6 +12,7 @@ UNSPACED = (
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Javanese}\p{Balinese}"
     r"\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}"
 )
+_MARK = lazy.compile(r"\p{M}")
 _UNSPACED = lazy.compile(f"[{UNSPACED}]")
 
 
@@ -22,7 +22,7 @@ def is_joined(character: str) -> bool:
 
     Letters, digits, combining marks and the underscore are, except in scripts without spaces.
     """
-    if not (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"):
+    if not (character.isalnum() or character == "_" or _MARK.match(character)):
         return False
     return not _UNSPACED.match(character)
 

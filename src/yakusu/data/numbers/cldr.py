@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from babel import Locale
 
+_DIGITS = re.compile(r"\d+", re.ASCII)
 _SPACES = "\u00a0\u2009\u202f '’"  # between groups of digits; a language uses several of them
 
 
@@ -25,9 +26,14 @@ def cldr_locale(language: str) -> "Locale | None":
     return None
 
 
+def is_known(language: str) -> bool:
+    """Whether CLDR has a language."""
+    return cldr_locale(language) is not None
+
+
 def decimal_sign(language: str) -> str:
     """What precedes the decimals of a number, such as "." and ","; "": unknown."""
-    return _signs(language)[1]
+    return number_signs(language)[1]
 
 
 def localised(number: str, languages: tuple[str, str]) -> str:
@@ -38,21 +44,25 @@ def localised(number: str, languages: tuple[str, str]) -> str:
             unchanged.
         languages: Codes of the language of the text, and of the other one.
     """
-    (group, decimal), other = map(_signs, languages)
+    (group, decimal), other = map(number_signs, languages)
     if not (group and other[0]):
         return number
-    signs = f"[{_SPACES}]" if group in _SPACES else re.escape(group)
-    found = re.fullmatch(
-        rf"(\d{{1,3}}(?:{signs}\d{{3}})+)(?:{re.escape(decimal)}(\d+))?", number, re.ASCII
-    )
-    if not found:
+    if not (found := _grouped(group, decimal).fullmatch(number)):
         return number
-    whole = re.sub(signs, other[0], found[1])
+    whole = other[0].join(_DIGITS.findall(found[1]))
     return f"{whole}{other[1]}{found[2]}" if found[2] else whole
 
 
 @lru_cache(maxsize=64)
-def _signs(language: str) -> tuple[str, str]:
+def _grouped(group: str, decimal: str) -> "re.Pattern[str]":
+    """What finds a number with these signs."""
+    signs = f"[{_SPACES}]" if group in _SPACES else re.escape(group)
+    whole = rf"\d{{1,3}}(?:{signs}\d{{3}})+"
+    return re.compile(rf"({whole})(?:{re.escape(decimal)}(\d+))?", re.ASCII)
+
+
+@lru_cache(maxsize=64)
+def number_signs(language: str) -> tuple[str, str]:
     """The signs between groups of digits and before decimals; "": unknown."""
     if not (locale := cldr_locale(language)):
         return "", ""

@@ -36,6 +36,10 @@ _NARROW = str.maketrans("，．：／", ",.:/")
 _RUN = re.compile(r"\d+")
 _SIMPLE = re.compile(r"\d+|[¼-¾⅐-⅞]")
 _FRACTIONS = re.compile(r"[¼-¾⅐-⅞]")
+_VALUES = {  # of fractions
+    sign: Fraction(unicodedata.numeric(sign)).limit_denominator(20)
+    for sign in map(chr, (*range(0xBC, 0xBF), *range(0x2150, 0x215F)))
+}
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ def _with_fractions(found: Sequence[DigitNumber], text: str) -> list[DigitNumber
     """Add signs such as ½, also those after a number."""
     ends = {number.end: number for number in found}
     for match in _FRACTIONS.finditer(text):
-        value = Fraction(unicodedata.numeric(match[0])).limit_denominator(20)
+        value = _VALUES[match[0]]
         before = ends.pop(match.start(), None)
         start = before.start if before else match.start()
         base = before.values[0] if before and before.values else 0

@@ -18,7 +18,7 @@ from math import floor
 
 import regex
 
-from yakusu.data.numbers.cldr import cldr_locale, decimal_sign
+from yakusu.data.numbers.cldr import decimal_sign, is_known
 from yakusu.data.numbers.digits import (
     DigitNumber,
     Value,
@@ -84,9 +84,9 @@ class NumberMatch:
             counts = count_digits(source), count_digits(target)
             if max(each.total() for each in counts) > _MANY:
                 return more_digits(source, counts[1]), more_digits(target, counts[0])
-        is_known = all(map(cldr_locale, self._languages))
+        are_known = all(map(is_known, self._languages))
         numbers = [
-            _numbers(text, language, is_known=is_known)
+            _numbers(text, language, is_known=are_known)
             for text, language in zip(texts, self._languages, strict=True)
         ]
         written = [sorted(map(_written, side)) for side in numbers]

@@ -22,13 +22,14 @@ _MAYBE = regex.compile(
     rf"(?<=\p{{Lu}}\p{{Ll}}{{2,20}}\s)([IVXLCDM]){_ENDING}(?!['’-])|(?<!\w)(XXX?){_ENDING}"
 )
 _DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
+_SIGNS = {sign: int(unicodedata.numeric(sign, 0)) for sign in map(chr, range(0x2160, 0x2189))}
 
 
 def roman_numerals(text: str) -> Iterator[DigitNumber]:
     """The Roman numerals of a text that cannot be other words."""
     for match in _NUMERAL.finditer(text):
         if sign := match[2]:
-            value = int(unicodedata.numeric(sign))
+            value = _SIGNS[sign]
         else:
             digits = [*(_DIGITS[each] for each in match[1]), 0]
             value = sum(-a if a < b else a for a, b in pairwise(digits))

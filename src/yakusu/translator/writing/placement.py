@@ -5,7 +5,6 @@ punctuation mark. The attention of the model links the units of a translation to
 (`links.py`).
 """
 
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -33,6 +32,7 @@ _BREAK = lazy.compile(f"[{BREAKS}]")
 _OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
 _DOUBLE, _SINGLE = '"“”„‟«»「」『』', "'‘’‚‛‹›"
+_OPENS = lazy.compile(r"\p{Ps}")
 _ENCLOSING = lazy.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
 _APART = lazy.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not ', as {name}'s may become Ps
 _WORD = lazy.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
@@ -96,7 +96,7 @@ def _kind(mark: str) -> str:
     """The kind of a bracket or a quotation mark."""
     if mark in _DOUBLE or mark in _SINGLE:
         return _DOUBLE if mark in _DOUBLE else _SINGLE
-    return unicodedata.category(mark)
+    return "opening" if _OPENS.match(mark) else "closing"
 
 
 # ---- tags ----------------------------------------------------------------------------------------

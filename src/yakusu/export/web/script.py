@@ -1,0 +1,145 @@
+"""The script of a translator: the same reading, checks and writing as in Python.
+
+`Translator.stream` and what it reads are translated; by hand are the tokenizer's library, the
+engine, the constraints of searches, and the sentences of sentencex.
+"""
+
+import json
+from importlib import resources
+
+from yakusu import lazy
+from yakusu.data.coverage import Coverage
+from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
+from yakusu.data.lines.words import is_joined
+from yakusu.data.numbers.cldr import number_signs
+from yakusu.data.pieces import MEANING, Pieces
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.errors import DataError
+from yakusu.export.web.bundle import Bundle
+from yakusu.export.web.sentences import sentence_rules
+from yakusu.search.decoder import Decoder, Searches
+from yakusu.search.hypothesis import NOTHING, Hypothesis, limit
+from yakusu.search.trace import Extension, TraceStep, best_first
+from yakusu.tasks.task import TranslationTask
+from yakusu.translator.reading.constraints import Constraints
+from yakusu.translator.translator import Translator
+
+_TRANSLATOR = "yakusu.translator.translator"
+_BY_HAND = {
+    f"{_TRANSLATOR}.tasks": "TASKS",
+    f"{_TRANSLATOR}._glossary": "noGlossary",
+    "yakusu.alignment.token_weights": "tokenWeights",
+    "yakusu.alignment.word_links": "wordLinks",
+    "yakusu.data.files.text.windows": "windows",
+    "yakusu.data.pieces.Pieces": "Pieces",
+    "yakusu.translator.reading.constraints.Constraints": "Constraints",
+    "sentencex.segment": "segmentSentences",
+    # What a module has no use for: memories, consensus, patterns of users, messages about languages
+    **dict.fromkeys(
+        (
+            "yakusu.config.did_you_mean",
+            "yakusu.data.languages.closest",
+            "yakusu.data.languages.same_language",
+            "yakusu.data.languages.listed_codes",
+            "yakusu.data.lines.spans._compiled",
+            "yakusu.data.lines.spans._quick_length",
+            "yakusu.translator.consensus.agreed",
+            "yakusu.translator.reading.known.with_known",
+        ),
+        "null",
+    ),
+    "yakusu.translator.recall.analysis.MatchAnalysis": "Object",
+    "yakusu.translator.stages.StageCounts": "NoCounts",
+}
+_OMITTED = frozenset(
+    {
+        f"{_TRANSLATOR}.Translator.{name}"
+        for name in (
+            *("load", "score", "hypotheses", "translating_to", "with_memories"),
+            *("_open_memories", "_is_usable"),
+        )
+    }
+    | {
+        "yakusu.data.tokenizer.Tokenizer.train",
+        "yakusu.data.tokenizer.Tokenizer.load",
+        "yakusu.tasks.task.TranslationTask.score",
+        "yakusu.data.lines.terms.Glossary.read",
+        "yakusu.data.lines.terms.Glossary.closest",
+        "yakusu.data.numbers.atoms.NumberAtoms.__init__",  # their values are written instead
+        "yakusu.data.numbers.words.NumberWords.__init__",
+    }
+)
+# What the parts by hand read
+_READ_BY_HAND = (
+    *(Translator, Tokenizer, Coverage, TranslationTask, Hypothesis, Extension, TraceStep),
+    *(DataError, best_first, limit, is_joined),
+)
+_CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
+_ATTRIBUTES = (
+    *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
+    *("encode_target", "decode_target", "forms", "span_finder", "of"),
+)
+_CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
+_STATIC = ("runtime", "engine", "search", "sentences", "translator", "library")  # in this order
+
+
+def script_of(translator: Translator) -> str:
+    """The module yakusu.js of a translator.
+
+    Raises:
+        ModelError: Something that it needs has no translation.
+    """
+    own = resources.files("yakusu.export.web")
+    parts = {name: _short((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
+    rules = json.dumps(sentence_rules({translator.languages[0] or "en", "en"}), ensure_ascii=False)
+    parts["sentences"] = f"const SENTENCE_RULES = {rules};\n{parts['sentences']}"
+    parts["runtime"] += f"\n{_translated(translator)}"
+    return "\n".join(parts.values())
+
+
+def _short(script: str) -> str:
+    """A script without indentation and comments; none of its texts has several lines."""
+    lines = map(str.strip, script.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def _translated(translator: Translator) -> str:
+    """The functions and settings of a translator."""
+    source, target = translator.languages
+    codes = list(dict.fromkeys((source, target, "")))
+    one = [(code,) for code in codes]
+    numbers = "yakusu.data.numbers"
+    bundle = Bundle(
+        replaced=_BY_HAND,
+        omitted=_OMITTED,
+        tabulated={
+            "yakusu.data.languages.canonical": one,
+            "yakusu.data.lines.casing._is": [(wanted, code) for wanted in _CASED for code in codes],
+            "yakusu.data.lines.casing.has_case": one,
+            "yakusu.data.lines.code.code_pattern": [
+                (translator.text_config.span_finder().without,)
+            ],
+            f"{numbers}.cldr.number_signs": one,
+            f"{numbers}.cldr.decimal_sign": one,
+            f"{numbers}.cldr.is_known": one,
+            f"{numbers}.cldr._grouped": [number_signs(code) for code in codes],
+            f"{numbers}.marks._names": one,
+            f"{numbers}.marks._stems": one,
+            f"{numbers}.words.number_words": one,
+        },
+        compiled=(lazy.compile(MARKS), RESERVED),
+        by_hand=(Decoder, Searches, Pieces, Constraints),
+    )
+    for thing in _READ_BY_HAND:
+        bundle.reference(thing)
+    for name, value in _CONSTANTS.items():
+        bundle.reference(value, name, __name__)
+    bundle.read(*_ATTRIBUTES)
+    settings = {
+        "TEXT": translator.text_config,
+        "SEARCH": translator.search,
+        "CALIBRATION": translator.calibration,
+        "LANGUAGES": translator.languages,
+    }
+    values = [f"const {name} = {bundle.value(value)};" for name, value in settings.items()]
+    return "\n".join([bundle.source(), *values])

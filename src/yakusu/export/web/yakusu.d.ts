@@ -1,0 +1,39 @@
+/** A translation of a text. */
+export interface Translation {
+  text: string;
+  /** The log-probability divided by the length penalty. */
+  score: number;
+  /** In nats; -Infinity if the text is kept as it is. */
+  logProb: number;
+  /** The estimated chrF, from 0 to 100; null: unknown. */
+  quality: number | null;
+}
+
+export interface Options {
+  /** How many of the best translations are returned; 1. */
+  nBest?: number;
+  /** The beam width; that of the model. */
+  beam?: number;
+  /** Text that the translation begins with. */
+  prefix?: string;
+  /** Words or phrases that the translation contains. */
+  include?: string[];
+  /** Words or phrases that it does not contain. */
+  exclude?: string[];
+  /** A glossary: terms of the source language with their translations. */
+  terms?: [string, string][];
+}
+
+export interface Translator {
+  /** Codes of the languages, such as "en"; "": unknown. */
+  readonly source: string;
+  readonly target: string;
+  /** The best translations of a text of one or several lines, best first. The search blocks the thread: use a worker. */
+  translate(text: string, options?: Options): Promise<Translation[]>;
+}
+
+/**
+ * Open the model in the folder of a URL; by default, the folder of this module.
+ * `simd: false` takes the engine without SIMD128, which is slower; the default is what the host has.
+ */
+export function load(folder?: string | URL, options?: { simd?: boolean }): Promise<Translator>;

@@ -1,0 +1,36 @@
+"""`yakusu export --to web` refuses what it cannot do, in one sentence."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+MODEL = Path(__file__).parents[1] / "fixtures/format-1/transformer"
+
+
+@pytest.mark.parametrize("more", [("--src", "lines.txt"), ("--precision", "int8")])
+def test_options_of_other_formats_are_refused(
+    run_yakusu: Callable[..., Any], tmp_path: Path, more: tuple[str, str]
+) -> None:
+    said = run_yakusu("export", MODEL, tmp_path / "module", "--to", "web", *more)
+    assert said.code == 2
+    assert "--to web takes neither --src nor --precision: remove them" in said.error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_protobuf_is_named_with_its_extra(
+    run_yakusu: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [*sys.modules]:
+        if name.split(".")[0] == "google" or name == "yakusu.export.web.writer":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "sentencepiece.sentencepiece_model_pb2", raising=False)
+    monkeypatch.delattr(sentencepiece, "sentencepiece_model_pb2", raising=False)
+    monkeypatch.setitem(sys.modules, "google", None)
+    said = run_yakusu("export", MODEL, tmp_path / "module", "--to", "web")
+    assert said.code == 2
+    assert "install yakusu with its extra 'web'" in said.error
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,77 @@
+"""What `yakusu export --to web` writes and refuses."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.export.marians import Marian
+from tests.export.web.conftest import Node
+from yakusu import export_web
+from yakusu.errors import ModelError, RunError
+from yakusu.native.compile import WEB_MODULES, web_sources
+from yakusu.pipeline.export_web import WebExport
+from yakusu.pipeline.import_model import import_model
+
+ROOT = Path(__file__).parents[3]
+WEB = ROOT / "src/yakusu/export/web"
+FIXTURES = ROOT / "tests/fixtures/format-1"
+
+
+def test_the_modules_are_those_of_the_sources() -> None:
+    recorded = (WEB / "engine.sha256").read_text(encoding="utf-8").strip()
+    assert recorded == web_sources(), "run scripts/webassembly"
+    assert all((WEB / name).read_bytes().startswith(b"\0asm") for name in WEB_MODULES)
+
+
+def test_a_module_has_its_files_and_says_their_sizes(exported: tuple[Path, WebExport]) -> None:
+    folder, made = exported
+    assert {path.name for path in folder.iterdir()} == made.sizes.keys()
+    assert {"yakusu.js", "yakusu.d.ts", "model.bin", *WEB_MODULES} <= made.sizes.keys()
+    assert made.sizes["yakusu.js"] == (folder / "yakusu.js").stat().st_size
+    assert made.rounded == 0
+    package = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+    assert (package["name"], package["type"]) == ("yakusu-de-en", "module")
+
+
+def test_rows_that_8_bits_do_not_hold_are_counted(tmp_path: Path) -> None:
+    made = export_web(FIXTURES / "transformer", tmp_path / "module")
+    assert made.rounded > 0
+
+
+def test_a_script_reads_only_what_the_runtime_has(exported: tuple[Path, Any], node: Node) -> None:
+    script = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
+    used = sorted({*re.findall(r"(?<![\w.)])\$\.([a-zA-Z]\w*)", script)})
+    found = node(f"{script}\ngive(given.filter((name) => !(name in $)));", used)
+    assert found == ["TimeoutError", "UnicodeEncodeError", "process_time"]  # of users' patterns
+
+
+def test_an_existing_folder_is_kept(model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "module").mkdir()
+    with pytest.raises(RunError, match=r"module exists: choose another folder"):
+        export_web(model_folder, tmp_path / "module")
+    assert list((tmp_path / "module").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [("parser", "this model is a parser"), ("recurrent", "which does not support")],
+)
+def test_models_without_a_form_in_a_browser_are_refused(
+    tmp_path: Path, model: str, reason: str
+) -> None:
+    with pytest.raises(ModelError, match=reason) as caught:
+        export_web(FIXTURES / model, tmp_path / "module")
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_vocabulary_of_another_toolkit_is_refused(
+    tmp_path: Path,
+) -> None:
+    import_model(Marian().write(tmp_path / "hf"), tmp_path / "model")
+    with pytest.raises(ModelError, match="needs a vocabulary of SentencePiece"):
+        export_web(tmp_path / "model", tmp_path / "module")
+    assert not (tmp_path / "module").exists()

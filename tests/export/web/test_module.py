@@ -1,0 +1,189 @@
+"""An exported translator translates as `Translator` does."""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.export.web.conftest import Node
+from yakusu import Translator
+from yakusu.engine.config import EngineConfig
+from yakusu.engine.packing import sinusoids
+from yakusu.errors import DataError
+from yakusu.search.config import SearchConfig
+from yakusu.translator.request import Request
+
+LINES = Path("benchmarks/reliability/hard_lines.txt")
+SCRIPT = """
+const { load } = await import(given.module);
+const translator = await load(undefined, { simd: given.simd });
+const made = [];
+for (const [text, options] of given.texts) {
+  try { made.push(await translator.translate(text, options)); }
+  catch (error) { made.push(error.message); }
+}
+give([translator.source, translator.target, made]);
+"""
+TEXTS = [
+    "",
+    " ",
+    "\u3000Das ist\u00a0ein Test. Und noch einer!\n\n- Eine Liste\n- 2. Zeile",
+    "Der Zug fährt um 7:30 Uhr, kostet 1.234,50 € und hat 12 Wagen 🚂🚂 𝐀.",
+    "GROSSE BUCHSTABEN UND {name} mit <b>Tags</b> & https://example.org/?a=1",
+    "e\u0301 \ufb01 ﷺ ＡＢＣ \u200b\u200d \U0001f468\u200d\U0001f469\u200d\U0001f467 \U00013000 ．",
+]
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("Der Hund schläft im Garten.", {"nBest": 3}),
+    ("Der Hund schläft im Garten.", {"nBest": 4, "beam": 5}),
+    ("Der Hund schläft im Garten.", {"prefix": "The dog"}),
+    ("Der Hund schläft im Garten.", {"include": ["garden", "the cat"]}),
+    ("Der Hund schläft im Garten.", {"include": ["grün"], "nBest": 2}),
+    ("Der Hund schläft im Garten.", {"exclude": ["the", "a"]}),
+    ("Der Hund schläft im Garten.", {"include": ["the"], "exclude": ["the"]}),
+    ("Der Hund hat 3 Katzen.", {"terms": [["Hund", "hound"], ["Katze", "feline"]]}),
+    ("Das Haus von {name}.", {"terms": [["Haus", "house"]], "include": ["my"]}),
+]
+
+
+@pytest.fixture(scope="module")
+def translator(model_folder: Path) -> Translator:
+    return Translator.load(model_folder, engine=EngineConfig(engine="native", threads=1))
+
+
+def lines() -> list[str]:
+    rows = LINES.read_text(encoding="utf-8").splitlines()
+    return [row.split("\t")[1] for row in rows]
+
+
+def in_node(node: Node, module: Path, texts: Sequence[tuple[str, Any]], simd: bool = True) -> Any:
+    given = {"module": (module / "yakusu.js").as_uri(), "simd": simd, "texts": texts}
+    return node(SCRIPT, given)
+
+
+def in_python(translator: Translator, text: str, options: dict[str, Any]) -> Any:
+    n_best = options.get("nBest", 1)
+    beam = max(options.get("beam", translator.search.beam), n_best)
+    own = translator.with_settings(
+        search=SearchConfig(**{**translator.search.model_dump(), "n_best": n_best, "beam": beam}),
+        terms=[tuple(term) for term in options["terms"]] if "terms" in options else None,
+    )
+    request = Request(
+        text,
+        options.get("prefix", ""),
+        tuple(options.get("include", ())),
+        tuple(options.get("exclude", ())),
+    )
+    try:
+        return next(iter(own.stream([request])))
+    except DataError as error:
+        return str(error)
+
+
+def differences(found: Sequence[Any], expected: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """What is not the same; numbers are if they differ by at most 1e-9."""
+    return [pair for pair in zip(found, expected, strict=True) if not _same(*pair)]
+
+
+def _same(found: Any, expected: Any) -> bool:
+    if isinstance(found, str) or isinstance(expected, str):
+        return bool(found == expected)
+    texts = [each["text"] for each in found] == [each.text for each in expected]
+    return texts and all(
+        own["score"] == pytest.approx(other.score, abs=1e-9)
+        and (own["logProb"] or 0) == pytest.approx(max(other.log_prob, -1e9), abs=1e-9)
+        and own["quality"] == other.quality
+        for own, other in zip(found, expected, strict=True)
+        if other.log_prob > -1e9
+    )
+
+
+@pytest.mark.parametrize("simd", [True, False])
+def test_a_module_translates_as_python_does(
+    exported: tuple[Path, Any], translator: Translator, node: Node, simd: bool
+) -> None:
+    texts = [(text, {}) for text in (*lines(), *TEXTS)] + OPTIONS
+    if not simd:
+        texts = texts[::8] + OPTIONS
+    source, target, found = in_node(node, exported[0], texts, simd)
+    assert (source, target) == translator.languages
+    expected = [in_python(translator, text, options) for text, options in texts]
+    assert differences(found, expected) == []
+
+
+def test_what_is_no_text_is_refused_in_a_sentence(exported: tuple[Path, Any], node: Node) -> None:
+    refused = "the text, prefix, phrases and terms must be strings"
+    texts: list[tuple[Any, Any]] = [
+        *((text, {}) for text in (None, 3, ["a"], {"a": 1})),
+        ("a", {"prefix": 3}),
+        ("a", {"include": [None]}),
+        ("a", {"terms": [["a", 1]]}),
+    ]
+    _, _, found = in_node(node, exported[0], texts)
+    assert found == [refused] * len(texts)
+    sizes = [("a", {"nBest": n}) for n in (0, -1, 1.5, 257, "2")] + [("a", {"beam": 0})]
+    _, _, found = in_node(node, exported[0], sizes)
+    assert found == ["nBest and beam must be from 1 to 256"] * len(sizes)
+
+
+def test_half_a_character_is_replaced(exported: tuple[Path, Any], node: Node) -> None:
+    script = SCRIPT.replace("given.texts", r'[["Hund \ud83d.", {}], ["Hund \ufffd.", {}]]')
+    _, _, (found, expected) = node(script, {"module": (exported[0] / "yakusu.js").as_uri()})
+    assert found == expected
+    assert found[0]["text"]
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-100], lambda data: b"a" + data[1:]])
+def test_a_damaged_model_is_reported_in_a_sentence(
+    exported: tuple[Path, Any], tmp_path: Path, node: Node, damage: Callable[[bytes], bytes]
+) -> None:
+    folder = tmp_path / "module"
+    shutil.copytree(exported[0], folder)
+    (folder / "model.bin").write_bytes(damage((folder / "model.bin").read_bytes()))
+    script = "const { load } = await import(given); await load().catch((e) => give(e.message));"
+    found = node(script, (folder / "yakusu.js").as_uri())
+    assert found == "model.bin is damaged or incomplete: copy it again"
+
+
+def test_memory_does_not_grow(exported: tuple[Path, Any], node: Node) -> None:
+    script = """
+    const sizes = [], { instantiate } = WebAssembly;
+    let memory;
+    WebAssembly.instantiate = async (...all) => {
+      const made = await instantiate(...all);
+      if (made.instance?.exports.yk_model) memory = made.instance.exports.memory;
+      return made;
+    };
+    const { load } = await import(given.module), translator = await load();
+    for (let round = 0; round < 6; round++) {
+      for (const [text, options] of given.texts) {
+        await translator.translate(text, options).catch(() => null);
+      }
+      sizes.push(memory.buffer.byteLength);
+    }
+    give(sizes);
+    """
+    texts = [(text, {}) for text in lines()[:15]] + OPTIONS
+    first, *others = node(script, {"module": (exported[0] / "yakusu.js").as_uri(), "texts": texts})
+    assert others == [first] * len(others)
+
+
+def test_sinusoids_are_those_of_the_engine(node: Node) -> None:
+    source = (files("yakusu.export.web") / "engine.js").read_text(encoding="utf-8")
+    script = source.replace("return { Engine,", "return { sinusoids, Engine,").replace(
+        "const { Engine,", "const { sinusoids, Engine,"
+    )
+    show = """
+    const { createHash } = await import("node:crypto");
+    give(given.map(([n, width, divisor]) =>
+      createHash("sha256").update(sinusoids(n, width, divisor)).digest("hex")));
+    """
+    cases = [
+        (2048, width, divisor) for width in (64, 192, 256, 512) for divisor in (width, width - 2)
+    ]
+    found = node(script + show, cases)
+    for case, own in zip(cases, found, strict=True):
+        assert own == hashlib.sha256(sinusoids(*case).tobytes()).hexdigest(), case
