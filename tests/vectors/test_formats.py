@@ -1,10 +1,13 @@
 """Files of word vectors: each format is read as written, and errors name each fault."""
 
+import bz2
 import gzip
 import io
+import lzma
 import pickle
 import struct
 import tempfile
+import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -196,7 +199,114 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
     assert watch.done == path.stat().st_size
 
 
+# --- words ---------------------------------------------------------------------------------
+
+
+def in_all_forms(words: list[bytes], rows: Matrix) -> dict[str, bytes]:
+    """Rows in text with and without a header, with tabs, and in binary as word2vec and gensim."""
+    header = b"%d %d\n" % rows.shape
+    lines = [(word, *(b"%.9g" % x for x in row)) for word, row in zip(words, rows, strict=True)]
+    text = b"".join(b" ".join(line) + b"\n" for line in lines)
+    tabs = b"".join(b"\t".join(line) + b"\n" for line in lines)
+    binary = [word + b" " + row.tobytes() for word, row in zip(words, rows, strict=True)]
+    return {
+        **{"word2vec": header + text, "glove": text, "tabs": tabs, "header": header + tabs},
+        **{"mixed": text.replace(b" ", b"\t", 1), "windows": text.replace(b"\n", b" \t\r\n")},
+        **{"blank": text + b"\n", "blanks": header + text + b" \r\n\r\n"},
+        "binary": header + b"\n".join(binary) + b"\n\n",
+        "gensim": header + b"".join(binary),
+        "tabbed header": header.replace(b" ", b"\t") + tabs,
+    }
+
+
+FORMS = tuple(in_all_forms([b"a"], np.ones((1, 1), np.float32)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_words_may_contain_spaces_and_look_like_numbers_in_each_form(
+    tmp_path: Path, form: str, pack: Callable[[bytes], bytes]
+) -> None:
+    words = ["the", "New York", "route 66", "nan", "1e5", "0.5", "at the New York", "3"]
+    rows = np.random.default_rng(3).standard_normal((8, 25)).astype("<f4")
+    data = pack(in_all_forms([word.encode() for word in words], rows)[form])
+    assert_same(read_vectors(written(tmp_path, data)), words, rows)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_words_in_another_encoding_are_refused_skipped_or_decoded(
+    tmp_path: Path, form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = ["caf\u00e9", "the", "\u00fcber"]
+    rows = np.arange(60, dtype="<f4").reshape(3, 20) + np.float32(0.5)
+    data = in_all_forms([word.encode("latin-1") for word in words], rows)[form]
+    path = written(tmp_path, data)
+    assert "name the encoding of the words (--encoding latin-1)" in refusal(path)
+    assert_same(read_vectors(path, encoding="latin-1"), words, rows)
+    assert not caplog.messages
+    assert_same(read_vectors(path, errors="skip"), ["the"], rows[1:2])
+    first = "row 0" if form in ("binary", "gensim") else "line"
+    (message,) = caplog.messages
+    assert message.startswith("2 rows are left out, because their words are not UTF-8; the first")
+    assert first in message and message.endswith(", b'caf\\xe9'")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_repeated_words_keep_their_first_vector_and_are_counted_once(
+    tmp_path: Path, form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = np.random.default_rng(3).standard_normal((4, 20)).astype("<f4")
+    path = written(tmp_path, in_all_forms([b"a", b"b", b"a", b"a"], rows)[form])
+    assert_same(read_vectors(path), ["a", "b"], rows[:2])
+    (message,) = caplog.messages
+    assert message.startswith("2 rows are left out, because their words are repeated; the first is")
+    assert message.endswith(", 'a'")
+
+
+def test_a_fault_after_a_row_that_is_left_out_is_named_by_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a 1 2\na 1 2\nb 1 nan\n")
+    assert refusal(path).startswith("v.txt, line 3: the vector of 'b' has a value that is NaN")
+
+
+def test_words_of_arrays_are_decoded_and_distinct_as_well(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    np.save(tmp_path / "v.npy", rows)
+    listed = written(tmp_path, b"a\n\xe9\na\nb\n", "words.txt")
+    found = read_vectors(tmp_path / "v.npy", words=listed, encoding="latin-1")
+    assert_same(found, ["a", "\u00e9", "b"], rows[[0, 1, 3]])
+    found = read_vectors(tmp_path / "v.npy", words=listed, errors="skip")
+    assert_same(found, ["a", "b"], rows[[0, 3]])
+    np.savez(tmp_path / "v.npz", words=np.array(["a", "b", "b", "c"]), vectors=rows)
+    assert_same(read_vectors(tmp_path / "v.npz"), ["a", "b", "c"], rows[[0, 1, 3]])
+    repeated = "1 row is left out, because its word is repeated; the first is"
+    place = f"{tmp_path}/v.npy, row 2 ({listed}, line 3), 'a'"
+    assert f"{repeated} {place}" in caplog.messages
+    assert f"{repeated} {tmp_path}/v.npz, row 2, 'b'" in caplog.messages
+    assert len(caplog.messages) == 4
+
+
+@pytest.mark.parametrize("encoding", ["nope", "utf-16", "cp037", "hex", "a\0b", ""])
+def test_encodings_without_ascii_are_refused(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(DataError, match="is unknown or does not contain ASCII: choose another"):
+        read_vectors(written(tmp_path, b"a 1 2\n"), encoding=encoding)
+
+
 # --- refusals ------------------------------------------------------------------------------
+
+
+def saved(array: npt.NDArray[np.generic]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def archive(name: str, data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr(name, data)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -204,7 +314,8 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
     [
         (b"", "v.txt is empty"),
         (b"king\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
-        (b"king\t1\t2\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
+        (b"king,1,2\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
+        (b"\n \r\n", "v.txt contains no words: choose another file"),
         (b"3 0\nking\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
         (b"1 99999999999\na \0", "v.txt, line 1: 99999999999 numbers follow the word: each"),
         (b"0 3\n", "v.txt contains no words"),
@@ -213,27 +324,38 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
         (b"a 1 2\nb 3\n", "v.txt, line 2: 1 numbers follow the word instead of 2: correct"),
         (b"a 1 2\nb 3 4 5\n", "v.txt, line 2: 3 numbers follow the word instead of 2"),
         (b"a 1 2\n3 4\n", "v.txt, line 2: 1 numbers follow the word instead of 2"),
-        (b"a 1 2\n\n", "v.txt, line 2: 0 numbers follow the word instead of 2"),
+        (b"a 1 2\n\nb 1 2\n", "v.txt, line 2 is blank, but rows follow it: remove the line"),
+        (b"a 1 2\n\n\n1", "v.txt, line 2 is blank, but rows follow it: remove the line"),
+        (b"a 1 2\nb 3", "v.txt, line 2: the file ends after 1 of 2 numbers: copy it again"),
+        (b"a 1 2\nb c 0.5 1 2\n", "v.txt, line 2: 3 numbers follow the word instead of 2"),
+        (b"a .1 .2\rb .3 .4\r", "v.txt, line 1: the word 'a .1 .2\\rb' contains numbers: correct"),
+        (b"a 1 .2b .3 .4\nc 1 .5\n", "v.txt, line 1: 2 numbers follow the word instead of 2"),
+        (
+            b"2 5\na 1 2\nb 3 4\n",
+            "v.txt, line 2: 2 numbers follow the word instead of 5, as line 1",
+        ),
+        (b"3 2 0\na 1 2 3\nb 1 2 3\n", "v.txt, line 1: 2 numbers follow the word instead of 3"),
+        (b"0.5 1 2\n-1.5e3 3 4\n", "v.txt contains numbers only: save the matrix as .npy and"),
         (b"9 3\na 1 2\n", "v.txt, line 2: 2 numbers follow the word instead of 3"),
         (b"1 2\na 1 x\n", "v.txt, line 2: 'x' is not a number: correct the line"),
         (b"a 1 2\nb 1 0.5x\n", "v.txt, line 2: '0.5x' is not a number"),
         (b"a 1 2\nb 1_0 1\n", "v.txt, line 2: '1_0' is not a number"),
         (b"a 1 2\nb 1,5 1\n", "v.txt, line 2: '1,5' is not a number"),
-        (b"a 0.5 x 2\n", "v.txt, line 1: 'x' is not a number"),
+        (b"a 0.5 x 2\nb 1 2 3\nc 1 2 3\n", "v.txt, line 1: 'x' is not a number"),
         (b"a 1 2\nb \xff 1\n", "v.txt, line 2: '\\\\xff' is not a number"),
-        (
-            b"a 1 2\nb 1 2\na 3 4\n",
-            "v.txt, line 3: the word 'a' already occurs at v.txt, line 1: rem",
-        ),
-        (
-            b"2 2\na 1 2\na 1 2\n",
-            "v.txt, line 3: the word 'a' already occurs at v.txt, line 2: rem",
-        ),
         (b"a 1 2\nb 1 nan\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
         (b"a 1 2\nb 1 -inf\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
         (b"1 2\na 1 1e39\n", "v.txt, line 2: the vector of 'a' has a value that is NaN, infin"),
-        (b"1 2\nk\xffng 1 2\n", "v.txt, line 2: byte 0xff of the word b'k\\xffng' is not UTF-8"),
-        (gzip.compress(b"a 1 2\n", mtime=0)[:-9], "v.txt is a corrupted gzip file: compress it"),
+        (b"1 2\nk\xffng 1 2\n", "v.txt, line 2: the word b'k\\xffng' is not UTF-8: name the enc"),
+        (gzip.compress(b"a 1 2\n", mtime=0)[:-9], "v.txt is a corrupted gzip file: copy or"),
+        (bz2.compress(b"a 1 2\n")[:-9], "v.txt is a corrupted bzip2 file: copy or compress it ag"),
+        (bz2.compress(b"a 1 2\n")[:9] + b"x" * 30, "v.txt is a corrupted bzip2 file: copy or"),
+        (lzma.compress(b"a 1 2\n")[:-9], "v.txt is a corrupted xz file: copy or compress it again"),
+        (gzip.compress(saved(np.ones((2, 2)))), "v.txt is compressed twice, or a compressed matr"),
+        (b"\x28\xb5\x2f\xfd \1", "v.txt is a Zstandard file, which cannot be read: decompress"),
+        ("a 1 2".encode("utf-16"), "v.txt is UTF-16 text, which cannot be read: save it as UTF-8"),
+        (archive("glove.txt", b"a 1 2\n"), "v.txt is a ZIP archive with glove.txt: unpack it"),
+        (b"glove.txt".ljust(257, b"\0") + b"ustar", "v.txt is a tar archive, which cannot be re"),
         (pickle.dumps([1.0]), "v.txt is a Python pickle, which cannot be read: save it as"),
         (b"\xba\x16\x4f\x2f\x0c", "v.txt is a fastText model, which cannot be read"),
     ],
@@ -255,14 +377,15 @@ def test_a_header_reserves_no_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data[:-4], "v.bin, row 6 is truncated: copy the file again"),
+        (lambda data: data[:-4], "v.bin, row 6 is truncated, or the first line sta"),
         (lambda data: data.replace(b"7 5", b"8 5"), "v.bin has 7 rows, but its first line says 8"),
         (lambda data: data.replace(b"7 5", b"6 5"), "v.bin has 7 rows, but its first line says 6"),
         (
-            lambda data: data.replace(b"\n3 ", b"\nking "),
-            "v.bin, row 2: the word 'king' already occurs",
+            lambda data: data.replace(b"\n3 ", b"\n\xe8 "),
+            "v.bin, row 2: the word b'\\xe8' is not UTF-8",
         ),
-        (lambda data: data.replace(b"\n3 ", b"\n\xe8 "), "v.bin, row 2: byte 0xe8 of the word"),
+        (lambda data: data.replace(b"7 5", b"7 4"), "v.bin, row 1 does not begin at the end of"),
+        (lambda data: data.replace(b"7 5", b"7 6"), "v.bin, row 5 is truncated, or the first line"),
         (
             lambda data: data[:-5] + struct.pack("<f", np.inf) + b"\n",
             "v.bin, row 6: the vector of 'g\\rh' has a value that is NaN, infinite",
@@ -276,22 +399,11 @@ def test_an_error_in_a_binary_file_names_the_row(
     assert refusal(path).startswith(message)
 
 
-def saved(array: npt.NDArray[np.generic]) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
-
-
 @pytest.mark.parametrize(
     ("data", "listed", "message"),
     [
         (saved(np.ones((2, 2))), b"a\n", "v.npy has 2 rows and words.txt 1 words: give one"),
-        (
-            saved(np.ones((2, 2))),
-            b"a\na\n",
-            "v.npy, row 1 (words.txt, line 2): the word 'a' already occurs",
-        ),
-        (saved(np.ones((2, 2))), b"a\n\xff", "words.txt, line 2: byte 0xff of the word"),
+        (saved(np.ones((2, 2))), b"a\n\xff", "v.npy, row 1 (words.txt, line 2): the word b"),
         (saved(np.ones((2, 2))), b"", "words.txt is empty"),
         (
             saved(np.array([[1, 2], [1, np.nan]])),

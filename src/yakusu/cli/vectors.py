@@ -23,6 +23,7 @@ from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.show import counted
 from yakusu.cli.vectors_evaluate import vectors_evaluate_verb
 from yakusu.cli.vectors_export import vectors_export_verb
+from yakusu.cli.vectors_words import WordEncoding, WordErrors, WordList, read_as_told
 
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report
@@ -36,9 +37,6 @@ vectors = typer.Typer(
 vectors.command("export")(vectors_export_verb)
 vectors.command("evaluate")(vectors_evaluate_verb)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
-_Words = Annotated[
-    str | None, typer.Option(help="File with one word per line, for a matrix without words.")
-]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,7 +65,9 @@ def vectors_compress_verb(
     ratio: Ratio = None,
     bits: Bits = None,
     max_loss: MaxLoss = None,
-    words: _Words = None,
+    words: WordList = None,
+    encoding: WordEncoding = None,
+    errors: WordErrors = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -91,8 +91,9 @@ def vectors_compress_verb(
     """
     options = {"method": method, "ratio": ratio, "bits": bits, "max_loss": max_loss}
     existed = Path(out).exists()
+    given = read_as_told(source, words, encoding, errors)
     report = yakusu.vectors.compress(
-        source,
+        given,
         out,
         config=compress_config(config, settings, options),
         words=words,
@@ -155,13 +156,16 @@ def vectors_append_verb(
     source: Annotated[
         str, typer.Argument(metavar="IN", help="The new vectors, in any format of 'compress'.")
     ],
-    words: _Words = None,
+    words: WordList = None,
+    encoding: WordEncoding = None,
+    errors: WordErrors = None,
 ) -> None:
     """Add vectors to the end of a file, with the codebook that it has.
 
     Example: `yakusu vectors append glove.ykv new-words.txt`
     """
-    made = yakusu.vectors.append(file, source, words=words, progress=ConsoleProgress())
+    given = read_as_told(source, words, encoding, errors)
+    made = yakusu.vectors.append(file, given, words=words, progress=ConsoleProgress())
     print(
         f"{counted(made.n_added, 'vector')} added, {made.share_lost:.2%} of the variance lost\n"
         f"{file}: {made.n_vectors:,} vectors, {decimal(made.file_bytes)}"

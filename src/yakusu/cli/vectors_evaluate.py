@@ -11,6 +11,7 @@ from rich.text import Text
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.vectors_words import WordEncoding, WordErrors, WordList, read_as_told
 
 if TYPE_CHECKING:
     from yakusu.vectors.bootstrap import Interval
@@ -31,9 +32,9 @@ def vectors_evaluate_verb(
             help="Vectors before compression; adds their scores, controls and neighbours kept."
         ),
     ] = None,
-    words: Annotated[
-        str | None, typer.Option(help="File with one word per line, for a matrix without words.")
-    ] = None,
+    words: WordList = None,
+    encoding: WordEncoding = None,
+    errors: WordErrors = None,
     candidates: Annotated[
         int,
         typer.Option(
@@ -53,7 +54,7 @@ def vectors_evaluate_verb(
     systems = yakusu.vectors.evaluate(
         file,
         tasks,
-        original=original,
+        original=original and read_as_told(original, words, encoding, errors),
         words=words,
         candidates=candidates or None,
         progress=ConsoleProgress(),

@@ -1,37 +1,37 @@
 """Readers of word vectors; the format is recognised by the first bytes, not by the file name.
 
-    word2vec text, fastText .vec   "V H\\n", then V lines "word x1 ... xH\\n"; also .gz
-    GloVe                          the same lines without a header; also .gz
-    word2vec binary                "V H\\n", V times "word ", H float32, optional "\\n"; also .gz
+    word2vec text, fastText .vec   "V H\\n", then V lines "word x1 ... xH\\n"
+    GloVe                          the same lines without a header
+    word2vec binary                "V H\\n", V times "word ", H float32, optional "\\n"
     .npz                           `words` (V,) and a matrix (V, H)
     .npy, .npz, .safetensors,
     Parquet                        a matrix (V, H); words, if any, in another file, one per line
 
-V words, H dimensions. In text, a line ends with "\\n" or "\\r\\n", and spaces separate its fields.
-The last H fields are the numbers, so a word may contain any other character, even spaces, as in
-GloVe 840B. A first line of two integers is a header. Nothing is unpickled. `matrices.py` opens
-.npy, .safetensors and Parquet.
+V words, H dimensions. The first three, described in `rows.py`, may be compressed with gzip, bzip2
+or xz. Nothing is unpickled. `matrices.py` opens .npy, .safetensors and Parquet.
 """
 
+import bz2
 import codecs
 import gzip
+import lzma
 import re
-import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field
-from itertools import chain, count
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from yakusu.arrays import BROKEN_ARRAYS, Array
 from yakusu.compress.blocks import ROWS, blocks
-from yakusu.errors import AS_UTF8, DataError
+from yakusu.errors import DataError
 from yakusu.folder import open_regular
-from yakusu.progress import Progress, Silent
+from yakusu.progress import Progress, Silent, Tracker
+from yakusu.vectors.distinct import DistinctWords, Place, UndecodableWords
 from yakusu.vectors.matrices import (
     first_bytes,
     matrix_format,
@@ -40,18 +40,26 @@ from yakusu.vectors.matrices import (
     unreadable,
 )
 from yakusu.vectors.matrixfile import MatrixFile, check_shape
+from yakusu.vectors.rows import NUMBER, EncodedRow, RowFile, counted, open_rows
 
-Stream = IO[bytes] | gzip.GzipFile
-Place = Callable[[int], str]
-EncodedRow = tuple[bytes, bytes | memoryview]  # a word and its vector
-_NUMBER = np.dtype("<f4")
-_BYTES = 1 << 20  # read from a binary file at a time
-_HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
-_WIDEST = 1 << 20  # maximum H: limits the bytes that a wrong header makes us read for one row
-_SAMPLE = 1 << 16  # bytes after a header that distinguish text from binary
 _ARRAYS = (".npy", ".npz", ".safetensors", ".parquet")  # suffixes of files without text
-_NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a fastText model"}
-_BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
+_PACKED: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
+    b"": ("", lambda file: file),
+}
+_BROKEN_PACKED = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_NOT_READ = {
+    rb"\x80": "a Python pickle, which cannot be read: save it as word2vec text",
+    rb"\xba\x16\x4f\x2f": "a fastText model, which cannot be read: save it as word2vec text",
+    rb"\x89HDF": "an HDF5 file, which cannot be read: save it as word2vec text",
+    rb"\xff\xfe|\xfe\xff": "UTF-16 text, which cannot be read: save it as UTF-8",
+    rb"\x28\xb5\x2f\xfd": "a Zstandard file, which cannot be read: decompress it (zstd -d)",
+    rb"(?s:.{257})ustar": "a tar archive, which cannot be read: unpack it",
+}
+_HEAD = 512  # bytes that contain any of these
+_DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _MAX_RATIO, _UNPACKED = 200, 1 << 28  # of unpacked to packed bytes; bytes that any file may have
 
 
@@ -99,41 +107,56 @@ class WordVectors:
 
 
 def read_vectors(
-    path: str | Path, *, words: str | Path | None = None, progress: Progress | None = None
+    path: str | Path,
+    *,
+    words: str | Path | None = None,
+    encoding: str = "utf-8",
+    errors: UndecodableWords = "strict",
+    progress: Progress | None = None,
 ) -> WordVectors:
     """Read a file of word vectors in one of the formats above; values are rounded to float32.
 
+    Rows whose word occurs in an earlier row are left out; a warning says how many.
+
     Args:
         path: The file.
-        words: UTF-8 file with one word per line, for a matrix without words.
+        words: File with one word per line, for a matrix without words.
+        encoding: Encoding of the words; it must contain ASCII.
+        errors: "strict" refuses words that are not in this encoding; "skip" leaves them out, and a
+            warning says how many.
         progress: Progress reporter for text and binary files, in bytes.
 
     Raises:
         DataError: The file is missing, empty, truncated or in an unknown format; a row does not
-            have H numbers; the number of rows differs from the header; a word is not UTF-8 or
-            occurs twice; a value is not finite. The message names the file and the line or, in
-            formats without lines, the row, counted from 0.
+            have H numbers; the number of rows differs from the header; a word is in another
+            encoding; a value is not finite. The message names the file and the line or, in formats
+            without lines, the row, counted from 0.
     """
-    found = read_any(path, words=words, progress=progress or Silent())
+    collect = partial(DistinctWords, encoding=encoding, errors=errors)
+    found = read_any(path, words=words, collect=collect, progress=progress or Silent())
     if not isinstance(found, WordVectors):
         raise DataError(f"{path} contains no words: give a file with one word per line")
     return found
 
 
 def read_any(
-    path: str | Path, *, words: str | Path | None, progress: Progress
+    path: str | Path,
+    *,
+    words: str | Path | None,
+    collect: Callable[[Place], DistinctWords] = DistinctWords,
+    progress: Progress,
 ) -> WordVectors | MatrixFile | Array:
     """Read word vectors as `read_vectors`, or open a matrix (V, H) without checking its values."""
     path = Path(path)
-    head = _head(path)
+    head = first_bytes(path)
+    _refuse_unread(path, head)
     match _array(path, head), words:
         case None, None:
-            packed = head.startswith(b"\x1f\x8b")
-            return _from_rows(path, packed=packed, progress=progress)
+            return _from_rows(path, head, collect, progress)
         case (matrix, list(own)), None:
-            return _joined(path, matrix, own, path)
+            return _joined(path, matrix, own, collect(counted(path, "row", 0)))
         case (matrix, None), str() | Path() as listed:
-            return _joined(path, matrix, _listed(Path(listed)), listed)
+            return _labelled(path, matrix, Path(listed), collect)
         case (matrix, None), None:
             return matrix
     raise DataError(f"{path} already contains words: leave out the file {words}")
@@ -148,12 +171,11 @@ def given(
     return read_vectors(source, words=words, progress=progress)
 
 
-def _head(path: Path) -> bytes:
-    head = first_bytes(path)
-    for magic, what in _NOT_READ.items():
-        if head.startswith(magic) and not matrix_format(head):
-            raise DataError(f"{path} is {what}, which cannot be read: save it as word2vec text")
-    return head
+def _refuse_unread(path: Path, head: bytes) -> None:
+    """Raise DataError for a file in a known format that is not read."""
+    for start, what in _NOT_READ.items():
+        if re.match(start, head) and not matrix_format(head):
+            raise DataError(f"{path} is {what}")
 
 
 def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | None] | None:
@@ -172,6 +194,9 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | Array, list[str] | Non
 
 def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
     with open_regular(path) as opened, np.load(opened, allow_pickle=False) as file:
+        others = [name for name in file.zip.namelist() if not name.endswith(".npy")]
+        if others:
+            raise DataError(f"{path} is a ZIP archive with {others[0]}: unpack it")
         n_bytes = sum(entry.file_size for entry in file.zip.infolist())  # read at most
         if n_bytes > max(_UNPACKED, _MAX_RATIO * path.stat().st_size):
             raise DataError(f"{path} would unpack to {n_bytes:,} bytes: save it as .npy")
@@ -187,166 +212,112 @@ def _from_npz(path: Path) -> tuple[Array, list[str] | None]:
     return native, None if words is None else words.tolist()
 
 
-def _joined(
-    path: Path, matrix: MatrixFile | Array, words: list[str], source: str | Path
+def _labelled(
+    path: Path,
+    matrix: MatrixFile | Array,
+    listed: Path,
+    collect: Callable[[Place], DistinctWords],
 ) -> WordVectors:
-    if len(words) != len(matrix):
-        listed = "" if source == path else f"{source} "
-        raise DataError(
-            f"{path} has {len(matrix)} rows and {listed}{len(words)} words: give one word per row"
-        )
-    vectors = np.empty(matrix.shape, np.float32)
-    with np.errstate(over="ignore"):  # WordVectors rejects infinite values
-        for part in blocks(len(matrix)):
-            vectors[part] = matrix[part]
-    rows, lines = _counted(path, "row", 0), _counted(source, "line", 1)
-    place = rows if source == path else lambda row: f"{rows(row)} ({lines(row)})"
-    return WordVectors(words, vectors, place=place)
-
-
-def _listed(path: Path) -> list[str]:
-    """Read the lines of a list of words."""
-    _head(path)
-    with open_regular(path) as file:
+    """Join a matrix and a list of words, one per line."""
+    _refuse_unread(listed, first_bytes(listed))
+    with open_regular(listed) as file:
         content = file.read()
     lines = content.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").split(b"\n")
-    place = _counted(path, "line", 1)
-    return [_decoded(line.removesuffix(b"\r"), row, place) for row, line in enumerate(lines)]
-
-
-def _counted(path: str | Path, unit: str, first: int) -> Place:
-    return lambda row: f"{path}, {unit} {row + first}"
-
-
-def _decoded(word: bytes, row: int, place: Place) -> str:
-    try:
-        return word.decode()
-    except UnicodeDecodeError as error:
+    if len(lines) != len(matrix):
         raise DataError(
-            f"{place(row)}: byte 0x{word[error.start]:02x} of the word {word[:40]!r} is not UTF-8: "
-            f"{AS_UTF8} or correct the word"
-        ) from error
+            f"{path} has {len(matrix)} rows and {listed} {len(lines)} words: give one word per row"
+        )
+    row, line = counted(path, "row", 0), counted(listed, "line", 1)
+    words = collect(lambda number: f"{row(number)} ({line(number)})")
+    return _joined(path, matrix, [line.removesuffix(b"\r") for line in lines], words)
 
 
-def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
-    """Read row by row into growing memory, so that a wrong header cannot exhaust it."""
-    words: list[str] = []
-    numbers = bytearray()  # grows by an eighth, in place: never copied
-    done, total = 0, path.stat().st_size
+def _joined(
+    path: Path,
+    matrix: MatrixFile | Array,
+    words: Sequence[str | bytes],
+    distinct: DistinctWords,
+) -> WordVectors:
+    """Join the rows of a matrix and their words, if these are distinct."""
+    if len(words) != len(matrix):
+        raise DataError(
+            f"{path} has {len(matrix)} rows and {len(words)} words: give one word per row"
+        )
+    kept = np.array([distinct.add(word, row) for row, word in enumerate(words)])
+    vectors, end = np.empty((np.count_nonzero(kept), matrix.shape[1]), np.float32), 0
+    with np.errstate(over="ignore"):  # WordVectors rejects infinite values
+        for part in blocks(len(matrix)):
+            rows = matrix[part][kept[part]]
+            vectors[end : end + len(rows)] = rows
+            end += len(rows)
+    names, place = distinct.finish()
+    return WordVectors(names, vectors, place=place)
+
+
+def _from_rows(
+    path: Path, head: bytes, collect: Callable[[Place], DistinctWords], progress: Progress
+) -> WordVectors:
+    kind, unpack = next(_PACKED[magic] for magic in _PACKED if head.startswith(magic))
     with (
         open_regular(path) as raw,
-        progress.track(f"reading {path.name}", "bytes", total) as tracker,
+        progress.track(f"reading {path.name}", "bytes", path.stat().st_size) as tracker,
     ):
         try:
-            file = gzip.GzipFile(fileobj=raw) if packed else raw
-            promised, size, place, rows = _opened(path, file)
-            for row, (word, values) in enumerate(rows):
-                words.append(_decoded(word, row, place))
-                numbers += values
-                if row % ROWS == 0:
-                    tracker.advance(raw.tell() - done)
-                    done = raw.tell()
-        except _BROKEN_GZIP as error:
-            raise DataError(f"{path} is a corrupted gzip file: compress it again") from error
-        tracker.advance(total - done)
-    if promised not in (None, len(words)):
+            file = unpack(raw)
+            _refuse_arrays(path, file.read(_HEAD))
+            file.seek(0)
+            opened = open_rows(path, file)
+            words = collect(opened.place)
+            numbers = _numbers(path, opened, words, _tracked(opened.rows, raw, tracker))
+        except _BROKEN_PACKED as error:
+            if not kind or (isinstance(error, OSError) and error.errno):
+                raise
+            raise DataError(
+                f"{path} is a corrupted {kind} file: copy or compress it again"
+            ) from error
+    names, place = words.finish()
+    if not names:
+        raise DataError(f"{path} contains no words that can be read: choose another file")
+    if opened.promised is None and all(_DECIMAL.fullmatch(name) for name in names):
         raise DataError(
-            f"{path} has {len(words)} rows, but its first line says {promised}: correct that "
-            "line or copy the file again"
+            f"{path} contains numbers only: save the matrix as .npy and its words, if any, as a "
+            "list (--words)"
         )
-    if not words:
-        raise DataError(f"{path} contains no words: choose another file")
-    vectors = np.frombuffer(numbers, _NUMBER).reshape(len(words), size)
-    return WordVectors(words, vectors, place=place)
+    vectors = np.frombuffer(numbers, NUMBER).reshape(len(names), opened.width)
+    return WordVectors(names, vectors, place=place)
 
 
-def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[EncodedRow]]:
-    """Return V (None without a header), H, the function that names rows, and the rows."""
-    first = file.readline().removeprefix(codecs.BOM_UTF8)
-    header = _HEADER.fullmatch(first)
-    size = int(header[2]) if header else _width(first)
-    if not 0 < size <= _WIDEST:
+def _refuse_arrays(path: Path, head: bytes) -> None:
+    """Raise DataError if the content of a file, decompressed, is not rows."""
+    _refuse_unread(path, head)
+    if matrix_format(head) or head.startswith(b"PK\x03\x04"):
+        raise DataError(f"{path} is compressed twice, or a compressed matrix: decompress it")
+
+
+def _tracked(rows: Iterable[EncodedRow], raw: BinaryIO, tracker: Tracker) -> Iterator[EncodedRow]:
+    """Yield rows, and track the position in their file."""
+    done = 0
+    for index, row in enumerate(rows):
+        yield row
+        if index % ROWS == 0:
+            tracker.advance(raw.tell() - done)
+            done = raw.tell()
+    tracker.advance(raw.tell() - done)
+
+
+def _numbers(
+    path: Path, opened: RowFile, words: DistinctWords, rows: Iterable[EncodedRow]
+) -> bytearray:
+    """Read row by row into growing memory, so that a wrong header cannot exhaust it."""
+    numbers, n_rows = bytearray(), 0  # grows by an eighth, in place: never copied
+    for word, values in rows:
+        if words.add(word, n_rows):
+            numbers += values
+        n_rows += 1
+    if opened.promised not in (None, n_rows):
+        fix = "copy the file again"
         raise DataError(
-            f"{path}, line 1: {size} numbers follow the word: each line needs a word and 1 to "
-            f"{_WIDEST} numbers, separated by spaces"
+            f"{path} has {n_rows} rows, but its first line says {opened.promised}: "
+            f"{fix if opened.binary else f'correct that line or {fix}'}"
         )
-    if not header:
-        place = _counted(path, "line", 1)
-        return None, size, place, _text_rows(chain([first], file), size, place)
-    start = file.tell()
-    text = _is_text(file.read(_SAMPLE), size)
-    file.seek(start)
-    place = _counted(path, "line", 2) if text else _counted(path, "row", 0)
-    rows = _text_rows if text else _binary_rows
-    return int(header[1]), size, place, rows(file, size, place)
-
-
-def _width(line: bytes) -> int:
-    """Return H of a line of text; the vector starts with the first number after a word."""
-    fields = [f for f in line.rstrip(b" \r\n").split(b" ")[1:] if f]
-    return next((len(fields) - i for i, f in enumerate(fields) if len(_parsed(f))), 0)
-
-
-def _is_text(sample: bytes, size: int) -> bool:
-    """Return whether the rows after a header are text, even if the first has an error."""
-    if len(_parsed(_split(sample.partition(b"\n")[0], size)[1])) == size:
-        return True
-    numbers = sample.find(b" ") + 1
-    try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(sample[: numbers + 4 * size])
-    except UnicodeDecodeError:
-        return False
-    return "\0" not in text
-
-
-def _text_rows(lines: Iterable[bytes], size: int, place: Place) -> Iterator[EncodedRow]:
-    for row, line in enumerate(lines):
-        word, numbers = _split(line, size)
-        values = _parsed(numbers)
-        if len(values) != size or (b" " in word and len(_parsed(word.rpartition(b" ")[2]))):
-            raise DataError(f"{place(row)}: {_fault(line, size)}: correct the line")
-        yield word, values.data
-
-
-def _fault(line: bytes, size: int) -> str:
-    fields = line.split()[1:]
-    for wrong in fields[-size:]:
-        if not len(_parsed(wrong)):
-            return f"{wrong[:40].decode(errors='backslashreplace')!r} is not a number"
-    return f"{len(fields)} numbers follow the word instead of {size}"
-
-
-def _split(line: bytes, size: int) -> tuple[bytes, bytes]:
-    """Split a line into a word and its numbers."""
-    line = line.rstrip(b" \r\n")
-    if line.count(b" ") == size:
-        word, _, numbers = line.partition(b" ")
-        return word, numbers
-    fields = [f for f in line.split(b" ") if f]  # spaces in a word, or several between numbers
-    numbers_at = max(1, len(fields) - size)
-    return b" ".join(fields[:numbers_at]), b" ".join(fields[numbers_at:])
-
-
-def _parsed(numbers: bytes) -> npt.NDArray[np.float32]:
-    """Parse numbers separated by spaces; the array is empty if a field is not a number."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # numpy before 2.4 only warns
-        try:
-            return np.fromstring(numbers, _NUMBER, sep=" ")
-        except (ValueError, DeprecationWarning):
-            return np.empty(0, _NUMBER)
-
-
-def _binary_rows(file: Stream, size: int, place: Place) -> Iterator[EncodedRow]:
-    window, at, width = b"", 0, 4 * size
-    for row in count():
-        start = window.find(b" ", at) + 1
-        if not start or len(window) < start + width:
-            window, at = window[at:] + file.read(_BYTES + width), 0
-            start = window.find(b" ") + 1
-            if window in (b"", b"\n"):
-                return
-            if not start or len(window) < start + width:
-                raise DataError(f"{place(row)} is truncated: copy the file again")
-        yield window[at : start - 1].removeprefix(b"\n"), window[start : start + width]
-        at = start + width
+    return numbers
