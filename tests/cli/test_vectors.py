@@ -285,3 +285,30 @@ def test_words_are_required_for_what_needs_them(
     listed.write_text("".join(f"w{i}\n" for i in range(1100)))
     said = run_yakusu("vectors", "compress", matrix, tmp_path / "words", "--words", listed)
     assert "bits per vector; with words\n" in said.out and "frequency ranks" in said.out
+
+
+def test_words_that_are_not_utf8_are_decoded_or_skipped_on_request(
+    run_yakusu: RunYakusu, glove: Path, tmp_path: Path
+) -> None:
+    path, out, tasks = tmp_path / "latin.txt", tmp_path / "v.ykv", tmp_path / "tasks.tsv"
+    path.write_bytes(glove.read_bytes().replace(b"queen", b"K\xf6nigin"))
+    tasks.write_text("king\tman\t3\nman\twoman\t9\nking\twoman\t1\n")
+    small = ("--set", "compress.m=2", "--set", "compress.k=2")
+    said = run_yakusu("vectors", "compress", path, out, *small)
+    assert said.code == 2
+    assert f"{path}, line 2: the word b'K\\xf6nigin' is not UTF-8: name the encoding" in said.err
+    assert not out.exists()
+    said = run_yakusu("vectors", "compress", path, out, *small, "--errors", "skip")
+    assert said.code == 0 and "1,099 vectors" in said.out
+    assert "1 row is left out: its word is not UTF-8" in said.err
+    said = run_yakusu("vectors", "compress", path, out, *small, "--encoding", "latin-1")
+    assert said.code == 0 and "K\u00f6nigin" in yakusu.vectors.open_words(out)
+    said = run_yakusu("vectors", "evaluate", out, tasks, "--original", path)
+    assert said.code == 2 and "--encoding latin-1" in said.err
+    original = ("--original", path, "--encoding", "latin-1")
+    said = run_yakusu("vectors", "evaluate", out, tasks, *original)
+    assert said.code == 0, said.err
+    more = tmp_path / "more.txt"
+    more.write_bytes(b"\xfcber 1 2 3 4\n")
+    said = run_yakusu("vectors", "append", out, more, "--encoding", "latin-1")
+    assert said.code == 0 and yakusu.vectors.open_words(out).words[-1] == "\u00fcber", said.err
