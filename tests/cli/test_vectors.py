@@ -300,7 +300,6 @@ def test_words_that_are_not_utf8_are_decoded_or_skipped_on_request(
     assert not out.exists()
     said = run_yakusu("vectors", "compress", path, out, *small, "--errors", "skip")
     assert said.code == 0 and "1,099 vectors" in said.out
-    assert "1 row is left out: its word is not UTF-8" in said.err
     said = run_yakusu("vectors", "compress", path, out, *small, "--encoding", "latin-1")
     assert said.code == 0 and "K\u00f6nigin" in yakusu.vectors.open_words(out)
     said = run_yakusu("vectors", "evaluate", out, tasks, "--original", path)
