@@ -142,7 +142,7 @@ def test_a_truncated_file_is_reported_with_both_sizes(saved: Path) -> None:
 
 def test_a_pointer_of_git_lfs_in_place_of_a_file_is_named_as_such(saved: Path) -> None:
     (saved / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid")
-    with pytest.raises(ModelError, match=r"safetensors is a pointer of Git LFS.*'git lfs pull'"):
+    with pytest.raises(ModelError, match=r"safetensors is a Git LFS pointer.*'git lfs pull'"):
         verify_folder(saved)
 
 

@@ -265,12 +265,12 @@ def downloaded(path: Path) -> Path:
     """Return the path of a file.
 
     Raises:
-        ModelError: The file is a pointer of Git LFS, which names the file of the model.
+        ModelError: The file is a Git LFS pointer, which stands for the file of the model.
     """
     with suppress(OSError), open_regular(path) as file:  # the reader names these errors
         if file.read(len(_POINTER)) == _POINTER:
             raise ModelError(
-                f"{path} is a pointer of Git LFS, not the file itself: run 'git lfs pull' in its "
+                f"{path} is a Git LFS pointer, not the file itself: run 'git lfs pull' in its "
                 "folder, or download the file"
             )
     return path

@@ -158,7 +158,7 @@ def test_repeated_heads_and_page_numbers_are_left_out_and_named() -> None:
     ]
     found = document(pdf(*pages))
     assert not any("book" in each or "-" in each for each in found.texts)
-    assert found.checks[1] == "heads, feet and numbers of pages are left out: 'My book', '- 7 -'"
+    assert found.checks[1] == "page headers, footers and numbers are left out: 'My book', '- 7 -'"
 
 
 def test_a_line_of_the_text_that_occurs_at_the_end_of_two_pages_stays() -> None:
@@ -297,7 +297,7 @@ def test_text_is_no_markup(shown: str) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (pdf([]), "it has no text, only pictures of pages: recognise their text first"),
+        (pdf([]), "it has no text, only scanned pages: add their text with OCR first"),
         ((FIXTURES / "encrypted.pdf").read_bytes(), "it is encrypted: remove its password"),
         (b"%PDF-1.7\n" + bytes(100), "it is damaged: obtain it again"),
         (b"<p>", "is not a .pdf file: check its suffix"),

@@ -509,4 +509,4 @@ def test_invalid_names_of_sheets_are_reported(name: str) -> None:
     document = read(data, NAMED)
     new = members(document.render(["Hello", name, "Old data's"]))
     assert new[BOOK] == members(data)[BOOK]
-    assert "the sheet 'Sales' has a translation that is no name of a sheet" in document.skipped[-1]
+    assert "the sheet 'Sales' has a translation that cannot name a sheet" in document.skipped[-1]

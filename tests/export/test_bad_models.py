@@ -147,7 +147,7 @@ def test_a_pointer_of_git_lfs_is_named_with_what_to_do(kind: str, tmp_path: Path
         if name == "pytorch_model.bin":
             (folder / "model.safetensors").unlink()
         (folder / name).write_bytes(POINTER)
-        assert error_of(folder).startswith(f"{folder / name} is a pointer of Git LFS, not the file")
+        assert error_of(folder).startswith(f"{folder / name} is a Git LFS pointer, not the file")
         shutil.rmtree(folder)
 
 
@@ -158,7 +158,7 @@ def test_a_file_that_is_a_pointer_and_is_not_read_does_not_matter(hf: Path) -> N
 
 def test_a_package_that_is_a_pointer_is_named(tmp_path: Path) -> None:
     (tmp_path / "translate-en_de-1_0.argosmodel").write_bytes(POINTER)
-    assert "argosmodel is a pointer of Git LFS" in error_of(
+    assert "argosmodel is a Git LFS pointer" in error_of(
         tmp_path / "translate-en_de-1_0.argosmodel"
     )
 

@@ -255,7 +255,7 @@ def test_what_cannot_be_mapped_is_refused_as_the_package_reads_it(
     [
         ("<tmx><body><tu>", "tmx"),
         ("no XML", "tmx"),
-        (TMX.replace('"de"', '"it"').replace('"en"', '"es"'), "tmx has no two languages"),
+        (TMX.replace('"de"', '"it"').replace('"en"', '"es"'), "tmx has no pair of languages"),
         ("", "tmx"),
     ],
 )
@@ -289,7 +289,7 @@ def test_a_file_that_grows_beyond_the_limit_is_refused(folders: dict[str, Path])
 @pytest.mark.parametrize(
     ("csv", "message"),
     [
-        ("de,en\nVentil\n", "csv, line 2 has 1 cells, and the first line 2"),
+        ("de,en\nVentil\n", "csv, line 2 has 1 cells, but the first line has 2"),
         ('de,en\n"Ventil,valve\n', "csv, line 2 is not valid"),
         ("de,nonsense\nVentil,valve\n", "'nonsense' is not the code of a language"),
         ("de,en\nVentil,\n", "one language only"),

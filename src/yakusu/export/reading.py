@@ -71,7 +71,7 @@ def read_bytes(path: Path) -> bytes:
     """Read a file.
 
     Raises:
-        ModelError: The file cannot be read, or is a pointer of Git LFS.
+        ModelError: The file cannot be read, or is a Git LFS pointer.
     """
     try:
         return read_regular(downloaded(path))

@@ -31,7 +31,7 @@ def new_names(
         for name in equal:
             del new[name]
     reports = [
-        f"the sheet {name!r} has a translation that is no name of a sheet, because it is too long, "
+        f"the sheet {name!r} has a translation that cannot name a sheet, because it is too long, "
         "has a character such as ':' or '/', or is the name of another sheet"
         for name, translation in translations.items()
         if name not in new and translation != name

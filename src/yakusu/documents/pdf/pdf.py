@@ -44,7 +44,7 @@ def read(data: bytes, options: DocumentOptions) -> "PdfDocument":
     pages = read_pages(data)
     if not any(page.glyphs for page in pages):
         raise DataError(
-            "it has no text, only pictures of pages: recognise their text first, as in ocrmypdf "
+            "it has no text, only scanned pages: add their text with OCR first, as in ocrmypdf "
             "SCAN.pdf NEW.pdf"
         )
     kept, left_out = without_running(pages, [_snippets(page) for page in pages])
@@ -111,7 +111,7 @@ def _checks(left_out: Sequence[str], empty: Sequence[int]) -> Iterator[str]:
     if left_out:
         shown = ", ".join(repr(each[:_LONGEST]) for each in left_out[:_SHOWN])
         more = ", ..." if left_out[_SHOWN:] else ""
-        yield f"heads, feet and numbers of pages are left out: {shown}{more}"
+        yield f"page headers, footers and numbers are left out: {shown}{more}"
     if empty:
         shown = ", ".join(map(str, empty[:_SHOWN])) + (", ..." if empty[_SHOWN:] else "")
         yield f"pages without text, which may be scanned, are left out: {shown}"

@@ -96,7 +96,7 @@ def openapi(routes: Iterable[BaseRoute], components: Schema) -> Schema:
         "info": {
             "title": "yakusu",
             "description": "Translation with LibreTranslate's API, an API of its own under /v1, "
-            "and DeepL's under /v2 and /v3.",
+            "DeepL's under /v2 and /v3, and ModernMT's under /modernmt.",
             "version": __version__,
         },
         "paths": paths,

@@ -69,7 +69,7 @@ class OdfSheetNames:
                 if attribute not in ("formula", "condition", "expression"):
                     continue
                 if _MAKES_REFERENCES.search(value):
-                    reason = "formulas may make references of the name of the sheet"
+                    reason = "formulas may build references from the name of the sheet"
                     return {*self._names}, reason
                 constants |= {each.casefold() for each in _CONSTANT.findall(value)}
         every = "\n".join(constants)

@@ -73,7 +73,7 @@ class SheetNames:
             for each in _FORMULA.finditer(content):
                 formula = html.unescape(each[2])
                 if _MAKES_REFERENCES.search(formula):
-                    return {*known}, "formulas may make references of the name of the sheet"
+                    return {*known}, "formulas may build references from the name of the sheet"
                 for constant in _CONSTANT.findall(formula) if '"' in formula else ():
                     ends |= {constant[-_LONGEST:], *_before_marks(constant)}
             rest = _TEXT.sub("", _REFERRING.sub("", _FORMULA.sub("", content)))

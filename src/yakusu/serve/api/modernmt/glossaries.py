@@ -40,7 +40,7 @@ def sets_of(call: Asked) -> list[TermSet]:
             raise call.fields.missing("terms")
         found = [_set(kind, call.fields.text(_NAME), [*_of_json(given)])]
     if len(found) > (most := call.service.limits.terms):
-        message = f"Invalid request: request has {len(found)} terms: the limit is {most}"
+        message = f"Invalid request: the request has {len(found)} terms: the limit is {most}"
         raise over_limit("terms", most, 422, message)
     return found
 
@@ -78,7 +78,7 @@ def _of_csv(text: str, kind: TermKind) -> Iterator[TermSet]:
                 continue
             if len(row) != len(header):
                 raise invalid_request(
-                    f"csv, line {rows.line_num} has {len(row)} cells, and the first line "
+                    f"csv, line {rows.line_num} has {len(row)} cells, but the first line has "
                     f"{len(header)}: make them equal"
                 )
             cells = [*zip(header, row, strict=True)]
