@@ -181,11 +181,12 @@ def _engines(language: str) -> "list[RbnfEngine]":
     return engines
 
 
-def _spellings(engine: "RbnfEngine", number: int | Decimal) -> set[str]:
-    """The spellings of a number."""
-    found = set[str]()
+def _spellings(engine: "RbnfEngine", number: int | Decimal) -> list[str]:
+    """The spellings of a number, in the order of the rules."""
+    found = dict[str, None]()
     for name, rules in engine.rulesets.items():
         if name.startswith("spellout") and not rules.is_private:
             with suppress(Exception):  # a rule set without a rule for the number
-                found.add("".join(engine.iter_format_number(number, name)).translate(_INVISIBLE))
-    return found
+                spelled = "".join(engine.iter_format_number(number, name))
+                found[spelled.translate(_INVISIBLE)] = None
+    return [*found]

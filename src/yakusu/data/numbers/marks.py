@@ -111,11 +111,10 @@ def _names(language: str) -> "tuple[dict[str, int], regex.Pattern[str]]":
 @lru_cache(maxsize=16)
 def _stems(language: str) -> "regex.Pattern[str]":
     """What finds the stems of months."""
-    stems = defaultdict[int, set[str]](set)
+    stems = defaultdict[int, dict[str, None]](dict)  # in the order of the names
     for name, month in _names(language)[0].items():
         is_short = len(name) < 5
-        stems[month].add(
-            rf"{name}?\p{{L}}?(?!\p{{L}})" if is_short else name[: max(3, len(name) - 3)]
-        )
+        stem = rf"{name}?\p{{L}}?(?!\p{{L}})" if is_short else name[: max(3, len(name) - 3)]
+        stems[month][stem] = None
     groups = (f"(?P<m{month}>{'|'.join(each)})" for month, each in stems.items())
     return regex.compile(rf"(?<!\p{{L}})(?:{'|'.join(groups) or '(?!)'})", regex.IGNORECASE)
