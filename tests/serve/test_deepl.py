@@ -14,6 +14,7 @@ from tests.serve.conftest import Client, StartClient
 from tests.translators import opened_by_default
 from yakusu.data.lines.config import TextConfig
 from yakusu.documents.tagged import TagRules, read_tagged
+from yakusu.errors import DataError
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
@@ -457,8 +458,15 @@ def test_the_characters_of_a_month_count_in_all_apis(
             client.post("/translate", json={"q": "a", **values}),
             client.post("/v1/translate", json={"text": "a", **values}),
             client.post("/translate_file", data=values, files=files),
+            client.post("/v1/stream", json={"text": "a", **values}),
+            client.post("/v2/translate", json={"text": ["a"], **PAIR}, headers=key),
+            client.post(
+                "/modernmt/translate",
+                json={"q": "a", **values},
+                headers={"MMT-ApiKey": "0123456789"},
+            ),
         ]
-        assert [each.status_code for each in answers] == [456] * 3
+        assert [each.status_code for each in answers] == [456] * 6
         assert "per_month = 40" in answers[0].json()["error"]
         assert client.get("/v2/usage").json()["character_count"] == 0
     with served(folders["de-en"], **settings) as client:  # the count is stored
@@ -474,3 +482,21 @@ def test_a_request_that_is_refused_does_not_count(start: StartClient, tmp_path: 
     body = {"text": texts, "target_lang": "FR", "tag_handling": "xml"}
     assert client.post("/v2/translate", json=body, headers=key).status_code == 400
     assert client.get("/v2/usage", headers=key).json()["character_count"] == 0
+
+
+@pytest.mark.parametrize("error", [OSError("failed"), DataError("invalid")])
+def test_what_fails_does_not_count(
+    start: StartClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    client = start("de-en")
+
+    def fail(*args: Any, **values: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("yakusu.serve.api.deepl.translate._translated", fail)
+    monkeypatch.setattr("yakusu.serve.api.documents.write_file", fail)
+    assert asked(client, TEXT).status_code >= 400
+    files = {"file": ("a.txt", b"Guten Tag.")}
+    values = {"source": "de", "target": "en"}
+    assert client.post("/translate_file", data=values, files=files).status_code >= 400
+    assert client.get("/v2/usage", headers=KEY).json()["character_count"] == 0

@@ -164,6 +164,7 @@ async def stream_lines(request: Request) -> StreamingResponse:
     if body.prefix or body.include:
         raise invalid_request("prefix and include are for single sentences: use /v1/translate")
     _check_settings(found.route, body, service)
+    service.usage.check(service.access.known(body.api_key), len(body.text))
 
     def lines(cancelled: Event) -> Iterator[str]:
         with service.counting(body.api_key, found.codes, [body.text]):
