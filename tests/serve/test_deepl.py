@@ -13,8 +13,10 @@ from starlette.testclient import TestClient
 from tests.serve.conftest import Client, StartClient
 from tests.translators import opened_by_default
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.segments import MemorySegment
 from yakusu.documents.tagged import TagRules, read_tagged
 from yakusu.errors import DataError
+from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
@@ -500,3 +502,15 @@ def test_what_fails_does_not_count(
     values = {"source": "de", "target": "en"}
     assert client.post("/translate_file", data=values, files=files).status_code >= 400
     assert client.get("/v2/usage", headers=KEY).json()["character_count"] == 0
+
+
+def test_an_upload_that_is_too_large_leaves_no_file(start: StartClient, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with TranslationMemory.open(path, ("de", "en"), writable=True) as memory:
+        memory.add([MemorySegment("Zug", "train")])
+    client = start("de-en", memory=[str(path)], memory_writable=True, limits={"file": 100})
+    service: Any = client.app
+    body = {"source_file": {"file_name": "a.tmx", "content_length": 50}}
+    made = client.post("/v3/translation_memories/import", json=body, headers=KEY).json()
+    assert client.put(made["upload_url"], content=iter([b"a" * 60] * 2)).status_code == 413
+    assert [*(service.state.service.files.folder / made["job_id"]).iterdir()] == []

@@ -20,8 +20,9 @@ def _now() -> datetime:
 class Usage:
     """Counts the characters of source texts; any number of threads may use it.
 
-    Counts are kept in memory, and stored by `save`, which also reads those of other processes with
-    the same store: the last ones are lost if the process is killed. Requests without a key of the service share one count, which has no limit.
+    Counts are kept in memory, and stored by `save`, which reads those of other processes, too: the
+    last ones are lost if the process is killed. Requests without a key of the service share one
+    count, which has no limit.
 
     Args:
         store: Where the counts are stored.

@@ -1,9 +1,8 @@
 """The API of LibreTranslate: its paths, parameters, responses and messages."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from threading import Event
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +22,7 @@ from yakusu.serve.files import ACCEPTED, safe_name
 from yakusu.serve.http.fields import Fields
 from yakusu.serve.http.origins import check_origin
 from yakusu.serve.memories import LanguagePair
-from yakusu.serve.service import RequestLanguages, Service, service_of
+from yakusu.serve.service import Service, service_of
 
 routes = DescribedRoutes()
 _LISTED = 10  # texts of a document that are kept
