@@ -461,6 +461,7 @@ def test_the_characters_of_a_month_count_in_all_apis(
             client.post("/v1/translate", json={"text": "a", **values}),
             client.post("/translate_file", data=values, files=files),
             client.post("/v1/stream", json={"text": "a", **values}),
+            client.post("/v1/attention", json={"text": "a", **values}),
             client.post("/v2/translate", json={"text": ["a"], **PAIR}, headers=key),
             client.post(
                 "/modernmt/translate",
@@ -468,7 +469,7 @@ def test_the_characters_of_a_month_count_in_all_apis(
                 headers={"MMT-ApiKey": "0123456789"},
             ),
         ]
-        assert [each.status_code for each in answers] == [456] * 6
+        assert [each.status_code for each in answers] == [456] * 7
         assert "per_month = 40" in answers[0].json()["error"]
         assert client.get("/v2/usage").json()["character_count"] == 0
     with served(folders["de-en"], **settings) as client:  # the count is stored

@@ -258,7 +258,9 @@ async def attention(request: Request) -> Response:
         with service.budget.held(_WEIGHT_BYTES * n):
             return _answer(found, dict(maps.as_json()))
 
-    return await service.work.run(request, work)
+    translated = [] if body.translation else [body.text]
+    with service.counting(body.api_key, found.codes, translated):
+        return await service.work.run(request, work)
 
 
 # ---- requests ------------------------------------------------------------------------------------
