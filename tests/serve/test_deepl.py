@@ -13,7 +13,10 @@ from starlette.testclient import TestClient
 from tests.serve.conftest import Client, StartClient
 from tests.translators import opened_by_default
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.segments import MemorySegment
 from yakusu.documents.tagged import TagRules, read_tagged
+from yakusu.errors import DataError
+from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.service import Service
@@ -457,8 +460,16 @@ def test_the_characters_of_a_month_count_in_all_apis(
             client.post("/translate", json={"q": "a", **values}),
             client.post("/v1/translate", json={"text": "a", **values}),
             client.post("/translate_file", data=values, files=files),
+            client.post("/v1/stream", json={"text": "a", **values}),
+            client.post("/v1/attention", json={"text": "a", **values}),
+            client.post("/v2/translate", json={"text": ["a"], **PAIR}, headers=key),
+            client.post(
+                "/modernmt/translate",
+                json={"q": "a", **values},
+                headers={"MMT-ApiKey": "0123456789"},
+            ),
         ]
-        assert [each.status_code for each in answers] == [456] * 3
+        assert [each.status_code for each in answers] == [456] * 7
         assert "per_month = 40" in answers[0].json()["error"]
         assert client.get("/v2/usage").json()["character_count"] == 0
     with served(folders["de-en"], **settings) as client:  # the count is stored
@@ -474,3 +485,33 @@ def test_a_request_that_is_refused_does_not_count(start: StartClient, tmp_path: 
     body = {"text": texts, "target_lang": "FR", "tag_handling": "xml"}
     assert client.post("/v2/translate", json=body, headers=key).status_code == 400
     assert client.get("/v2/usage", headers=key).json()["character_count"] == 0
+
+
+@pytest.mark.parametrize("error", [OSError("failed"), DataError("invalid")])
+def test_what_fails_does_not_count(
+    start: StartClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    client = start("de-en")
+
+    def fail(*args: Any, **values: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("yakusu.serve.api.deepl.translate._translated", fail)
+    monkeypatch.setattr("yakusu.serve.api.documents.write_file", fail)
+    assert asked(client, TEXT).status_code >= 400
+    files = {"file": ("a.txt", b"Guten Tag.")}
+    values = {"source": "de", "target": "en"}
+    assert client.post("/translate_file", data=values, files=files).status_code >= 400
+    assert client.get("/v2/usage", headers=KEY).json()["character_count"] == 0
+
+
+def test_an_upload_that_is_too_large_leaves_no_file(start: StartClient, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with TranslationMemory.open(path, ("de", "en"), writable=True) as memory:
+        memory.add([MemorySegment("Zug", "train")])
+    client = start("de-en", memory=[str(path)], memory_writable=True, limits={"file": 100})
+    service: Any = client.app
+    body = {"source_file": {"file_name": "a.tmx", "content_length": 50}}
+    made = client.post("/v3/translation_memories/import", json=body, headers=KEY).json()
+    assert client.put(made["upload_url"], content=iter([b"a" * 60] * 2)).status_code == 413
+    assert [*(service.state.service.files.folder / made["job_id"]).iterdir()] == []

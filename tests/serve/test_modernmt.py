@@ -24,7 +24,8 @@ from yakusu.data.segments import MemorySegment
 from yakusu.memory.memory import TranslationMemory
 from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
-from yakusu.serve.created import CreatedMemories
+from yakusu.serve.created import CreatedMemories, TermSet
+from yakusu.serve.errors import RefusedError
 from yakusu.serve.service import Service
 
 KEYS = ("anna's key", "ben's key")
@@ -421,6 +422,22 @@ def test_a_folder_of_data_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(Exception, match=r"memories cannot be written: Not a directory"):
         CreatedMemories(tmp_path / "a" / "memories", most=1, most_terms=1)
+
+
+def test_a_deleted_memory_gets_no_terms(tmp_path: Path) -> None:
+    created = CreatedMemories(tmp_path, most=1, most_terms=1)
+    number = created.create(None, "terms", "").number
+    created.delete(number)
+    added = [TermSet("equivalent", "", (("de", "Ventil"), ("en", "valve")))]
+    with pytest.raises(RefusedError, match=f"There is no memory {number}"):
+        created.add_terms(number, added, replace=False)
+    assert created.terms(number) == []
+
+
+def test_only_the_path_of_uploads_takes_large_bodies(start: StartClient) -> None:
+    client = start("de-en", limits={"body": 2000})
+    path = "/modernmt/v3/translation_memories/uploads/1"
+    assert client.post(path, json={"q": "a" * 3000}).status_code == 413
 
 
 # ---- Weblate -------------------------------------------------------------------------------------

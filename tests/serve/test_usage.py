@@ -20,11 +20,13 @@ def test_a_key_may_translate_exactly_its_characters() -> None:
     with pytest.raises(RefusedError, match="per_month = 10") as found:
         usage.take(ANNA, 4)
     assert found.value.status == 456
-    usage.check(ANNA)
-    usage.take(ANNA, 3)
+    usage.check(ANNA, 3)
+    with pytest.raises(RefusedError, match="per_month = 10"):
+        usage.check(ANNA, 4)
+    month = usage.take(ANNA, 3)
     with pytest.raises(RefusedError, match="per_month = 10"):
         usage.check(ANNA)
-    usage.take(ANNA, -3)
+    usage.give_back(ANNA, 3, month)
     assert usage.count(ANNA) == 7
 
 
@@ -45,6 +47,30 @@ def test_a_month_begins_with_nothing() -> None:
     usage.take(ANNA, 10)
     usage.save()
     assert usage.count(ANNA) == 10
+
+
+def test_what_an_earlier_month_gives_back_does_not_count() -> None:
+    now = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
+    usage = Usage(ServiceStore(None), lambda: now)
+    month = usage.take(ANNA, 10)
+    now = datetime(2026, 12, 1, 0, 0, tzinfo=UTC)
+    usage.take(ANNA, 2)
+    usage.give_back(ANNA, 10, month)
+    assert usage.count(ANNA) == 2
+
+
+def test_processes_read_what_others_have_stored(tmp_path: Path) -> None:
+    one, other = (Usage(ServiceStore(tmp_path)) for _ in range(2))
+    one.take(ANNA, 4)
+    other.take(ANNA, 5)
+    one.save()
+    other.save()
+    assert other.count(ANNA) == 9
+    one.save()
+    one.save()
+    assert one.count(ANNA) == 9
+    with pytest.raises(RefusedError, match="per_month = 10"):
+        one.take(ANNA, 2)
 
 
 def test_counts_are_stored_once(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@
 The owner of a memory is an API key, of which a digest is stored, or nobody. Nobody else finds it.
 """
 
-import hashlib
 import json
 import shutil
 import sqlite3
@@ -23,8 +22,9 @@ from yakusu.data.languages import closeness
 from yakusu.errors import RecipeError
 from yakusu.memory.file import sqlite_errors
 from yakusu.serve.access import Key
-from yakusu.serve.errors import over_limit
+from yakusu.serve.errors import RefusedError, over_limit
 from yakusu.serve.memories import LanguagePair
+from yakusu.serve.store import owner_of
 
 TermKind = Literal["unidirectional", "equivalent"]
 _JOBS = 1000
@@ -180,7 +180,7 @@ class CreatedMemories:
             replace: Whether they replace the sets of the same kind and name.
 
         Raises:
-            RefusedError: There are too many terms (422).
+            RefusedError: There are too many terms (422), or the memory was deleted (404).
             MemoryFileError: They cannot be stored.
         """
         rows = [
@@ -189,6 +189,8 @@ class CreatedMemories:
         ]
         same = "memory = ? AND kind = ? AND name = ?"
         with self._writing() as db:
+            if not db.execute("SELECT 1 FROM memory WHERE number = ?", (number,)).fetchone():
+                raise RefusedError(404, f"There is no memory {number}")
             if replace:
                 db.executemany(f"DELETE FROM terms WHERE {same}", [row[:3] for row in rows])
             db.executemany(f"DELETE FROM terms WHERE {same} AND terms = ?", rows)
@@ -238,6 +240,4 @@ class CreatedMemories:
 
 
 def _owner(key: Key | None) -> str:
-    if key is None:
-        return ""
-    return hashlib.blake2b(key.key.encode(), digest_size=16, person=b"yakusu key").hexdigest()
+    return owner_of(key.key) if key else ""

@@ -16,7 +16,6 @@ from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
-from yakusu.errors import YakusuError
 from yakusu.serve.access import Access
 from yakusu.serve.budget import MemoryBudget
 from yakusu.serve.catalog import Catalog, ReloadedModels, Route, language_name
@@ -34,7 +33,7 @@ from yakusu.serve.monitoring import Metrics
 from yakusu.serve.store import ServiceStore
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.usage import Usage
-from yakusu.serve.work import RunningRequests
+from yakusu.serve.work import AbandonedError, RunningRequests
 from yakusu.translator.folder.named_memory import named_memory
 
 _log = logging.getLogger(__name__)
@@ -295,7 +294,7 @@ class Service:
     def counting(self, key: str, pair: LanguagePair, texts: Sequence[str]) -> Iterator[int]:
         """Count the characters of texts that are translated inside the context.
 
-        Those of a request that is refused do not count.
+        Those of a request that is refused or fails do not count.
 
         Args:
             key: The API key, which `count` has accepted; "": none.
@@ -306,11 +305,13 @@ class Service:
             RefusedError: The key may not translate so many in this month (456).
         """
         known, n = self.access.known(key), sum(map(len, texts))
-        self.usage.take(known, n)
+        month = self.usage.take(known, n)
         try:
             yield n
-        except YakusuError:
-            self.usage.take(known, -n)
+        except AbandonedError:  # the client may have got a part of them
+            raise
+        except Exception:
+            self.usage.give_back(known, n, month)
             raise
         self.metrics.count_texts(pair, texts)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from sqlite3 import Connection
 from threading import Lock
 
 from yakusu.serve.access import Key
@@ -19,8 +20,9 @@ def _now() -> datetime:
 class Usage:
     """Counts the characters of source texts; any number of threads may use it.
 
-    Counts are kept in memory, and stored by `save`: the last ones are lost if the process is
-    killed. Requests without a key of the service share one count, which has no limit.
+    Counts are kept in memory, and stored by `save`, which reads those of other processes, too: the
+    last ones are lost if the process is killed. Requests without a key of the service share one
+    count, which has no limit.
 
     Args:
         store: Where the counts are stored.
@@ -36,17 +38,16 @@ class Usage:
         with self._lock:
             return self._counts_now()[_owner(key)]
 
-    def check(self, key: Key | None) -> None:
-        """Refuse a key that has no characters left.
+    def check(self, key: Key | None, n: int = 1) -> None:
+        """Refuse a key that has fewer characters left.
 
         Raises:
-            RefusedError: It has none (456).
+            RefusedError: It has fewer (456).
         """
-        if key and key.per_month and self.count(key) >= key.per_month:
-            raise _exceeded(key.per_month)
+        _check_limit(key, self.count(key), n)
 
-    def take(self, key: Key | None, n: int) -> None:
-        """Count characters; fewer than 0: they were not translated.
+    def take(self, key: Key | None, n: int) -> str:
+        """Count characters, and return the month.
 
         Raises:
             RefusedError: They exceed the limit of the key (456), and are not counted.
@@ -54,13 +55,20 @@ class Usage:
         owner = _owner(key)
         with self._lock:
             counts = self._counts_now()
-            if n > 0 and key and key.per_month and counts[owner] + n > key.per_month:
-                raise _exceeded(key.per_month)
+            _check_limit(key, counts[owner], n)
             counts[owner] += n
             self._new[owner] += n
+            return self._month
+
+    def give_back(self, key: Key | None, n: int, month: str) -> None:
+        """Count characters of a month no more: they were not translated."""
+        with self._lock:
+            if month == self._month:  # otherwise, nobody asks for them
+                self._counts[_owner(key)] -= n
+                self._new[_owner(key)] -= n
 
     def save(self) -> None:
-        """Store what was counted since the last time.
+        """Store what was counted since the last time, and read what other processes have stored.
 
         Raises:
             RefusedError: It cannot be stored now; it is stored the next time.
@@ -68,36 +76,43 @@ class Usage:
         with self._lock:
             month, new, self._new = self._month, self._new, Counter()
         try:
-            if new:
-                with self._store.transaction() as db:
-                    db.executemany(
-                        "INSERT INTO usage VALUES (?, ?, ?) ON CONFLICT DO UPDATE "
-                        "SET characters = characters + excluded.characters",
-                        [(owner, month, n) for owner, n in new.items()],
-                    )
+            with self._store.transaction(writes=bool(new)) as db:
+                db.executemany(
+                    "INSERT INTO usage VALUES (?, ?, ?) ON CONFLICT DO UPDATE "
+                    "SET characters = characters + excluded.characters",
+                    [(owner, month, n) for owner, n in new.items()],
+                )
+                stored = _stored(db, month)
         except RefusedError:
             with self._lock:
                 if month == self._month:
                     self._new.update(new)
             raise
+        with self._lock:
+            if month == self._month:
+                stored.update(self._new)  # counted meanwhile
+                self._counts = stored
 
     def _counts_now(self) -> Counter[str]:
         """The counts of this month, which a new month sets to 0."""
         month = self._now().strftime("%Y-%m")
         if month != self._month:
             with self._store.transaction(writes=False) as db:
-                rows = db.execute("SELECT owner, characters FROM usage WHERE month = ?", (month,))
-                self._counts = Counter(dict(rows.fetchall()))
+                self._counts = _stored(db, month)
             self._month, self._new = month, Counter()
         return self._counts
+
+
+def _stored(db: Connection, month: str) -> Counter[str]:
+    rows = db.execute("SELECT owner, characters FROM usage WHERE month = ?", (month,))
+    return Counter(dict(rows.fetchall()))
 
 
 def _owner(key: Key | None) -> str:
     return owner_of(key.key) if key else ""
 
 
-def _exceeded(limit: int) -> RefusedError:
-    message = (
-        f"Quota exceeded: the key may translate {limit} characters a month (per_month = {limit})"
-    )
-    return RefusedError(QUOTA_EXCEEDED, message, reason="per_month")
+def _check_limit(key: Key | None, count: int, n: int) -> None:
+    if n and key and (limit := key.per_month) and count + n > limit:
+        message = f"Quota exceeded: the key may translate {limit} characters a month"
+        raise RefusedError(QUOTA_EXCEEDED, f"{message} (per_month = {limit})", reason="per_month")

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -80,8 +81,8 @@ def translate_upload(service: Service, work: DocumentWork, cancelled: Event) -> 
         given = list(requests)
         texts = [plain_text(each.text) for each in given]
         terms = work.find_terms([each.text for each in given]) if work.find_terms else ()
-        with service.counting(work.key, chosen[0].codes, texts) as n:
-            every = along(chosen[0].route, cancelled, terms=terms)(given)
+        n = counted.enter_context(service.counting(work.key, chosen[0].codes, texts))
+        every = along(chosen[0].route, cancelled, terms=terms)(given)
         return (TranslatedText(each.texts[0], each.differences, each.known) for each in every)
 
     target = work.target
@@ -93,9 +94,10 @@ def translate_upload(service: Service, work: DocumentWork, cancelled: Event) -> 
                 service, target.name, work.file, how, size=work.size, cancelled=cancelled
             ) as document,
             Silent().track("translating", "texts", None) as tracker,
+            ExitStack() as counted,
         ):
             done, data = translate_opened(job, document, best, tracker)
-        _write(target, data)
+            _write(target, data)
         return DocumentResult(done.kept, n)
     finally:
         if cancelled.is_set():  # nobody waits for it

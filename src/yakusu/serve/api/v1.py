@@ -164,6 +164,7 @@ async def stream_lines(request: Request) -> StreamingResponse:
     if body.prefix or body.include:
         raise invalid_request("prefix and include are for single sentences: use /v1/translate")
     _check_settings(found.route, body, service)
+    service.usage.check(service.access.known(body.api_key), len(body.text))
 
     def lines(cancelled: Event) -> Iterator[str]:
         with service.counting(body.api_key, found.codes, [body.text]):
@@ -257,7 +258,9 @@ async def attention(request: Request) -> Response:
         with service.budget.held(_WEIGHT_BYTES * n):
             return _answer(found, dict(maps.as_json()))
 
-    return await service.work.run(request, work)
+    translated = [] if body.translation else [body.text]
+    with service.counting(body.api_key, found.codes, translated):
+        return await service.work.run(request, work)
 
 
 # ---- requests ------------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ class LimitBody:
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         is_form = headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data")
-        has_file = (is_form and scope["path"].endswith(_WITH_FILES)) or _UPLOADS in scope["path"]
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        has_file = path.startswith(_UPLOADS) or (is_form and path.endswith(_WITH_FILES))
         name, size, held = "file" if has_file else "body", 0, 0
         most = getattr(self._limits, name)
         announced = headers.get(b"content-length")

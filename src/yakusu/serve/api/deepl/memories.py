@@ -243,6 +243,8 @@ async def upload_memory(request: Request) -> Response:
         raise over_limit("body_seconds", seconds, 408, message) from error
     except OSError as error:
         raise not_stored(error) from error
+    finally:
+        path.unlink(missing_ok=True)  # the client may upload the file again
     do = partial(_import, service, job)
     task = service.work.start(do, limit="file_seconds")
     service.jobs.add(replace(job, kind="import", task=task))

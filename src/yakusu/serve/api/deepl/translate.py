@@ -109,21 +109,22 @@ async def translate(request: Request) -> Response:
     terms = await find_terms(call, groups[0].found)
     check_memory(call, groups[0].found)
 
+    own = [(group, [texts[number] for number in group.numbers]) for group in groups]
+
     def work(cancelled: Event) -> list[str]:
         made = [""] * len(texts)
-        own = [[texts[number] for number in group.numbers] for group in groups]
-        with ExitStack() as counted:  # all of them, or none
-            for group, some in zip(groups, own, strict=True):
-                counted.enter_context(service.counting(call.key, group.found.codes, some))
-            for group, some in zip(groups, own, strict=True):
-                every = _translated(service, group.found, some, options, terms, cancelled)
-                for number, translation in zip(group.numbers, every, strict=True):
-                    made[number] = translation
+        for group, some in own:
+            every = _translated(service, group.found, some, options, terms, cancelled)
+            for number, translation in zip(group.numbers, every, strict=True):
+                made[number] = translation
         return made
 
     is_plain = len(groups) == 1 and not (options.tags or terms)
     is_short = is_plain and is_little(groups[0].found.route, texts)
-    made = await service.work.run(request, work, is_short=is_short)
+    with ExitStack() as counted:  # all of them, or none
+        for group, some in own:
+            counted.enter_context(service.counting(call.key, group.found.codes, some))
+        made = await service.work.run(request, work, is_short=is_short)
     sources = {n: source_code(group.found.asked[0]) for group in groups for n in group.numbers}
     return answer_json(
         {

@@ -1,5 +1,6 @@
 """The routes of ModernMT's API about texts: translations, languages, context vectors, quality."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -70,10 +71,10 @@ async def detect_language(request: Request) -> JSONResponse:
     async with asked(request) as call:
         texts = call.texts("q")
         call.one_of("format", _KINDS)
+        best = await asyncio.to_thread(lambda: [call.service.detect([text])[0] for text in texts])
         found = [
-            {"billedCharacters": len(text), "detectedLanguage": best.language}
-            for text in texts
-            for best in call.service.detect([text])[:1]
+            {"billedCharacters": len(text), "detectedLanguage": each.language}
+            for text, each in zip(texts, best, strict=True)
         ]
         return answer(found if isinstance(call.fields.get("q"), list) else found[0])
 
