@@ -277,7 +277,9 @@ def translate_with(
         every = translator.stream(texts, batch=batch, window=window)
         return (TranslatedText.of(best[0]) for best in every)
 
-    options = DocumentOptions(translator.languages, retranslate, tuple(columns), sheet_names)
+    options = DocumentOptions(
+        translator.languages, retranslate, tuple(columns), sheet_names=sheet_names
+    )
     planned = planned.for_languages(options.languages)
     opened = partial(_opened, read or in_this_process, options)
     with translator.memories.held() if translator.memories else nullcontext():
