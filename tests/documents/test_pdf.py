@@ -172,6 +172,18 @@ def test_pages_that_are_all_equal_are_kept() -> None:
     assert document(pdf([text(20, 50, "Label.")], [text(20, 50, "Label.")])).texts == ["Label."] * 2
 
 
+def test_spaces_before_turned_text_are_no_text() -> None:
+    spaces = [text(50, 300, " ")]
+    assert markdown(pdf(spaces, turned=[text(20, 300, "a")])) == "a\n"
+    with pytest.raises(DataError, match="it has no text, only pictures of pages"):
+        document(pdf(spaces))
+
+
+def test_a_negative_size_turns_text_round() -> None:
+    page = [text(200, 300, "First line.", -10), text(200, 288, "Second line.", -10)]
+    assert document(pdf(page)).texts == ["First line. Second line."]
+
+
 def test_turned_text_comes_last() -> None:
     page = lines(60, 100, FILLED, "an end.")
     assert document(pdf(page, turned=[text(30, 300, "Margin")])).texts[-1] == "Margin"

@@ -484,6 +484,12 @@ def test_names_of_sheets_change_in_all_references() -> None:
     assert new["xl/comments1.xml"] == parts["xl/comments1.xml"]
 
 
+def test_apostrophes_in_references_to_columns_of_tables_are_no_quotes() -> None:
+    document = read(of_two_sheets("SUM(T['#No],T[Sales!x])+Sales!A1"), NAMED)
+    new = members(document.render(["Hallo", "Umsatz", "Old data's"]))[SHEET].decode()
+    assert "<f>SUM(T['#No],T[Sales!x])+'Umsatz'!A1</f>" in new
+
+
 @pytest.mark.parametrize(
     ("formulas", "parts", "names"),
     [

@@ -489,9 +489,7 @@ def test_the_options_are_those_of_a_search(tmp_path: Path) -> None:
     assert "dog dog" in (tmp_path / "b.txt").read_text()
 
 
-def test_languages_and_retranslation_reach_the_format(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_options_reach_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from yakusu.documents import text
 
     seen: list[DocumentOptions] = []
@@ -504,8 +502,9 @@ def test_languages_and_retranslation_reach_the_format(
     monkeypatch.setattr(text, "read", read)
     path = tmp_path / "a.txt"
     path.write_text("the dog\n")
-    translate_document(FIXTURES / "transformer", path, tmp_path / "b.txt", retranslate=True)
-    assert seen[0].retranslate
+    model, out = FIXTURES / "transformer", tmp_path / "b.txt"
+    translate_document(model, path, out, retranslate=True, columns=["a"], sheet_names=True)
+    assert seen == [DocumentOptions(seen[0].languages, True, ("a",), ".txt", sheet_names=True)]
     assert all(isinstance(code, str) for code in seen[0].languages)
 
 

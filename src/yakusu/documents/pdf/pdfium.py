@@ -58,7 +58,7 @@ def _content(page: "pypdfium2.PdfPage") -> PageContent:
     by_angle = defaultdict[int, list[Glyph]](list)
     text = page.get_textpage()
     try:
-        for angle, glyph in _glyphs(text):
+        for angle, glyph in _glyphs(text.raw):
             by_angle[angle].append(glyph)
     finally:
         text.close()
@@ -89,14 +89,29 @@ def _turned(x: float, y: float, angle: int) -> tuple[float, float]:
 # ---- text ----------------------------------------------------------------------------------------
 
 
-def _glyphs(text: "pypdfium2.PdfTextPage") -> Iterator[tuple[int, Glyph]]:
-    """Yield each character with the angle of its baseline."""
+def _glyphs(text: Any) -> Iterator[tuple[int, Glyph]]:
+    """Yield each character with the angle of its baseline, which spaces have of the one before."""
     import pypdfium2.raw as pdfium
 
-    box, matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
-    x, y = ctypes.c_double(), ctypes.c_double()
-    angle, high = 0, 0
-    for i in range(text.count_chars()):
+    angle: int | None = None
+    for i, code in _codes(text):
+        character = _character(code)
+        if character == " ":
+            if angle is not None:
+                yield angle, Glyph(" ", 0, 0, 0, 0)
+        elif character.strip() and pdfium.FPDFText_IsGenerated(text, i) != 1:
+            turned, *place = _place(text, i)
+            if math.isfinite(sum(place)) and place[-1] > 0:
+                angle = turned
+                yield angle, Glyph(character, *place)
+
+
+def _codes(text: Any) -> Iterator[tuple[int, int]]:
+    """Yield the index and the code of each character; the index is that of its second half."""
+    import pypdfium2.raw as pdfium
+
+    high = 0
+    for i in range(pdfium.FPDFText_CountChars(text)):
         code = pdfium.FPDFText_GetUnicode(text, i)
         if 0xD800 <= code < 0xDC00:  # the first half of a character
             high = code
@@ -104,23 +119,26 @@ def _glyphs(text: "pypdfium2.PdfTextPage") -> Iterator[tuple[int, Glyph]]:
         if 0xDC00 <= code < 0xE000 and high:
             code = 0x10000 + (high - 0xD800) * 0x400 + code - 0xDC00
         high = 0
-        character = _character(code)
-        if character == " ":
-            yield angle, Glyph(" ", 0, 0, 0, 0)
-        if not character.strip() or pdfium.FPDFText_IsGenerated(text, i) == 1:
-            continue
-        pdfium.FPDFText_GetLooseCharBox(text, i, box)
-        pdfium.FPDFText_GetCharOrigin(text, i, x, y)
-        pdfium.FPDFText_GetMatrix(text, i, matrix)
-        size = pdfium.FPDFText_GetFontSize(text, i) * math.hypot(matrix.c, matrix.d)
-        left, right, base, angle = box.left, box.right, -y.value, 0
-        if matrix.b or matrix.a <= 0:
-            angle = round(math.degrees(math.atan2(matrix.b, matrix.a)) / _TURN) * _TURN % 360
-            places = [(each, other) for each in (left, right) for other in (box.bottom, box.top)]
-            across = [_turned(*place, angle)[0] for place in places]
-            left, right, base = min(across), max(across), _turned(x.value, y.value, angle)[1]
-        if math.isfinite(left + right + base + size) and size > 0:
-            yield angle, Glyph(character, left, right, base, size)
+        yield i, code
+
+
+def _place(text: Any, i: int) -> tuple[int, float, float, float, float]:
+    """The angle of a character's baseline, its left and right end, its baseline and its size."""
+    import pypdfium2.raw as pdfium
+
+    box, matrix, x, y = pdfium.FS_RECTF(), pdfium.FS_MATRIX(), ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetLooseCharBox(text, i, box)
+    pdfium.FPDFText_GetCharOrigin(text, i, x, y)
+    pdfium.FPDFText_GetMatrix(text, i, matrix)
+    scale = pdfium.FPDFText_GetFontSize(text, i)  # less than 0 turns the text round
+    size = abs(scale) * math.hypot(matrix.c, matrix.d)
+    to_right, to_top = (matrix.a, matrix.b) if scale >= 0 else (-matrix.a, -matrix.b)
+    if to_right > 0 and not to_top:
+        return 0, box.left, box.right, -y.value, size
+    angle = round(math.degrees(math.atan2(to_top, to_right)) / _TURN) * _TURN % 360
+    corners = [(each, other) for each in (box.left, box.right) for other in (box.bottom, box.top)]
+    across = [_turned(*corner, angle)[0] for corner in corners]
+    return angle, min(across), max(across), _turned(x.value, y.value, angle)[1], size
 
 
 @lru_cache(maxsize=1 << 12)

@@ -29,8 +29,9 @@ _REFERRING = re.compile(
     rf"{_TAG}(hyperlink|worksheetSource|rangeSet|dataRef|sheet|Relationship)\s[^<>]*>"
 )
 _TEXT = re.compile(rf"{_TAG}t(?:\s[^<>]*)?>[^<]*")
-_REFERENCE = re.compile(  # a constant; a quoted name; a name, or two with all sheets between them
-    r"""("(?:[^"]|"")*+"?)|'((?:[^']|'')*+)'?(!?)|(?<![\w.\]!$])([^\W\d][\w.]*+(?::[^\W\d][\w.]*+)?)!"""
+# A constant; a column of a table, with escapes; a quoted name; a name, or two and those between
+_REFERENCE = re.compile(
+    r"""("(?:[^"]|"")*+"?|\[(?:[^\[\]']|'.)*+\]?)|'((?:[^']|'')*+)'?(!?)|(?<![\w.\]!$])([^\W\d][\w.]*+(?::[^\W\d][\w.]*+)?)!"""
 )
 _MAKES_REFERENCES = re.compile(r"\b(?:INDIRECT\(|ADDRESS\(|SHEET\(|HYPERLINK\([^,&]{0,1000}+&)")
 _CONSTANT = re.compile('"((?:[^"]|"")*+)"?')
