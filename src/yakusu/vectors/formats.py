@@ -40,7 +40,7 @@ from yakusu.vectors.matrices import (
     unreadable,
 )
 from yakusu.vectors.matrixfile import MatrixFile, check_shape
-from yakusu.vectors.rows import NUMBER, EncodedRow, RowFile, counted, open_rows
+from yakusu.vectors.rows import NUMBER, EncodedRow, RowFile, open_rows, places_in
 
 _ARRAYS = (".npy", ".npz", ".safetensors", ".parquet")  # suffixes of files without text
 _PACKED: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
@@ -154,7 +154,7 @@ def read_any(
         case None, None:
             return _from_rows(path, head, collect, progress)
         case (matrix, list(own)), None:
-            return _joined(path, matrix, own, collect(counted(path, "row", 0)))
+            return _joined(path, matrix, own, collect(places_in(path, "row", 0)))
         case (matrix, None), str() | Path() as listed:
             return _labelled(path, matrix, Path(listed), collect)
         case (matrix, None), None:
@@ -227,7 +227,7 @@ def _labelled(
         raise DataError(
             f"{path} has {len(matrix)} rows and {listed} {len(lines)} words: give one word per row"
         )
-    row, line = counted(path, "row", 0), counted(listed, "line", 1)
+    row, line = places_in(path, "row", 0), places_in(listed, "line", 1)
     words = collect(lambda number: f"{row(number)} ({line(number)})")
     return _joined(path, matrix, [line.removesuffix(b"\r") for line in lines], words)
 

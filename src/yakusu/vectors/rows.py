@@ -79,18 +79,18 @@ def open_rows(path: Path, file: BinaryIO) -> RowFile:
             f"{_WIDEST} numbers, separated by spaces or tabs"
         )
     if not header:
-        place = counted(path, "line", 1)
+        place = places_in(path, "line", 1)
         rows = _text_rows(chain([first], _lines(file)), width, place, "")
         return RowFile(None, width, False, place, rows)
     if _is_text(sample, width):
-        place = counted(path, "line", 2)
+        place = places_in(path, "line", 2)
         rows = _text_rows(_lines(file), width, place, ", as line 1 states")
         return RowFile(int(header[1]), width, False, place, rows)
-    place = counted(path, "row", 0)
+    place = places_in(path, "row", 0)
     return RowFile(int(header[1]), width, True, place, _binary_rows(file, width, place))
 
 
-def counted(path: str | Path, unit: str, first: int) -> Place:
+def places_in(path: str | Path, unit: str, first: int) -> Place:
     """Return a function that names the rows of a file, of which the first has this number."""
     return lambda row: f"{path}, {unit} {row + first}"
 
