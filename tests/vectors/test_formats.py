@@ -351,7 +351,7 @@ def archive(name: str, data: bytes) -> bytes:
         (bz2.compress(b"a 1 2\n")[:-9], "v.txt is a corrupted bzip2 file: copy or compress it ag"),
         (bz2.compress(b"a 1 2\n")[:9] + b"x" * 30, "v.txt is a corrupted bzip2 file: copy or"),
         (lzma.compress(b"a 1 2\n")[:-9], "v.txt is a corrupted xz file: copy or compress it again"),
-        (gzip.compress(saved(np.ones((2, 2))), mtime=0), "v.txt is compressed twice, or a compre"),
+        (gzip.compress(saved(np.ones((2, 2))), mtime=0), "v.txt is compressed twice, or a"),
         (b"\x28\xb5\x2f\xfd \1", "v.txt is a Zstandard file, which cannot be read: decompress"),
         ("a 1 2".encode("utf-16"), "v.txt is UTF-16 text, which cannot be read: save it as UTF-8"),
         (archive("glove.txt", b"a 1 2\n"), "v.txt is a ZIP archive with glove.txt: unpack it"),
