@@ -175,7 +175,7 @@ def test_pages_that_are_all_equal_are_kept() -> None:
 def test_spaces_before_turned_text_are_no_text() -> None:
     spaces = [text(50, 300, " ")]
     assert markdown(pdf(spaces, turned=[text(20, 300, "a")])) == "a\n"
-    with pytest.raises(DataError, match="it has no text, only pictures of pages"):
+    with pytest.raises(DataError, match="it has no text, only scanned pages"):
         document(pdf(spaces))
 
 
@@ -391,5 +391,5 @@ def test_a_damaged_file_gives_text_or_a_sentence(readers: Readers) -> None:
             outcomes.add("")
         except DataError as error:
             outcomes.add(str(error).split(":")[1])
-    assert outcomes <= {"", " it is damaged", " it has no text, only pictures of pages"}
+    assert outcomes <= {"", " it is damaged", " it has no text, only scanned pages"}
     assert len(outcomes) > 1

@@ -279,7 +279,8 @@ def slowness(pattern: Any, use: str, attack: Attack) -> str:
             break
     if times[-1][1] < _LONG or _steep(*times[-2:]) < _STEEPEST:
         return ""
-    if (longest := times[-1][0]) > _MAXIMUM:
+    if (longest := times[-1][0]) >= _MAXIMUM:
+        longest = max(longest, 4 * _MAXIMUM)
         times = [(size, _least(pattern, use, attack(size))) for size in (longest, 2 * longest)]
         if _steep(*times) < _STEEPEST:
             return ""

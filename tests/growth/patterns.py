@@ -12,6 +12,7 @@ import regex
 
 from tests.growth.attacks import Attack
 from yakusu.data.lines.private_use import MARKS, RESERVED
+from yakusu.vectors.formats import _NOT_READ
 
 
 def _repeated(unit: str, before: str = "", after: str = "") -> Attack:
@@ -132,6 +133,7 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "data/files/text.py: refuse_binary: magic": _of_binary,
     _CODE: _of_code,
     "data/lines/sentences.py: pattern": _of_divisions,
+    "vectors/formats.py: _refuse_unread: start": lambda: [*map(re.compile, _NOT_READ)],
     "data/lines/spans.py: __init__: pattern": lambda: [regex.compile(MARKS), RESERVED],
     "data/lines/spans.py: _compiled: pattern": list,  # of a user, with a limit of time
     "data/numbers/atoms.py: __init__: f'{_BEFORE_HALF}(?:{half})'": _of_halves,
@@ -190,6 +192,10 @@ LONGEST: dict[str, tuple[int, str]] = {
         100,
         "longer names are no languages",
     ),
+    **{
+        f"documents/file_names.py: {name}": (255, "longer names are no names of files")
+        for name in ("_APPLE", "_STEM", "_STEM_WITH_SEPARATORS")
+    },
     "documents/html/html.py: _META_ENCODING": (4096, "it is searched in the first bytes"),
     "documents/messages/identifiers.py: _KEY": (1000, "longer strings are no identifiers"),
 }
@@ -214,7 +220,7 @@ ATTACKS: dict[str, list[Attack]] = {
         _repeated("{{ a=", after=">"),
     ],
     # It reads JSON that is valid.
-    "documents/messages/json_strings.py: JSON_TOKEN": [
+    "documents/messages/json_strings.py: _TOKEN": [
         _repeated("a", '"', '"'),
         _repeated('\\"', '"', '"'),
         _repeated('"a",', "[", "1]"),

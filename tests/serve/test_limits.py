@@ -504,7 +504,7 @@ def test_a_failure_says_nothing_of_the_program(
         raise ValueError(detail)
 
     client = start("de-en")
-    monkeypatch.setattr("yakusu.serve.api.libre.along", fail)
+    monkeypatch.setattr("yakusu.serve.api.kinds.along", fail)
     answer = client.post("/translate", json={**PAIR, "q": "Zug"})
     assert (answer.status_code, answer.json()) == (
         500,

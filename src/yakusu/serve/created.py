@@ -29,6 +29,7 @@ from yakusu.serve.store import owner_of
 TermKind = Literal["unidirectional", "equivalent"]
 _JOBS = 1000
 _PATIENCE = 10  # seconds until another process has written
+_FILE = "created.db"
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS memory (number INTEGER PRIMARY KEY AUTOINCREMENT, "
     "owner TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL, time TEXT NOT NULL)",
@@ -113,6 +114,7 @@ class CreatedMemories:
         self._jobs = OrderedDict[tuple[str, str], ImportJob]()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / _FILE).touch(mode=0o600)
             with self._writing() as db:
                 for statement in _SCHEMA:
                     db.execute(statement)
@@ -223,7 +225,7 @@ class CreatedMemories:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        path = self._folder / "created.db"
+        path = self._folder / _FILE
         with sqlite_errors(path):
             db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
             try:

@@ -56,6 +56,7 @@ class ServiceStore:
         try:
             if folder:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                (folder / _FILE).touch(mode=0o600)
             name = str(folder / _FILE) if folder else ":memory:"
             self._db = sqlite3.connect(
                 name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False

@@ -5,9 +5,9 @@ search    the translator waits for the searches
 write     translations are checked, perhaps searched again, and written
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Literal, TypeVar
 
 Stage = Literal["plan", "search", "write"]
@@ -30,19 +30,19 @@ class StageCounts:
     source_tokens: int = 0
     target_tokens: int = 0
     matched: int = 0
-    _since: float = field(default_factory=perf_counter)
+    _since: float = field(default_factory=time.perf_counter)
 
     def end(self, stage: Stage) -> None:
         """Count the time since the end of the stage before."""
-        now = perf_counter()
+        now = time.perf_counter()
         self.seconds[stage] += now - self._since
         self._since = now
 
     def timed(self, stage: Stage, items: Iterator[T]) -> Iterator[T]:
         """Yield items, and count the time that making them takes."""
-        self._since = perf_counter()
+        self._since = time.perf_counter()
         for item in items:
             self.end(stage)
             yield item
-            self._since = perf_counter()
+            self._since = time.perf_counter()
         self.end(stage)

@@ -116,7 +116,7 @@ def _codes(text: Any) -> Iterator[tuple[int, int]]:
         if 0xD800 <= code < 0xDC00:  # the first half of a character
             high = code
             continue
-        if 0xDC00 <= code < 0xE000 and high:
+        if 0xDC00 <= code <= 0xDFFF and high:
             code = 0x10000 + (high - 0xD800) * 0x400 + code - 0xDC00
         high = 0
         yield i, code

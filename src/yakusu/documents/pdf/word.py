@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from yakusu.data.lines.invisible import right_to_left
 from yakusu.documents.pdf.blocks import Block, TableBlock, TextBlock
 
-_INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
+_INVALID = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # in XML
 _INDENTATION = 360  # twentieths of a point for each list that contains an item
 _OPEN = "http://schemas.openxmlformats.org"
 _WORD = f"{_OPEN}/wordprocessingml/2006/main"

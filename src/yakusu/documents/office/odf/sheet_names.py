@@ -19,7 +19,7 @@ from yakusu.documents.office.sheet_names import new_names
 
 _ATTRIBUTE = r"""\s++[\w.:-]++\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+')"""
 _TAG = re.compile(rf"<[A-Za-z][\w.:-]*+(?:{_ATTRIBUTE})++\s*+/?>")
-_VALUE = re.compile(r"""(\s++(?:[\w.-]++:)?([\w.-]++)\s*+=\s*+)("[^"<]*+"|'[^'<]*+')""")
+_VALUE = re.compile(r"""((?<!\s)\s++(?:[\w.-]++:)?([\w.-]++)\s*+=\s*+)("[^"<]*+"|'[^'<]*+')""")
 _SHEET = re.compile(r"<(?:[\w.-]{1,20}:)?(?:table|config-item-map-entry)\s")
 _TABLE = re.compile(r"<(?:[\w.-]{1,20}:)?table\s")
 _ACTIVE = re.compile(r"""(<[\w.:-]*config-item\s[^<>]*=["']ActiveTable["'][^<>]*>)([^<]+)""")

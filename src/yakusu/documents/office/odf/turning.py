@@ -21,7 +21,7 @@ from yakusu.documents.splice import Copy, SourceSegment
 _STYLE, _FORMAT = NAMES + "style:1.0", NAMES + "xsl-fo-compatible:1.0"
 _NEW = f'<style:style xmlns:style="{_STYLE}" style:family="paragraph"></style:style>'
 _AUTOMATIC = re.compile(
-    rb"<(?P<name>(?:[\w.-]{1,20}:)?automatic-styles)(?P<attributes>(?:\s[^<>]*[^<>/])?)\s*(?P<end>/?>)"
+    rb"<(?P<name>(?:[\w.-]{1,20}:)?automatic-styles)(?P<attributes>(?:\s[^<>/]*+(?:/[^<>/]++)*+)?+)(?P<end>/?>)"
 )
 _TAG = re.compile(r"<([\w.-]{1,20}:)?[\w.-]+(?:\s[^<>]*)?>")
 _PROPERTIES = re.compile(r"<([\w.-]{1,20}:)?paragraph-properties(?:\s[^<>]*)?>")
