@@ -21,7 +21,7 @@ def test_the_notebook_runs_and_its_translator_translates(
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs for cell in code)
     kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(tmp_path / "k"))
-    client = NotebookClient(notebook, timeout=120, km=kernel)
+    client = NotebookClient(notebook, timeout=600, km=kernel)
     client.execute(cwd=str(tmp_path), cleanup_kc=True)
     outputs = [output for cell in code for output in cell.outputs]
     assert {output.get("name", "stdout") for output in outputs} == {"stdout"}  # no warnings

@@ -243,7 +243,9 @@ def test_a_full_disk_is_a_refusal(
         patch.setattr(client.app.state.service.files, "folder", tmp_path / "none")  # type: ignore[attr-defined]
         refused("/translate_file", files={"file": ("a.txt", b"Zug")}, data=PAIR)
     with monkeypatch.context() as patch:
-        patch.setattr("yakusu.serve.api.documents.write_file", lambda path, write: write(FullFile()))
+        patch.setattr(
+            "yakusu.serve.api.documents.write_file", lambda path, write: write(FullFile())
+        )
         refused("/translate_file", files={"file": ("a.txt", b"Zug")}, data=PAIR)
     (tmp_path / "suggestions").unlink()
     (tmp_path / "suggestions").symlink_to("/dev/full")
@@ -306,7 +308,9 @@ def test_temporary_files_are_private_and_large_uploads_have_no_name(
 
         def refuse(*_: Any) -> None:
             every = tmp_path.rglob("*.*")
-            found.append([path for path in every if path.suffix != ".db"])  # while the upload is stored
+            found.append(
+                [path for path in every if path.suffix != ".db"]
+            )  # while the upload is stored
             raise RefusedError(400, "stop")
 
         with monkeypatch.context() as patch:

@@ -111,7 +111,8 @@ def test_the_place_of_a_client_that_leaves_is_freed_within_a_second(
             wait_until(lambda: service.service.work.n == 0)
             assert time.monotonic() - left < 15
             assert not service.service.readers._workers
-            assert {path.name for path in service.service.files.folder.iterdir()} <= {"lock", "memories"}
+            left_over = {path.name for path in service.service.files.folder.iterdir()}
+            assert left_over <= {"lock", "memories"}
 
 
 def test_the_place_of_a_document_that_takes_too_long_is_freed(start: StartClient) -> None:

@@ -69,7 +69,7 @@ def pages() -> Iterator[Pages]:
         @cache
         def page_for(**settings: Any) -> Page:
             page = browser.new_context(**{"locale": "en-US", **settings}).new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(40_000)
             return page
 
         yield page_for

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Ray's own
     pytest.mark.slow,
 ]
-_LIMIT = 100  # seconds for each command
+_LIMIT = 400  # seconds, on a busy machine
 _SIZES = (300, 900, 500) if THOROUGH else (120,)  # lines of the shards
 _TEXT = "Der alte Hund läuft über die Brücke.\n\n- Kaffee, bitte!\n2. Wo ist der Bahnhof?\n"
 
