@@ -1,6 +1,7 @@
 """Counts for Prometheus."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,48 +26,36 @@ class Metrics:
     ) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Killed(n_killed))
-        self._requests = Counter(
-            "yakusu_requests",
-            "Requests by path and status code",
-            ["path", "status"],
-            registry=self._registry,
+        counter = partial(Counter, registry=self._registry)
+        seconds = partial(Histogram, registry=self._registry, buckets=_SECONDS)
+        self._requests = counter(
+            "yakusu_requests", "Requests by path and status code", ["path", "status"]
         )
-        self._seconds = Histogram(
-            "yakusu_request_seconds",
-            "Time from the request to the end of the response",
-            ["path"],
-            buckets=_SECONDS,
-            registry=self._registry,
+        self._seconds = seconds(
+            "yakusu_request_seconds", "Time from the request to the end of the response", ["path"]
         )
-        self._characters = Counter(
+        self._characters = counter(
             "yakusu_characters",
             "Characters of the source texts of complete translations by language pair",
             ["source", "target"],
-            registry=self._registry,
         )
-        self._stages = Histogram(
+        self._stages = seconds(
             "yakusu_stage_seconds",
             "Time of a stage of the translation of some texts: plan, search or write",
             ["stage"],
-            buckets=_SECONDS,
-            registry=self._registry,
         )
-        self._tokens = Counter(
+        self._tokens = counter(
             "yakusu_tokens",
             "Tokens that models have read (source) and of the translations (target)",
             ["side"],
-            registry=self._registry,
         )
-        self._matches = Counter(
-            "yakusu_memory_hits",
-            "Texts and sentences whose translation is that of a memory",
-            registry=self._registry,
+        self._matches = counter(
+            "yakusu_memory_hits", "Texts and sentences whose translation is that of a memory"
         )
-        self._refusals = Counter(
+        self._refusals = counter(
             "yakusu_refusals",
             "Requests and connections that were refused, by the limit or the status code",
             ["reason"],
-            registry=self._registry,
         )
         waiting = Gauge(
             "yakusu_waiting_requests",
