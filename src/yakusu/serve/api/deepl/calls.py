@@ -129,7 +129,7 @@ async def received(request: Request, *, writes: bool = False) -> AsyncIterator[D
 
 
 def _key(request: Request) -> str:
-    """The key of the header Authorization; "": there is no such header."""
+    """The key in the Authorization header; "": the request has none."""
     header = request.headers.get("authorization", "").strip()
     scheme, _, key = header.partition(" ")
     if header and (scheme.lower() != _SCHEME or not key.strip()):

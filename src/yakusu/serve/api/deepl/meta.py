@@ -46,7 +46,7 @@ async def get_usage(request: Request) -> Response:
 
 
 async def _unknown(request: Request) -> Response:
-    raise RefusedError(404, "Not found: this server has no such path of DeepL's API")
+    raise RefusedError(404, "Not found: this server does not support this path of DeepL's API")
 
 
 def add_unknown(found: DeepLRoutes) -> None:

@@ -14,7 +14,7 @@ _ERROR = object_of(message=_TEXT)
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 _ERRORS = {
     **{status: meaning for status, meaning in ERRORS.items() if status != 422},
-    404: "There is no such glossary, document or memory of this key",
+    404: "This key has no glossary, document or memory with this id",
     456: "The key may translate no more characters in this month, or store no more glossaries",
 }
 

@@ -264,7 +264,7 @@ async def get_job(request: Request) -> JSONResponse:
     async with asked(request) as call:
         job = call.service.created.job(call.key, request.path_params["job"])
         if job is None:
-            raise RefusedError(404, "There is no such import job")
+            raise RefusedError(404, "There is no import job with this id")
         return answer(_shown(job))
 
 

@@ -57,7 +57,7 @@ class VisibleMemories:
         """The memories with some numbers.
 
         Raises:
-            RefusedError: The client has no such memory (404).
+            RefusedError: The client has no memory with this id (404).
         """
         known = {memory.number: memory for memory in self}
         for number in numbers:
