@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio._backends._asyncio  # noqa: F401  (see below)
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
@@ -17,6 +18,10 @@ from yakusu.serve.app import create_app
 from yakusu.serve.config import ServeConfig
 from yakusu.serve.server import uvicorn_config
 from yakusu.serve.service import Service
+
+# anyio imports its backend in the thread of the first client, where pytest parses it to rewrite its
+# assertions. Python 3.11 fails if two threads parse at the same time (python/cpython#106905), so it
+# is imported here.
 
 Client = TestClient
 StartClient = Callable[..., TestClient]
