@@ -63,7 +63,7 @@ _BUILT_IN = frozenset(
 _HELD = frozenset(
     (
         *("Engine", "Model", "Segmenter", "Session", "WebDecoder", "WebSearches"),
-        *("openTranslator", "TEXT", "SEARCH", "CALIBRATION", "LANGUAGES"),
+        *("openTranslator", "SETTINGS", "MODELS"),
     )
 )
 _SPECIAL = frozenset(

@@ -1,13 +1,17 @@
-"""The script of a translator: the same reading, checks and writing as in Python.
+"""The script of translators: the same reading, checks and writing as in Python.
 
 `Translator.stream` and what it reads are translated; by hand are the tokenizer's library, the
 engine, the constraints of searches, and the sentences of sentencex.
 """
 
+import hashlib
 import json
+from collections.abc import Sequence
 from importlib import resources
+from itertools import chain
 
 from yakusu import lazy
+from yakusu.config import Config
 from yakusu.data.coverage import Coverage
 from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
 from yakusu.data.lines.words import is_joined
@@ -16,6 +20,7 @@ from yakusu.data.pieces import MEANING, Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.export.web.bundle import Bundle
+from yakusu.export.web.modules import shortened
 from yakusu.export.web.sentences import sentence_rules
 from yakusu.search.decoder import Decoder, Searches
 from yakusu.search.hypothesis import NOTHING, Hypothesis, limit
@@ -79,34 +84,37 @@ _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
     *("encode_target", "decode_target", "forms", "span_finder", "of"),
 )
+_SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
 _STATIC = ("runtime", "engine", "search", "sentences", "translator", "library")  # in this order
 
 
-def script_of(translator: Translator) -> str:
-    """The module yakusu.js of a translator.
+def script_of(translators: Sequence[Translator]) -> str:
+    """What translators read and write text with, as a script; `openTranslator` opens one.
 
     Raises:
         ModelError: Something that it needs has no translation.
     """
     own = resources.files("yakusu.export.web")
-    parts = {name: _short((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
-    rules = json.dumps(sentence_rules({translator.languages[0] or "en", "en"}), ensure_ascii=False)
+    parts = {name: shortened((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
+    sources = {translator.languages[0] or "en" for translator in translators}
+    rules = json.dumps(sentence_rules(sources | {"en"}), ensure_ascii=False)
     parts["sentences"] = f"const SENTENCE_RULES = {rules};\n{parts['sentences']}"
-    parts["runtime"] += f"\n{_translated(translator)}"
+    parts["runtime"] += f"\n{_translated(translators)}"
     return "\n".join(parts.values())
 
 
-def _short(script: str) -> str:
-    """A script without indentation and comments; none of its texts has several lines."""
-    lines = map(str.strip, script.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+def settings_key(translator: Translator) -> str:
+    """The name of the settings of a translator, which its model file says and the script has."""
+    values = (getattr(translator, name) for name in _SETTINGS)
+    plain = [value.model_dump(mode="json") if isinstance(value, Config) else value for value in values]
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
-def _translated(translator: Translator) -> str:
-    """The functions and settings of a translator."""
-    source, target = translator.languages
-    codes = list(dict.fromkeys((source, target, "")))
+def _translated(translators: Sequence[Translator]) -> str:
+    """The functions and settings of translators."""
+    codes = list(dict.fromkeys([*chain(*(own.languages for own in translators)), ""]))
+    without = {own.text_config.span_finder().without: None for own in translators}
     one = [(code,) for code in codes]
     numbers = "yakusu.data.numbers"
     bundle = Bundle(
@@ -116,9 +124,7 @@ def _translated(translator: Translator) -> str:
             "yakusu.data.languages.canonical": one,
             "yakusu.data.lines.casing._is": [(wanted, code) for wanted in _CASED for code in codes],
             "yakusu.data.lines.casing.has_case": one,
-            "yakusu.data.lines.code.code_pattern": [
-                (translator.text_config.span_finder().without,)
-            ],
+            "yakusu.data.lines.code.code_pattern": [(own,) for own in without],
             f"{numbers}.cldr.number_signs": one,
             f"{numbers}.cldr.decimal_sign": one,
             f"{numbers}.cldr.is_known": one,
@@ -135,11 +141,10 @@ def _translated(translator: Translator) -> str:
     for name, value in _CONSTANTS.items():
         bundle.reference(value, name, __name__)
     bundle.read(*_ATTRIBUTES)
-    settings = {
-        "TEXT": translator.text_config,
-        "SEARCH": translator.search,
-        "CALIBRATION": translator.calibration,
-        "LANGUAGES": translator.languages,
-    }
-    values = [f"const {name} = {bundle.value(value)};" for name, value in settings.items()]
-    return "\n".join([bundle.source(), *values])
+    rows = (
+        f"[{json.dumps(settings_key(own))}, "
+        f"[{', '.join(bundle.value(getattr(own, name)) for name in _SETTINGS)}]]"
+        for own in translators
+    )
+    settings = f"const SETTINGS = new Map([{', '.join(rows)}]);"
+    return "\n".join([bundle.source(), settings])
