@@ -72,7 +72,7 @@ class WebExport(NamedTuple):
     """What was written.
 
     Attributes:
-        sizes: The size of each file, in bytes, by its path in the folder.
+        sizes: The size of each file, in bytes.
         models: The models.
     """
 
@@ -135,8 +135,7 @@ def export_web(
                     (temporary / name).write_bytes((folders[0] / name).read_bytes())
 
         save_folder(out, fill)
-        files = sorted(path for path in out.rglob("*") if path.is_file())
-        sizes = {path.relative_to(out).as_posix(): path.stat().st_size for path in files}
+        sizes = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
     return WebExport(sizes, tuple(facts for _, facts in made))
 
 

@@ -2,7 +2,7 @@
 
 yakusu.js, yakusu.d.ts, package.json     the module: `load()`
 engine.wasm, engine-scalar.wasm          the engine with SIMD128, and without it
-models/NAME.bin                          the data of a translator
+NAME.bin                                 the data of a translator
 index.html, page.js, page.css, worker.js the page
 service-worker.js                        keeps the files of the page
 manifest.webmanifest, icon.svg           what installing it needs
@@ -30,7 +30,6 @@ _ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 512 512">
 
 def write_folder(folder: Path, page: WebPage) -> None:
     """Write the module and the page into a folder."""
-    (folder / "models").mkdir()
     files = dict(_module(page)) | dict(_page(page))
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -50,7 +49,7 @@ def _module(page: WebPage) -> Iterator[tuple[str, bytes]]:
         "version": __version__,
         "type": "module",
         "exports": {".": {"types": "./yakusu.d.ts", "default": "./yakusu.js"}},
-        "files": ["yakusu.js", "yakusu.d.ts", "*.wasm", "models"],
+        "files": ["yakusu.js", "yakusu.d.ts", "*.wasm", "*.bin"],
     }
     yield "package.json", f"{json.dumps(package, indent=2)}\n".encode()
 

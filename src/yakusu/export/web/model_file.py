@@ -49,8 +49,8 @@ class WebModel:
 
     @property
     def file(self) -> str:
-        """The path of its file in a folder."""
-        return f"models/{self.name}.bin"
+        """The name of its file in a folder."""
+        return f"{self.name}.bin"
 
     def about(self) -> dict[str, Any]:
         """What the page says about it; see page/host.js."""

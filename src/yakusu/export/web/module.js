@@ -33,6 +33,6 @@ export async function load(folder = import.meta.url, { model = MODELS[0], simd =
   check(MODELS.includes(model), `there is no model ${model}: choose one of ${MODELS.join(", ")}`);
   const at = (name) => new URL(name, new URL(folder, import.meta.url));
   const module = simd ? "engine.wasm" : "engine-scalar.wasm";
-  const [engine, data] = await Promise.all([bytesAt(at(module)).then(engineOf), bytesAt(at(`models/${model}.bin`)).then(unpacked)]);
+  const [engine, data] = await Promise.all([bytesAt(at(module)).then(engineOf), bytesAt(at(`${model}.bin`)).then(unpacked)]);
   return new PublicTranslator(openTranslator(engine, data));
 }

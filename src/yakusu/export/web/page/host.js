@@ -25,4 +25,4 @@ export async function startWorker() {
 
 /** The data of a model, compressed. */
 export const modelData = (key) =>
-  read(`models/${MODELS.find((model) => model.key === key).name}.bin`);
+  read(`${MODELS.find((model) => model.key === key).name}.bin`);

@@ -21,7 +21,7 @@ async function forget() {
 }
 
 // Models are kept when they are chosen.
-const first = [...FILES.keys()].filter((name) => !name.startsWith("models/"));
+const first = [...FILES.keys()].filter((name) => !name.endsWith(".bin"));
 addEventListener("install", (event) => event.waitUntil(Promise.all(first.map(file))));
 addEventListener("activate", (event) => event.waitUntil(Promise.all([clients.claim(), forget()])));
 addEventListener("message", (event) => FILES.has(event.data) && event.waitUntil(file(event.data)));
