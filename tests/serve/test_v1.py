@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.serve.conftest import Client, StartClient
 from tests.translators import opened_by_default
 from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.sentence_pairs import sentence_pairs
 from yakusu.search.config import SearchConfig
-from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.v1 import encoded_json
 from yakusu.serve.config import Limits
 from yakusu.serve.work import RunningRequests

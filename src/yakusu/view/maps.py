@@ -8,13 +8,13 @@ therefore the start and column j is target token j - 1; the diagonal is the toke
 the predicted token.
 """
 
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 
+from yakusu import lazy
 from yakusu.arrays import Floats
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
@@ -25,6 +25,7 @@ MAX_TOKENS = 256  # per sentence: maps grow quadratically, and a larger picture 
 FORMAT = 1  # version of the JSON document
 _DECIMALS = 4
 _WORD_MARK = "\u2581"  # SentencePiece's symbol for a space
+_NOT_IN_XML = lazy.compile(r"[\p{Cc}\p{Cs}\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,7 @@ class AttentionMaps:
         roles: dict[Role, RoleDocument] = {}
         for role, weights in self.weights.items():
             rows, columns = map(_axis_document, self.axes(role))
-            rounded = weights.astype(np.float64).round(_DECIMALS).tolist()
-            roles[role] = {"rows": rows, "columns": columns, "weights": rounded}
+            roles[role] = {"rows": rows, "columns": columns, "weights": _rounded(weights)}
         return {"format": FORMAT, "src": self.src, "tgt": self.tgt, "roles": roles}
 
     def for_bertviz(self) -> dict[str, Any]:
@@ -262,6 +262,11 @@ def _check_length(limit: int, label: str, text: str, ids: list[int]) -> None:
         )
 
 
+def _rounded(weights: Floats) -> list[list[list[list[float]]]]:
+    rounded: list[list[list[list[float]]]] = weights.astype(np.float64).round(_DECIMALS).tolist()
+    return rounded
+
+
 def _axis_document(axis: Axis) -> AxisDocument:
     tokens: list[dict[str, str | bool]] = [
         {"text": token.text, "spaced": token.spaced, "special": token.special}
@@ -277,9 +282,6 @@ def _tokens(ids: Sequence[int], pieces: Sequence[str]) -> tuple[Token, ...]:
 def _token(id_: int, piece: str) -> Token:
     """Convert a piece; control characters, which XML cannot contain, become U+FFFD."""
     text = piece.replace(_WORD_MARK, " ").strip()
-    printable = "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
-        for c in text
-    )
+    printable = _NOT_IN_XML.sub("\ufffd", text)
     special = id_ in (EOS, UNK) or not printable
     return Token(printable or "\u2423", spaced=piece.startswith(_WORD_MARK), special=special)

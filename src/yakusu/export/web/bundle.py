@@ -458,7 +458,7 @@ class _Names:
             try:
                 found = self._found(function.id)
             except AttributeError:
-                return None
+                return self._stated(function.id)
             return _parameters(found) if _is_ours(found) else None
         assert isinstance(function, ast.Attribute)
         if isinstance(function.value, ast.Name):
@@ -478,6 +478,11 @@ class _Names:
         fitting = [own for own in every if named <= {*own}]
         places = {tuple(own.index(name) for name in sorted(named)) for own in fitting}
         return max(fitting, key=len) if len(places) == 1 else None
+
+    def _stated(self, name: str) -> Sequence[str] | None:
+        """The parameters of a function that is given, if its type is a protocol."""
+        call = vars(getattr(self.function, "__annotations__", {}).get(name, object)).get("__call__")
+        return _parameters(call) if isinstance(call, FunctionType) else None
 
     def is_class(self, name: str) -> bool:
         found = self._found(name)

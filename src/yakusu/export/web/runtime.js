@@ -520,6 +520,7 @@ const cached = (kind, name, make) => Object.defineProperty(kind.prototype, name,
   },
   configurable: true,
 });
+const vars = (x) => new Dict(x.$fields.map((name) => [name, x[name]]));
 const isinstance = (x, kind) => {
   if (kind === str_ || kind === str) return isText(x);
   if (kind === int || kind === float) return typeof x === "number";
@@ -900,6 +901,7 @@ return {
   repr, reversed, round, same, set, sets: (all) => { sets = all.split(";"); }, slice: (start, stop) => new Slice(start, stop), sorted, str: str_, sub, sum,
   tuple, zip, zip_longest, abs: Math.abs, exp: Math.exp, log: Math.log, fsum, getattr: (x, name) => x[name], decimal: (c, other) => decimal(c, other), text,
   bytes: (x) => Uint8Array.from(x), Exception: Error,
+  vars, asdict: vars, isfinite: Number.isFinite, process_time: () => 0,
   nullcontext: () => ({ __enter__: () => null, __exit__: () => null }),
 };
 })();

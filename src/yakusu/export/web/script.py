@@ -13,21 +13,31 @@ from itertools import chain
 from yakusu import lazy
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
+from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
+from yakusu.data.lines.sentence_pairs import sentence_pairs
 from yakusu.data.lines.words import is_joined
 from yakusu.data.numbers.cldr import number_signs
 from yakusu.data.pieces import MEANING, Pieces
+from yakusu.data.segments import MemorySegment
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.modules import shortened
 from yakusu.export.web.sentences import sentence_rules
+from yakusu.memory.matches import find_matches
+from yakusu.memory.memory import StoredSegment, TranslationMemory
+from yakusu.memory.segments import normalised, renumbered
 from yakusu.search.decoder import Decoder, Searches
 from yakusu.search.hypothesis import NOTHING, Hypothesis, limit
 from yakusu.search.trace import Extension, TraceStep, best_first
 from yakusu.tasks.task import TranslationTask
 from yakusu.translator.reading.constraints import Constraints
+from yakusu.translator.recall.reader import MemoryReader
+from yakusu.translator.request import Request
 from yakusu.translator.translator import Translator
+from yakusu.translator.writing.objects import match_object, objects
+from yakusu.view.maps import AttentionMaps, attention_maps
 
 _TRANSLATOR = "yakusu.translator.translator"
 _BY_HAND = {
@@ -39,29 +49,32 @@ _BY_HAND = {
     "yakusu.data.pieces.Pieces": "Pieces",
     "yakusu.translator.reading.constraints.Constraints": "Constraints",
     "sentencex.segment": "segmentSentences",
-    # What a module has no use for: memories, consensus, patterns of users, messages about languages
+    "yakusu.data.lines.spans._compiled": "literalPattern",
+    "yakusu.data.lines.spans._quick_length": "anyLength",
+    "yakusu.memory.filling.filled": "notFilled",
+    "yakusu.memory.matches._name": "fileName",
+    "yakusu.view.maps._rounded": "roundedWeights",
+    # What a module has no use for: consensus, patterns of users, messages about languages
     **dict.fromkeys(
         (
+            "fnmatch.fnmatchcase",
             "yakusu.config.did_you_mean",
             "yakusu.data.languages.closest",
             "yakusu.data.languages.same_language",
             "yakusu.data.languages.listed_codes",
-            "yakusu.data.lines.spans._compiled",
-            "yakusu.data.lines.spans._quick_length",
+            "yakusu.search.neighbours.SegmentStates",
             "yakusu.translator.consensus.agreed",
-            "yakusu.translator.reading.known.with_known",
         ),
         "null",
     ),
-    "yakusu.translator.recall.analysis.MatchAnalysis": "Object",
+    "yakusu.translator.recall.analysis.MatchAnalysis": "NoAnalysis",
     "yakusu.translator.stages.StageCounts": "NoCounts",
 }
 _OMITTED = frozenset(
     {
         f"{_TRANSLATOR}.Translator.{name}"
         for name in (
-            *("load", "score", "hypotheses", "translating_to", "with_memories"),
-            *("_open_memories", "_is_usable"),
+            *("load", "score", "translating_to", "with_memories", "_open_memories"),
         )
     }
     | {
@@ -79,10 +92,16 @@ _READ_BY_HAND = (
     *(Translator, Tokenizer, Coverage, TranslationTask, Hypothesis, Extension, TraceStep),
     *(DataError, best_first, limit, is_joined),
 )
+# What the page reads
+_READ_BY_PAGE = (
+    *(Request, Layout, sentence_pairs, objects, AttentionMaps, attention_maps),
+    *(MemoryReader, MemorySegment, StoredSegment, find_matches, match_object),
+    *(normalised, renumbered),
+)
 _CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
 _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
-    *("encode_target", "decode_target", "forms", "span_finder", "of"),
+    *("encode_target", "decode_target", "forms", "span_finder", "of", "as_json", "recalled"),
 )
 _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
@@ -134,9 +153,9 @@ def _translated(translators: Sequence[Translator]) -> str:
             f"{numbers}.words.number_words": one,
         },
         compiled=(lazy.compile(MARKS), RESERVED),
-        by_hand=(Decoder, Searches, Pieces, Constraints),
+        by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory),
     )
-    for thing in _READ_BY_HAND:
+    for thing in (*_READ_BY_HAND, *_READ_BY_PAGE):
         bundle.reference(thing)
     for name, value in _CONSTANTS.items():
         bundle.reference(value, name, __name__)

@@ -2,7 +2,7 @@
 //
 // K hypotheses of a sentence, V vocabulary without padding. Flags are arrays of V bytes.
 
-const { Constraints, tokenWeights, wordLinks } = (() => {
+const { Constraints, roundedWeights, tokenWeights, wordLinks } = (() => {
 const EOS = 0, UNK = 1;
 
 // ---- characters that byte tokens may spell (search/characters.py) --------------------------------
@@ -582,6 +582,18 @@ function tokenWeights([weights]) {
   }));
 }
 
+// Attention weights as lists, (N, H, rows, columns), with 4 decimals; zeros for an eos that the encoder leaves out.
+function roundedWeights({ role, values, depths, heads, T, S, n_source }) {
+  const isEncoder = role === "encoder", n_columns = role === "decoder" ? T : S, n_read = isEncoder ? S : T;
+  const at = isEncoder
+    ? (layer, head, row) => ((layer * S + row) * heads + head) * S
+    : (layer, head, row) => ((row * depths + layer) * heads + head) * n_columns;
+  const listed = (n, make) => Array.from({ length: n }, (_, i) => make(i));
+  const width = role === "decoder" ? T : n_source;
+  return listed(depths, (layer) => listed(heads, (head) => listed(isEncoder ? n_source : T, (row) => listed(width,
+    (column) => (row < n_read && column < n_columns ? $.round(values[at(layer, head, row) + column] * 1e4) / 1e4 : 0)))));
+}
+
 function wordLinks(weights, src, tgt) {
   if (!src.length || !tgt.length) return [];
   const n_source = Math.max(-1, ...src) + 1, n_target = Math.max(-1, ...tgt) + 1;
@@ -598,5 +610,5 @@ function wordLinks(weights, src, tgt) {
   return linked.sort($.compare);
 }
 
-return { Constraints, tokenWeights, wordLinks };
+return { Constraints, roundedWeights, tokenWeights, wordLinks };
 })();

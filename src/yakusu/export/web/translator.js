@@ -49,8 +49,8 @@ class WebDecoder {
   attentions(pairs, roles) {
     const names = [...roles], { data } = this.model;
     return this.recorded(pairs, 0, names).map((own, row) => [$.dict(names.map((role) => [role, {
-      values: own.attention[role], depths: data.depths[role === "encoder" ? 0 : 1], heads: data.n_heads,
-      T: pairs[row][1].length, S: own.n_source,
+      role, values: own.attention[role], depths: data.depths[role === "encoder" ? 0 : 1], heads: data.n_heads,
+      T: pairs[row][1].length, S: own.n_source, n_source: pairs[row][0].length,
     }]))]);
   }
 }
@@ -89,6 +89,14 @@ class NoCounts { // of seconds and tokens, which nobody asks for
   end() {}
   timed(stage, items) { return items; }
 }
+class NoAnalysis { // of matches by class
+  add() {}
+}
+const notFilled = () => null; // with other numbers: the plurals of languages are not in the script
+const fileName = (path) => path.slice(path.lastIndexOf("/") + 1);
+// What a user protects is a text, not an expression.
+const literalPattern = (text) => $.re([text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")]);
+const anyLength = () => Infinity;
 const noGlossary = (text) => Glossary.of([], text.span_finder());
 function* windows(texts, size) {
   let own = [];

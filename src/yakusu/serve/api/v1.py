@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from yakusu.config import did_you_mean
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.lines.layout import Layout
+from yakusu.data.lines.sentence_pairs import sentence_pairs
 from yakusu.errors import MemoryFileError, YakusuError
 from yakusu.serve.api.routes import DescribedRoutes
 from yakusu.serve.api.schemas import object_route
-from yakusu.serve.api.sentences import sentence_pairs
 from yakusu.serve.api.texts import best_texts, complete, is_little, n_best
 from yakusu.serve.catalog import Route
 from yakusu.serve.config import Limits

@@ -12,7 +12,7 @@ export class Failure extends Error {
 }
 
 /** The failure that a response stands for. */
-export function failureOf(status, text, retryAfter) {
+function failureOf(status, text, retryAfter) {
   const wait = Number(retryAfter) || 1;
   const own = {403: "keyRefused", 413: "tooLarge", 429: "slowDown"}[status];
   if (own) return new Failure(t(own, {seconds: wait}));
@@ -60,6 +60,16 @@ async function open(path, options) {
   throw failureOf(response.status, await response.text(), response.headers.get("Retry-After"));
 }
 
+/** What the page shows because there is a service; without one, it is another object. */
+export const host = {
+  detects: true,  // the language of a text
+  stores: "storesService",  // the text about corrections
+  fileReady: "fileReady",  // the text about a translated document
+  prepare() {},  // the elements, before they get texts
+  begin() {},  // the page is ready
+  draw() {},  // all texts are drawn again
+};
+
 const posted = (body, signal) => ({
   method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal,
 });
@@ -82,4 +92,41 @@ export async function* events(path, body, signal) {
       yield [name, JSON.parse(data)];
     }
   }
+}
+
+/**
+ * Translate a document; return the link to the translation, its name, and sentences about texts
+ * that are kept.
+ *
+ * @param progress is called with the name of a text of the page and a share; null: unknown.
+ */
+export async function translateFile(file, fields, {signal, progress}) {
+  const url = await upload(file, fields, signal, (share) =>
+    progress(share < 1 ? "uploading" : "translating", share < 1 ? share : null));
+  // A link below this page, wherever a proxy publishes it; the server names its own address.
+  const href = new URL(url, location.href).pathname.split("/").slice(-3).join("/");
+  return {href, name: decodeURIComponent(href.split("/").at(-1)), kept: []};
+}
+
+/** Send a document with XMLHttpRequest, which reports progress; return the link of the result. */
+function upload(file, fields, signal, progress) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append("file", file);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "translate_file");
+    request.upload.addEventListener("progress", ({loaded, total}) => progress(loaded / total));
+    request.addEventListener("load", () => {
+      const {status, responseText} = request;
+      if (status === 200) resolve(JSON.parse(responseText).translatedFileUrl);
+      else reject(failureOf(status, responseText, request.getResponseHeader("Retry-After")));
+    });
+    request.addEventListener("error", () => reject(new Failure(t("unreachable"))));
+    signal.addEventListener("abort", () => {
+      request.abort();
+      reject(signal.reason);
+    });
+    request.send(form);
+  });
 }

@@ -1,6 +1,6 @@
 /** Documents: upload with progress, and the link to the translation. */
 
-import {Failure, failureOf, twice} from "./api.js";
+import {host, translateFile, twice} from "./api.js";
 import {byId, element} from "./dom.js";
 import {t} from "./strings.js";
 
@@ -17,7 +17,8 @@ export class Files {
                          t("translateFile"));
     this.result = element("div", {class: "group", "aria-live": "polite"});
     byId("side-document").replaceChildren(element("div", {class: "group"}, this.field,
-      element("p", {class: "note"}, t("fileHelp", {formats: this.formats.join(" ")})), this.start),
+      element("p", {class: "note"}, t("fileHelp", {formats: this.formats.join(" ")})),
+      ...(host.filesHelp ? [element("p", {class: "note"}, t(host.filesHelp))] : []), this.start),
     this.result);
   }
 
@@ -35,46 +36,24 @@ export class Files {
                                  t("cancel")));
     this.start.disabled = true;
     const {signal} = this.abort;
+    const progress = (key, share) => {
+      if (share === null) bar.removeAttribute("value");
+      else bar.value = share;
+      text.textContent = t(key);
+    };
     try {
       const waits = (seconds) => { text.textContent = t("retrying", {seconds}); };
-      const url = await twice(() => upload(file, fields, signal, (share) => {
-        if (share < 1) bar.value = share;
-        else bar.removeAttribute("value");  // the rest takes an unknown time
-        text.textContent = t(share < 1 ? "uploading" : "translating");
-      }), {signal, waits});
-      this.show(element("p", {}, t("fileReady")), linkTo(url));
+      const made = await twice(() => translateFile(file, fields, {signal, progress}),
+                               {signal, waits});
+      this.show(element("p", {}, t(host.fileReady)), ...remarks(made.kept),
+                element("a", {href: made.href, download: made.name},
+                        t("download", {name: made.name})));
     } catch (error) {
       this.show(...(signal.aborted ? [] : [element("p", {role: "alert"}, error.message)]));
     }
   }
 }
 
-/** A link below this page, wherever a proxy publishes it; the server names its own address. */
-function linkTo(url) {
-  const address = new URL(url, location.href).pathname.split("/").slice(-3).join("/");
-  const name = decodeURIComponent(address.split("/").at(-1));
-  return element("a", {href: address, download: name}, t("download", {name}));
-}
+const SHOWN = 5;  // sentences about texts that are kept
 
-/** Send a document with XMLHttpRequest, which reports progress; return the link of the result. */
-function upload(file, fields, signal, progress) {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  form.append("file", file);
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open("POST", "translate_file");
-    request.upload.addEventListener("progress", ({loaded, total}) => progress(loaded / total));
-    request.addEventListener("load", () => {
-      const {status, responseText} = request;
-      if (status === 200) resolve(JSON.parse(responseText).translatedFileUrl);
-      else reject(failureOf(status, responseText, request.getResponseHeader("Retry-After")));
-    });
-    request.addEventListener("error", () => reject(new Failure(t("unreachable"))));
-    signal.addEventListener("abort", () => {
-      request.abort();
-      reject(signal.reason);
-    });
-    request.send(form);
-  });
-}
+const remarks = (kept) => kept.slice(0, SHOWN).map((each) => element("p", {class: "note"}, each));

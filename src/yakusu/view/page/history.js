@@ -1,7 +1,7 @@
 /** The last translations, kept in this browser unless the user does not want that. */
 
 import {byId, element} from "./dom.js";
-import {forget, recall, remember} from "./store.js";
+import {forget, isStored, recall, remember} from "./store.js";
 import {languageName, t} from "./strings.js";
 
 const MOST = 50, LONGEST = 2000;  // entries; characters of a text that is kept
@@ -42,6 +42,7 @@ export class History {
     box.checked = this.enabled;
     byId("side-history").replaceChildren(element("div", {class: "group"},
       element("label", {class: "check"}, box, t("keepHistory")),
+      ...(isStored() ? [] : [element("p", {class: "note"}, t("notKept"))]),
       entries.length ? list : element("p", {class: "note"}, t("emptyHistory")), clear));
     if (focused) box.focus();
   }

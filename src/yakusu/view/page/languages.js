@@ -1,5 +1,6 @@
 /** The language pairs of the service, and the fields that choose one. */
 
+import {host} from "./api.js";
 import {byId, element} from "./dom.js";
 import {recall, remember} from "./store.js";
 import {current, languageName, t} from "./strings.js";
@@ -30,7 +31,8 @@ export class Languages {
     const unique = (codes) => [...new Set(codes)]
       .sort((a, b) => languageName(a).localeCompare(languageName(b), current()));
     const sources = unique(this.rows.map((row) => row.source));
-    offer(this.fields[0], [[AUTO, t("detect")], ...sources.map((c) => [c, languageName(c)])], from);
+    const detected = host.detects ? [[AUTO, t("detect")]] : [];
+    offer(this.fields[0], [...detected, ...sources.map((c) => [c, languageName(c)])], from);
     const source = this.fields[0].value;
     const usable = this.rows.filter((row) => [AUTO, row.source].includes(source));
     offer(this.fields[1], unique(usable.map((row) => row.target)).map((c) =>

@@ -1,6 +1,6 @@
 /** The page of the service: it translates while the user types. */
 
-import {get} from "./api.js";
+import {get, host} from "./api.js";
 import {Corrections, hasWords, shown} from "./corrections.js";
 import {byId, element} from "./dom.js";
 import {Editor} from "./editor.js";
@@ -18,6 +18,7 @@ import {SourcePane, TargetPane} from "./text.js";
 
 // Milliseconds: after typing; until a text goes into the history; in which a second click may follow.
 const PAUSE = 250, SETTLED = 1500, DOUBLE = 400;
+const LONG = 20;  // lines of a text whose translation can be stopped
 
 class Page {
   constructor(models, settings) {
@@ -52,6 +53,7 @@ class Page {
     byId("key-label").hidden = !(settings.keyRequired || settings.apiKeys);
     this.listen();
     this.draw();
+    host.begin(this);
     if (this.source.text) this.source.typed();  // before the page was ready, or before a reload
   }
 
@@ -60,6 +62,7 @@ class Page {
     byId("copy").addEventListener("click", () => this.copy());
     byId("edit").addEventListener("click", () => this.edit(this.target.current));
     byId("key").addEventListener("change", () => this.translate());
+    byId("stop").addEventListener("click", () => this.stop());
     byId("interface").replaceChildren(...INTERFACES.map((code) => element("option",
       {value: code, lang: code}, new Intl.DisplayNames(code, {type: "language"}).of(code))));
     byId("interface").value = current();
@@ -83,12 +86,14 @@ class Page {
     this.describeSource();
     this.count();
     if (this.panel.n !== null) this.panel.open(this.panel.n, this.panel.line);
+    host.draw();
   }
 
   say(text, alert = "", isBusy = false) {
     byId("status").textContent = text;
     byId("alert").textContent = alert;
     byId("translation").setAttribute("aria-busy", String(isBusy));
+    byId("stop").hidden = !isBusy || this.source.texts.length < LONG;
   }
 
   // ---- the text
@@ -121,6 +126,12 @@ class Page {
     if (!this.source.text.trim()) return this.session.clear();
     if (this.count()) return this.session.stop();
     return this.session.translate(this.source.text);
+  }
+
+  stop() {
+    this.session.stop();
+    this.say(t("stopped"));
+    byId("text").focus();
   }
 
   routed({source, target, detected, pivot}) {
@@ -205,7 +216,7 @@ class Page {
     const {lines, route} = this.session, sentences = lines[place?.n]?.sentences ?? [];
     const k = sentences.findIndex(({source}, i) => i >= place.k && hasWords(source));
     if (k < 0) return;
-    const where = t(route.memory === "write" ? "storesService" : "storesBrowser");
+    const where = t(route.memory === "write" ? host.stores : "storesBrowser");
     const chosen = {n: place.n, k};
     this.editor.open(chosen, sentences[k], this.target.sentence(chosen), route, where);
   }
@@ -289,6 +300,7 @@ class Page {
 }
 
 async function start() {
+  host.prepare();
   translateDocument();
   try {
     const [{models}, settings] = await Promise.all([get("v1/models"), get("frontend/settings")]);

@@ -5,6 +5,7 @@ import {corrected, sentencesOf} from "./corrections.js";
 import {t} from "./strings.js";
 import {units} from "./text.js";
 
+const STEP = 8;  // lines after which the page says how many are translated
 const NOTHING = {kept: new Map(), sent: new Map()};
 
 /** Whether two lines show the same. */
@@ -67,13 +68,18 @@ export class Session {
         this.known = this.corrections.of(data);
         this.on.routed(data);
       }
-      if (name === "line") this.set(data.line, sources[data.line], data, request);
+      if (name === "line") {
+        this.set(data.line, sources[data.line], data, request);
+        if ((data.line + 1) % STEP === 0) this.progress(data.line + 1, sources.length);
+      }
       if (name === "end") {
         this.lines.length = sources.length;
         this.on.finished(sources.length);
       }
     }
   }
+
+  progress(done, count) { this.on.status(t("translatingLines", {done, count}), "", true); }
 
   /** Keep a line that the user has changed, or that is the same as before. */
   set(n, source, answer, request) {

@@ -5,10 +5,9 @@
 
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.sentences import split
-from yakusu.serve.memories import LanguagePair
 
 
-def sentence_pairs(source: str, target: str, languages: LanguagePair) -> list[tuple[str, str]]:
+def sentence_pairs(source: str, target: str, languages: tuple[str, str]) -> list[tuple[str, str]]:
     """Divide a line and its translation; joined, the parts of each side are its text.
 
     A line is one part if it is a single sentence, or if its translation has another number of them.

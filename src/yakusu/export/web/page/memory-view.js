@@ -1,0 +1,56 @@
+/** The memory in the side panel: how much it has, and TMX in and out. */
+
+import {byId, element} from "./dom.js";
+import {download} from "./download.js";
+import {addSegments, clearSegments, segmentsOf} from "./memory.js";
+import {isStored} from "./store.js";
+import {current, t} from "./strings.js";
+import {readTmx, writeTmx} from "./tmx.js";
+
+export class MemoryView {
+  /**
+   * @param model returns the model whose memory is shown.
+   * @param changed is called when the user has changed the memory.
+   */
+  constructor(model, changed) {
+    Object.assign(this, {model, changed});
+    this.box = element("div", {class: "group", id: "memory"});
+    this.said = element("p", {class: "note", role: "status"});
+    byId("side-terms").append(this.box);
+  }
+
+  async draw() {
+    const {key} = this.model(), segments = await segmentsOf(key);
+    const count = new Intl.NumberFormat(current()).format(segments.length);
+    const button = (name, onclick) => element("button",
+      {type: "button", disabled: !segments.length, onclick}, t(name));
+    const field = element("input", {type: "file", accept: ".tmx", "aria-label": t("importTmx"),
+                                    onchange: () => this.add(field.files[0])});
+    this.box.replaceChildren(element("h3", {}, t("memory")),
+      element("p", {class: "note"}, t("memoryHelp", {count})),
+      ...(isStored() ? [] : [element("p", {class: "note"}, t("notKept"))]),
+      element("label", {class: "note"}, t("importTmx"), field),
+      button("exportTmx", () => this.save()), button("clearHistory", () => this.clear()), this.said);
+  }
+
+  async add(file) {
+    const {key, source, target} = this.model();
+    const found = readTmx(await file.text(), {source, target}, file.name);
+    if (found?.length) await addSegments(key, found);
+    this.said.textContent = found ? t("imported", {count: found.length}) : t("notTmx");
+    await this.draw();
+    this.changed();
+  }
+
+  async save() {
+    const {key, source, target} = this.model();
+    download(writeTmx(await segmentsOf(key), {source, target}), `${source}-${target}.tmx`);
+  }
+
+  async clear() {
+    await clearSegments(this.model().key);
+    this.said.textContent = "";
+    await this.draw();
+    this.changed();
+  }
+}

@@ -1,0 +1,72 @@
+/** The memory of each model: translations that the user has confirmed, kept in this browser. */
+
+const DATABASE = "yakusu", STORE = "memories";
+const known = new Map();  // promises of segments by the keys of models: {id, source, target, origin, time}
+
+/** The segments of the memory of a model, in the order in which they were added. */
+export function segmentsOf(key) {
+  if (!known.has(key)) known.set(key, within("readonly", (store) => store.get(key)).then((found) => found ?? []));
+  return known.get(key);
+}
+
+/** Store a translation as the latest one; one that it repeats is replaced. Return its number. */
+export async function addSegment(key, source, target) {
+  const made = {source: source.trim(), target: target.trim(), origin: "correction", time: now()};
+  const [id] = await addSegments(key, [made]);
+  return id;
+}
+
+/** Store several segments; return their numbers. */
+export async function addSegments(key, added) {
+  const old = await segmentsOf(key), latest = old.reduce((id, each) => Math.max(id, each.id), 0);
+  const identity = ({source, target, origin}) => JSON.stringify([source, target, origin]);
+  const made = [...new Map(added.map((each) => [identity(each), each])).values()]
+    .map((each, i) => ({...each, id: latest + 1 + i}));
+  const repeated = new Set(made.map(identity));
+  await keep(key, [...old.filter((each) => !repeated.has(identity(each))), ...made]);
+  return made.map(({id}) => id);
+}
+
+/** Remove a segment; return whether there was one. */
+export async function removeSegment(key, id) {
+  const old = await segmentsOf(key), rest = old.filter((each) => each.id !== id);
+  await keep(key, rest);
+  return rest.length < old.length;
+}
+
+export const clearSegments = (key) => keep(key, []);
+
+async function keep(key, segments) {
+  known.set(key, Promise.resolve(segments));
+  await within("readwrite", (store) => store.put(segments, key));
+}
+
+const now = () => `${new Date().toISOString().slice(0, 19)}Z`;
+
+// ---- the storage of the browser ---------------------------------------------------------------
+
+/** The result of a request to the storage; undefined: there is none, so that the page forgets. */
+async function within(mode, request) {
+  try {
+    const store = (await database()).transaction(STORE, mode).objectStore(STORE);
+    return await resultOf(request(store));
+  } catch {
+    return undefined;
+  }
+}
+
+let opened = null;
+function database() {
+  if (!opened) {
+    const request = indexedDB.open(DATABASE, 1);
+    request.addEventListener("upgradeneeded", () => request.result.createObjectStore(STORE));
+    opened = resultOf(request);
+  }
+  return opened;
+}
+
+const resultOf = (request) => new Promise((resolve, reject) => {
+  request.addEventListener("success", () => resolve(request.result));
+  request.addEventListener("error", () => reject(request.error));
+  request.addEventListener("blocked", () => reject(new Error("blocked")));
+});

@@ -1,0 +1,66 @@
+/** TMX 1.4: segments of a memory as XML, and back, like data/files/tmx.py and memory/exporting.py. */
+
+const CODES = new Set(["bpt", "ept", "it", "ph", "ut"]);  // whose content is native code
+const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u;
+const SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"};
+const escaped = (text) => text.replace(/[&<>"]/g, (sign) => SIGNS[sign]);
+const compact = (time) => time.replace(/[-:]/g, "");
+
+/** A file of segments; those with characters that XML cannot hold are left out. */
+export function writeTmx(segments, {source, target}) {
+  const unit = (each) => {
+    const date = each.time ? ` changedate="${escaped(compact(each.time))}"` : "";
+    const origin = each.origin ? `<prop type="x-origin">${escaped(each.origin)}</prop>` : "";
+    const sides = [[source, each.source], [target, each.target]].map(([code, text]) =>
+      `<tuv xml:lang="${escaped(code)}"><seg>${escaped(text)}</seg></tuv>`);
+    return `    <tu${date}>${origin}${sides.join("")}</tu>\n`;
+  };
+  const writable = segments.filter((each) => !NOT_XML.test(each.source + each.target + each.origin));
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<tmx version="1.4">
+  <header creationtool="yakusu" creationtoolversion="1" segtype="block" o-tmf="yakusu"
+    adminlang="en" srclang="${escaped(source)}" datatype="plaintext"/>
+  <body>
+${writable.map(unit).join("")}  </body>
+</tmx>
+`;
+}
+
+/** The segments of a file that has both languages; null: the file is not TMX. */
+export function readTmx(text, {source, target}, origin) {
+  const root = new DOMParser().parseFromString(text, "application/xml").documentElement;
+  if (root.localName !== "tmx" || root.getElementsByTagName("parsererror").length) return null;
+  return [...root.getElementsByTagNameNS("*", "tu")].flatMap((unit) => {
+    const [from, to] = [source, target].map((code) => textIn(unit, code));
+    if (!from || !to) return [];
+    return [{source: from, target: to, origin: property(unit, "x-origin") || origin, time: timeOf(unit)}];
+  });
+}
+
+const children = (element, name) => [...element.children].filter((each) => each.localName === name);
+const primary = (code) => code.toLowerCase().split(/[-_]/)[0];
+
+/** The text of a unit in a language; one of the same dialect comes first. */
+function textIn(unit, code) {
+  const variants = children(unit, "tuv").map((each) =>
+    [each.getAttribute("xml:lang") || each.getAttribute("lang") || "", each]);
+  const [, found] = variants.find(([own]) => own.toLowerCase() === code.toLowerCase()) ??
+    variants.find(([own]) => primary(own) === primary(code)) ?? [];
+  const segment = found && children(found, "seg")[0];
+  return segment ? visible(segment).split(/\s+/).filter(Boolean).join(" ") : "";
+}
+
+const visible = (node) => [...node.childNodes].map((each) => {
+  if (each.nodeType !== Node.ELEMENT_NODE) return each.nodeType === Node.COMMENT_NODE ? "" : each.nodeValue;
+  return CODES.has(each.localName) ? (each.getAttribute("type") === "lb" ? " " : "") : visible(each);
+}).join("");
+
+const property = (unit, type) =>
+  children(unit, "prop").find((each) => each.getAttribute("type") === type)?.textContent.trim();
+
+/** When a unit was changed, such as 20261128T101500Z, as 2026-11-28T10:15:00Z; "": unknown. */
+function timeOf(unit) {
+  const stated = unit.getAttribute("changedate") || unit.getAttribute("creationdate") || "";
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(stated);
+  return parts ? `${parts.slice(1, 4).join("-")}T${parts.slice(4).join(":")}Z` : "";
+}

@@ -1,0 +1,107 @@
+// What runs in the worker of the page, after the script of the translator.
+//
+// The page sends {id, call, args}. The answers are {id, event, data}, of which the last one is "done" or
+// "error" (a sentence). {id, call: "stop"} ends a running call: between windows of lines, messages arrive.
+
+(() => {
+const WINDOW = 8; // lines of a text that are translated together
+const opened = new Map(); // models: {translator, memory} by their keys
+const running = new Map(); // calls by their ids
+let engine = null; // a promise
+
+const turn = () => new Promise((resolve) => setTimeout(resolve));
+const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
+// A value of Python as one of JSON.
+const plain = (x) => {
+  if (x instanceof $.Dict) return Object.fromEntries([...x.items()].map(([name, value]) => [name, plain(value)]));
+  return Array.isArray(x) || (x && x.next) ? [...x].map(plain) : x;
+};
+
+// The segments of a memory, as memory/memory.py finds them.
+class PageMemory {
+  constructor(languages) { [this.languages, this.found] = [languages, new Map()]; }
+  // `segments`: {id, source, target, origin, time}; the latest one comes first.
+  set(segments) {
+    this.found = new Map();
+    const latest = [...segments].sort((a, b) => $.compare(b.time, a.time) || b.id - a.id);
+    for (const { id, source, target, origin, time } of latest) {
+      const [from, to] = renumbered(source, target), name = normalised(from);
+      const stored = new StoredSegment(id, new MemorySegment(from, to, "", "", "", "", origin, time));
+      if (!this.found.has(name)) this.found.set(name, []);
+      this.found.get(name).push(stored);
+    }
+  }
+  exact(text) { return [...(this.found.get(normalised(renumbered(text, "")[0])) ?? [])]; }
+  with_other_numbers() { return []; }
+  similar() { return []; }
+}
+
+function withMemory(translator) {
+  const memory = new PageMemory(translator.languages);
+  const reader = new MemoryReader(translator.text_config, [memory], [], []);
+  const reading = () => ({ __enter__: () => reader, __exit__() {} });
+  translator.memories = { reading, is_learning: false };
+  return { translator, memory };
+}
+
+// The translator with the settings of a request.
+function configured(key, { n_best = 1, glossary = [], protect = [] }) {
+  const { translator } = opened.get(key), { search, text_config } = translator;
+  const width = Math.max(search.beam, n_best);
+  return translator.with_settings(
+    search.model_copy($.dict([["n_best", n_best], ["beam", width]])),
+    protect.length ? text_config.model_copy($.dict([["protect", protect.map(wellFormed)]])) : null,
+    glossary.length ? glossary.map((term) => term.map(wellFormed)) : null);
+}
+const requestOf = (text, { prefix = "", include = [], exclude = [] }) =>
+  new Request(text, ...[prefix].map(wellFormed), include.map(wellFormed), exclude.map(wellFormed));
+const answer = (text, best, translator) =>
+  ({ ...plain(objects(best)), sentences: sentence_pairs(text, best[0].text, translator.languages) });
+
+const calls = {
+  start({ engine: bytes }) { engine = engineOf(bytes); },
+  async open({ key, model }) {
+    if (!opened.has(key)) opened.set(key, withMemory(openTranslator(await engine, await unpacked(model))));
+  },
+  remember({ key, segments }) { opened.get(key).memory.set(segments); },
+  matches({ key, text }) { return find_matches(opened.get(key).memory, wellFormed(text)).map((each) => plain(match_object(each))); },
+  async stream({ key, text, ...body }, call) {
+    const translator = configured(key, body), lines = wellFormed(text).split("\n");
+    await translated(translator, lines.map((line) => requestOf(line, body)), call, (best, line) =>
+      call.tell("line", { line, ...answer(lines[line], best, translator) }), new Layout());
+  },
+  translate({ key, text, trace = false, ...body }) {
+    const translator = configured(key, body), request = requestOf(wellFormed(text), body);
+    const [best] = translator.stream([request], 64, null, true, trace);
+    return answer(request.text, best, translator);
+  },
+  attention({ key, text, translation }) {
+    return plain(attention_maps(opened.get(key).translator, wellFormed(text), wellFormed(translation) || null).as_json());
+  },
+};
+
+// Translate texts one window after the other, until the call is stopped.
+async function translated(translator, requests, call, done, layout = null) {
+  let n = 0;
+  for (const best of translator.stream(requests, 64, WINDOW, layout !== null, false, layout)) {
+    done(best, n++);
+    if (n % WINDOW === 0) await turn();
+    if (call.isStopped) return;
+  }
+}
+
+onmessage = async ({ data: { id, call, args } }) => {
+  if (call === "stop") {
+    if (running.has(id)) running.get(id).isStopped = true;
+    return;
+  }
+  const own = { isStopped: false, tell: (event, data) => postMessage({ id, event, data }) };
+  running.set(id, own);
+  try {
+    own.tell("done", await calls[call](args, own));
+  } catch (error) {
+    own.tell("error", error.message);
+  }
+  running.delete(id);
+};
+})();
