@@ -40,7 +40,9 @@ _Models = Annotated[
 ]
 _Exported = Annotated[
     str,
-    typer.Argument(metavar="OUT", help="The folder to write; for web, or a file that ends in .html."),
+    typer.Argument(
+        metavar="OUT", help="The folder to write; for web, or a file that ends in .html."
+    ),
 ]
 _Target = Annotated[
     Literal["hf", "ctranslate2", "argos", "onnx", "web"],

@@ -121,7 +121,10 @@ def export_web(
     _check(folders, out, is_file=is_file, has_test=has_test)
     test = given_test_set(test_src, test_tgt)
     opened = [_Opened.of(folder) for folder in folders]
-    made = [each.exported(name, test, progress) for each, name in zip(opened, _names(opened), strict=True)]
+    made = [
+        each.exported(name, test, progress)
+        for each, name in zip(opened, _names(opened), strict=True)
+    ]
     page = WebPage([model for model, _ in made], script_of([each.translator for each in opened]))
     if is_file:
         write_file(out, lambda file: file.write(file_of(page)))

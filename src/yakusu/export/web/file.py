@@ -36,7 +36,9 @@ def file_of(page: WebPage) -> bytes:
     )
     head = f"{rules}\n<style>{page.style}</style>\n<script>{first}</script>"
     before, after = page.html(head, "{{data}}").split("{{data}}")
-    data = (_encoded(_opened(name)) + text + _encoded("</script>\n") for name, text in stored.items())
+    data = (
+        _encoded(_opened(name)) + text + _encoded("</script>\n") for name, text in stored.items()
+    )
     return MARK + _encoded(before) + b"".join(data) + _encoded(after)
 
 

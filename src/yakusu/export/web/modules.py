@@ -76,7 +76,9 @@ def _block(name: str, text: str, exported: Mapping[str, Mapping[str, str]]) -> s
         return f"const {{{', '.join(f'{theirs}: {own}' for theirs, own in pairs)}}} = {_id(file)};"
 
     body = _IMPORT.sub(imported, text)
-    body = _EXPORT.sub(lambda match: f"{match[1]}{match[2]}" if match[2] else "const exported = ", body)
+    body = _EXPORT.sub(
+        lambda match: f"{match[1]}{match[2]}" if match[2] else "const exported = ", body
+    )
     made = ", ".join(f"{theirs}: {own}" for theirs, own in exported[name].items())
     return f"const {_id(name)} = (() => {{\n{shortened(body)}\nreturn {{{made}}};\n}})();"
 

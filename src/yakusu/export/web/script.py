@@ -73,9 +73,7 @@ _BY_HAND = {
 _OMITTED = frozenset(
     {
         f"{_TRANSLATOR}.Translator.{name}"
-        for name in (
-            *("load", "score", "translating_to", "with_memories", "_open_memories"),
-        )
+        for name in (*("load", "score", "translating_to", "with_memories", "_open_memories"),)
     }
     | {
         "yakusu.data.tokenizer.Tokenizer.train",
@@ -126,7 +124,9 @@ def script_of(translators: Sequence[Translator]) -> str:
 def settings_key(translator: Translator) -> str:
     """The name of the settings of a translator, which its model file says and the script has."""
     values = (getattr(translator, name) for name in _SETTINGS)
-    plain = [value.model_dump(mode="json") if isinstance(value, Config) else value for value in values]
+    plain = [
+        value.model_dump(mode="json") if isinstance(value, Config) else value for value in values
+    ]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 

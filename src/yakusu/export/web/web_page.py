@@ -14,8 +14,8 @@ from yakusu.export.web.modules import one_script, shortened
 ENGINES = ("engine.wasm", "engine-scalar.wasm")
 LIBRARY = resources.files("yakusu.export.web")
 _OWN, _SERVICE = LIBRARY / "page", resources.files("yakusu.view") / "page"
-# What the page of the service has, and this one has not: its files, and the pages beside it.
-_LINKS = re.compile(r'^ *<(?:meta charset|link rel="stylesheet"|script type="module"|a href="docs").*\n', re.M)
+# What the page of the service has, and this one has not: its files.
+_LINKS = re.compile(r'^ *<(?:meta charset|link rel="stylesheet"|script type="module").*\n', re.M)
 _START = "Loading. If this text stays here, the file is incomplete or the browser is too old."
 
 
