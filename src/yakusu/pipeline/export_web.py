@@ -95,8 +95,8 @@ def export_web(
 
     Args:
         models: A model folder, or several.
-        out: A new file that ends in .html, which has everything; or a new folder, whose page installs
-            and works offline, and which is an ES module, too.
+        out: A new file that ends in .html, which has everything; or a new folder, whose page
+            installs and works offline, and which is an ES module, too.
         test_src: Sentences to measure BLEU with; None: the dev set of the training run, if it is
             there. For several models, only their dev sets are used.
         test_tgt: Their translations.
@@ -156,7 +156,7 @@ def _check(folders: Sequence[Path], out: Path, *, is_file: bool, has_test: bool)
 
 
 def _names(opened: Sequence["_Opened"]) -> list[str]:
-    """The names of models: their languages, or their folders, and a number if that is not enough."""
+    """The names of models: languages, or folders, with a number if another one has the name."""
     names: list[str] = []
     for each in opened:
         codes = each.translator.languages
@@ -216,14 +216,16 @@ class _Opened:
         after.decoder = NativeDecoder([NativeModel.of(packing)])
         sources, references = (list(side) for side in zip(*pairs, strict=True))
         language = self.translator.languages[1]
-        scores = []
-        for own in before, after:
+
+        def bleu(own: Translator) -> Score:
             lines = NamedLines(name, sources, "")
             made = translated_lines(own, lines, language, name=str(self.folder), progress=progress)
-            scores += score_translations(
+            (score,) = score_translations(
                 made.lines, references, metrics=("bleu",), target_language=language
             )
-        return WebScores(*scores, f"{name} of {len(pairs):,} pairs")
+            return score
+
+        return WebScores(bleu(before), bleu(after), f"{name} of {len(pairs):,} pairs")
 
     def _dev_set(self) -> list[Pair]:
         """The dev set of the training run, if its files are there."""

@@ -8,8 +8,8 @@ import json
 import zlib
 
 from yakusu.export.web.modules import shortened
-from yakusu.export.web.web_page import ENGINES, LIBRARY, WebPage, integrity, own_text, policy
 from yakusu.export.web.units import MARK, in_units
+from yakusu.export.web.web_page import ENGINES, LIBRARY, WebPage, integrity, own_text, policy
 
 
 def file_of(page: WebPage) -> bytes:

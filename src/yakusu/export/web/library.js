@@ -5,7 +5,7 @@ async function unpacked(bytes) {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return readModel(await new Response(stream).arrayBuffer());
   } catch {
-    throw new Error("model.bin is damaged or incomplete: copy it again");
+    throw new Error("the model is damaged or incomplete: copy it again");
   }
 }
 
