@@ -179,7 +179,8 @@ def print_trained(made: "Trained", detail: "Detail" = "normal") -> None:
     print(
         f"model: {made.model}\n"
         f"next: {example} | {command()} translate {made.model}\n"
-        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/\n"
+        f"  or: open {made.page} in a browser: it translates offline"
     )
     limit = made.reason.partition(" ")[0]
     if limit.startswith("max_"):
@@ -230,5 +231,6 @@ def demo_verb(
         f"{made.digits}; trained in {made.seconds / 60:.1f} minutes\n"
         f"model: {made.model}\n"
         f"next: echo {shlex.quote(example)} | {command()} translate {made.model}\n"
-        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/\n"
+        f"  or: open {made.page} in a browser: it translates offline"
     )
