@@ -179,8 +179,7 @@ def print_trained(made: "Trained", detail: "Detail" = "normal") -> None:
     print(
         f"model: {made.model}\n"
         f"next: {example} | {command()} translate {made.model}\n"
-        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/\n"
-        f"  or: open {made.page} in a browser: it translates offline"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
     )
     limit = made.reason.partition(" ")[0]
     if limit.startswith("max_"):
