@@ -217,6 +217,7 @@ class StopIteration extends Error {}
 
 const add = (a, b) => {
   if (Array.isArray(a)) return [...a, ...b];
+  if (ArrayBuffer.isView(a)) return Uint8Array.from([...a, ...b]);
   return a != null && a.$add ? a.$add(b) : b != null && b.$add ? b.$add(a) : a + b;
 };
 const sub = (a, b) => {
@@ -460,6 +461,7 @@ const list_ = {
   __getitem__: (x, i) => at(x, i),
   append: (x, y) => { x.push(y); },
   extend: (x, y) => { for (const each of y) x.push(each); },
+  insert: (x, i, y) => { x.splice(i, 0, y); },
   popleft: (x) => x.shift(),
   pop: (x, i = -1) => x.splice(i < 0 ? x.length + i : i, 1)[0],
   index: (x, y) => {
@@ -526,6 +528,7 @@ const isinstance = (x, kind) => {
   if (kind === int || kind === float) return typeof x === "number";
   if (kind === bool) return typeof x === "boolean";
   if (kind === tuple || kind === list) return Array.isArray(x);
+  if (kind === dict) return x instanceof Dict;
   return x instanceof kind;
 };
 const cache = (f) => {
@@ -864,6 +867,7 @@ const regex_compile = (pattern) => {
   if (!expressions.has(pattern)) throw new ValueError(`an unknown expression: ${pattern}`);
   return expressions.get(pattern);
 };
+const re_compile = regex_compile;
 const re = (parts, groups = 0, names = {}) => new Pattern(parts, groups, names);
 
 // ---- what is known of characters ------------------------------------------------------------------
@@ -887,7 +891,7 @@ const install = (tables) => {
 };
 
 return {
-  known: (pairs) => { expressions = new Map(pairs); }, object, regex_compile, table,
+  known: (pairs) => { expressions = new Map(pairs); }, object, re_compile, regex_compile, table,
   logger: { warning() {}, debug() {}, info() {} },
   Bag, Config, Counter: (x) => new Counter(x), Dict, Fraction: (...given) => new Fraction(...given),
   TypeError: TypeError_, ValueError, accumulate, add, all, and, any, around, at, attrgetter, bisect_left,
