@@ -1,6 +1,7 @@
 """The verbs that exchange translators with other toolkits."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,7 +10,6 @@ from rich.filesize import decimal
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress, command
-from yakusu.cli.options import Model
 from yakusu.errors import RunError
 
 if TYPE_CHECKING:
@@ -34,13 +34,22 @@ _TargetLanguage = Annotated[
 ]
 
 
-_Exported = Annotated[str, typer.Argument(metavar="OUT", help="The folder to write.")]
+_Models = Annotated[
+    list[str],
+    typer.Argument(metavar="MODEL...", help="Model folder; for web, one or several."),
+]
+_Exported = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT", help="The folder to write; for web, or a file that ends in .html."
+    ),
+]
 _Target = Annotated[
     Literal["hf", "ctranslate2", "argos", "onnx", "web"],
     typer.Option(
         "--to",
         help="hf: Hugging Face; ctranslate2; argos: a package of Argos Translate; onnx: graphs for "
-        "onnxruntime; web: an ES module for browsers and node.",
+        "onnxruntime; web: a page that translates offline, and an ES module.",
     ),
 ]
 Rounded = Annotated[
@@ -56,6 +65,15 @@ Samples = Annotated[
     ),
 ]
 _Sentences = Annotated[int, typer.Option(min=1, help="Number of these sentences.")]
+_TestSrc = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Sentences to measure BLEU of web with (default: the dev set of the training run, if "
+        "it is there).",
+    ),
+]
+_TestTgt = Annotated[str | None, typer.Option(metavar="FILE", help="Translations of --test-src.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -93,14 +111,16 @@ def import_verb(
 
 
 def export_verb(
-    model: Model,
+    models: _Models,
     out: _Exported,
     to: _Target,
     precision: Rounded = "float32",
     src: Samples = None,
     sentences: _Sentences = 100,
+    test_src: _TestSrc = None,
+    test_tgt: _TestTgt = None,
 ) -> None:
-    """Write a translator in the format of another library, and verify it there.
+    """Write a translator in the format of another library and verify it there, or as a web page.
 
     The library of the format translates sentences with the written model. If its scores or
     translations differ from those of the original, nothing is left in OUT.
@@ -108,8 +128,15 @@ def export_verb(
     Example: `yakusu export runs/en-de/model models/en-de-hf --to hf --src test.en`
     """
     if to == "web":
-        _export_web(model, out, precision, src)
+        if src is not None or precision != "float32":
+            raise RunError("--to web takes neither --src nor --precision: remove them")
+        _export_web(models, out, test_src, test_tgt)
         return
+    if test_src is not None or test_tgt is not None:
+        raise RunError(f"--to {to} takes neither --test-src nor --test-tgt: remove them")
+    if len(models) > 1:
+        raise RunError(f"--to {to} takes one model: export each to a folder of its own")
+    (model,) = models
     found = yakusu.export_model(
         model,
         out,
@@ -131,16 +158,26 @@ def export_verb(
     print(f"model: {out}")
 
 
-def _export_web(model: str, out: str, precision: str, src: str | None) -> None:
-    """Write an ES module, which no other library verifies."""
-    if src is not None or precision != "float32":
-        raise RunError("--to web takes neither --src nor --precision: remove them")
-    made = yakusu.export_web(model, out)
+def _export_web(
+    models: Sequence[str], out: str, test_src: str | None, test_tgt: str | None
+) -> None:
+    """Write a page, which no other library verifies."""
+    made = yakusu.export_web(
+        models,
+        out,
+        test_src=Path(test_src) if test_src is not None else None,
+        test_tgt=Path(test_tgt) if test_tgt is not None else None,
+        progress=ConsoleProgress(),
+    )
     for name, size in made.sizes.items():
         print(f"{name}: {decimal(size)}")
-    rounded = f", {made.rounded:,} rows rounded to 8 bits" if made.rounded else ", without rounding"
-    print(f"weights: {decimal(made.weights)} in {model}{rounded}")
-    print(f"module: {Path(out) / 'yakusu.js'}")
+    for each in made.models:
+        rounded = f"{each.rounded:,} rows rounded to 8 bits" if each.rounded else "without rounding"
+        sizes = f"{decimal(each.weights)} in {each.folder}, {decimal(each.size)} here"
+        print(f"{each.name}: {sizes}, {rounded}")
+        print(f"{each.name}: {each.scores or 'BLEU not measured'}")
+    opened = out if len(made.sizes) == 1 else f"{Path(out) / 'index.html'} on a web server"
+    print(f"next: open {opened}")
 
 
 def _described(config: "TranslatorConfig") -> str:

@@ -51,14 +51,25 @@ class NativeModel:
         dense = DenseWeights(config, weights, plans, **sizes)
         n_positions = min(config.max_length, N_POSITIONS)
         n_tokens = src_vocab_size - 1, tgt_vocab_size - 1
-        self._free = library().yk_free_model
         try:
             with np.errstate(all="ignore"):  # overflows give infinity, which is refused
-                self.handle = Packing(dense, n_tokens, n_positions, matrices).model()
+                self._take(Packing(dense, n_tokens, n_positions, matrices))
         except MemoryError as error:
             raise ModelError("there is not enough memory for the model") from error
-        self.config, self.max_length, self.matrices = dense.config, n_positions, matrices
-        self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
+
+    def _take(self, packing: Packing) -> None:
+        self._free = library().yk_free_model
+        self.handle = packing.model()
+        self.config, self.matrices = packing.config, packing.matrices
+        self.max_length = packing.n_positions
+        self.src_vocab_size, self.tgt_vocab_size = (n + 1 for n in packing.n_tokens)
+
+    @classmethod
+    def of(cls, packing: Packing) -> "NativeModel":
+        """The model of a packing, which must not be used again."""
+        made = cls.__new__(cls)
+        made._take(packing)
+        return made
 
     @classmethod
     def load(

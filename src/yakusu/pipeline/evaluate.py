@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yakusu.data.files.text import Text, language_of, read_lines
+from yakusu.data.files.text import Pair, Text, language_of, read_lines
 from yakusu.data.files.tree_files import tree_files
 from yakusu.data.languages import listed_codes, require_language
 from yakusu.data.lines.config import TextConfig
@@ -299,6 +299,21 @@ def translated(translator: Translator, sources: Iterable[str], tracker: Tracker)
         texts.append(best[0].text)
         tracker.advance()
     return texts
+
+
+def given_test_set(src: Text | None, tgt: Text | None) -> list[Pair] | None:
+    """The pairs of a test set; None: there is none.
+
+    Raises:
+        DataError: A file cannot be read, one is missing, or they differ in length.
+    """
+    if src is None and tgt is None:
+        return None
+    if src is None or tgt is None:
+        raise DataError("a test set has two files: give both --test-src and --test-tgt")
+    sources, references = NamedLines.of(src, "test sources"), NamedLines.of(tgt, "test references")
+    refuse_unequal(sources, references)
+    return [*zip(sources.lines, references.lines, strict=True)]
 
 
 def refuse_unequal(made: NamedLines, truth: NamedLines) -> None:

@@ -1,16 +1,71 @@
-"""Exports a translator as an ES module, for browsers, node and deno."""
+"""Exports translators as a page that translates without a server, and as an ES module."""
 
+import re
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from yakusu.data.corpus import read_pairs
+from yakusu.data.files.text import Pair, Text
 from yakusu.engine.config import EngineConfig
+from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.errors import ModelError, RunError
-from yakusu.folder import save_folder
+from yakusu.folder import read_json, save_folder, write_file
+from yakusu.metrics import Score, score_translations
+from yakusu.pipeline.evaluate import NamedLines, given_test_set, translated_lines
+from yakusu.pipeline.receipts.receipt import Receipt, read_facts
+from yakusu.progress import Progress, Silent
 from yakusu.translator.folder.folder import ModelFolder
 from yakusu.translator.translator import Translator
 
+if TYPE_CHECKING:
+    from yakusu.export.web.model_file import WebModel
+    from yakusu.export.web.weights import RecordedPacking
+
 _CARD = ("README.md", "receipt.json")
+
+
+class WebScores(NamedTuple):
+    """BLEU of a translator.
+
+    Attributes:
+        before: With the numbers of the model folder, computed in float32.
+        after: With the numbers of the page, and the engine's usual precision.
+        name: The test set.
+    """
+
+    before: Score
+    after: Score
+    name: str
+
+    def __str__(self) -> str:
+        values = f"{self.before.value:.2f} before, {self.after.value:.2f} here"
+        return f"BLEU = {values}, {self.name} ({self.before.signature})"
+
+
+class WebModelExport(NamedTuple):
+    """A model that was written.
+
+    Attributes:
+        name: Its name, as of its file.
+        folder: Its model folder.
+        weights: The size of its weights in the model folder, in bytes.
+        size: The size of weights and vocabularies as written, in bytes.
+        rounded: Number of rows of matrices that were rounded to 8 bits; 0: all are as in the
+            folder.
+        scores: BLEU before and after; None: not measured.
+    """
+
+    name: str
+    folder: Path
+    weights: int
+    size: int
+    rounded: int
+    scores: WebScores | None
 
 
 class WebExport(NamedTuple):
@@ -18,52 +73,180 @@ class WebExport(NamedTuple):
 
     Attributes:
         sizes: The size of each file, in bytes.
-        weights: The size of the weights in the model folder, in bytes.
-        rounded: Number of rows of matrices that were rounded to 8 bits; 0: all are as in
-            the folder.
+        models: The models.
     """
 
     sizes: dict[str, int]
-    weights: int
-    rounded: int
+    models: tuple[WebModelExport, ...]
 
 
-def export_web(model: str | Path, out: str | Path) -> WebExport:
-    """Write a translator as an ES module that translates without a server.
+def export_web(
+    models: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    test_src: Text | None = None,
+    test_tgt: Text | None = None,
+    progress: Progress | None = None,
+) -> WebExport:
+    """Write translators as a page that translates without a server.
 
-    The module reads, checks and writes text by the same rules as `Translator`, translated to
-    JavaScript, and runs the same engine in WebAssembly.
+    It reads, checks and writes text by the same rules as `Translator`, translated to JavaScript,
+    and runs the same engine in WebAssembly.
 
     Args:
-        model: A model folder.
-        out: The new folder: yakusu.js, its types, the engine and model.bin.
+        models: A model folder, or several.
+        out: A new file that ends in .html, which has everything; or a new folder, whose page
+            installs and works offline, and which is an ES module, too.
+        test_src: Sentences to measure BLEU with; None: the dev set of the training run, if it is
+            there. For several models, only their dev sets are used.
+        test_tgt: Their translations.
+        progress: Progress reporter.
 
     Raises:
-        ModelError: The engine does not support the model, it is a parser, its vocabulary is that of
-            another toolkit, or the folder is inconsistent.
-        RunError: `out` exists.
+        ModelError: The engine does not support a model, it is a parser, its vocabulary is that of
+            another toolkit, a weight is NaN or infinite, or the folder is inconsistent.
+        RunError: `out` exists, a model is named twice, or a test set is given for several models.
+        DataError: A file of the test set cannot be read, one is missing, or they differ in length.
         ModuleNotFoundError: protobuf, which reads vocabularies, is not installed.
     """
-    from yakusu.export.web.writer import write_web
+    from yakusu.export.web.file import file_of
+    from yakusu.export.web.folder import write_folder
+    from yakusu.export.web.script import script_of
+    from yakusu.export.web.web_page import WebPage
 
-    folder, out = Path(model), Path(out)
+    is_file = str(out).lower().endswith(".html")
+    out, progress = Path(out), progress or Silent()
+    folders = [Path(models)] if isinstance(models, str | Path) else [*map(Path, models)]
+    has_test = test_src is not None or test_tgt is not None
+    _check(folders, out, is_file=is_file, has_test=has_test)
+    test = given_test_set(test_src, test_tgt)
+    opened = [_Opened.of(folder) for folder in folders]
+    made = [
+        each.exported(name, test, progress)
+        for each, name in zip(opened, _names(opened), strict=True)
+    ]
+    page = WebPage([model for model, _ in made], script_of([each.translator for each in opened]))
+    if is_file:
+        write_file(out, lambda file: file.write(file_of(page)))
+        sizes = {out.name: out.stat().st_size}
+    else:
+
+        def fill(temporary: Path) -> None:
+            write_folder(temporary, page)
+            for name in _CARD:
+                if len(folders) == 1 and (folders[0] / name).exists():
+                    (temporary / name).write_bytes((folders[0] / name).read_bytes())
+
+        save_folder(out, fill)
+        sizes = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
+    return WebExport(sizes, tuple(facts for _, facts in made))
+
+
+def _check(folders: Sequence[Path], out: Path, *, is_file: bool, has_test: bool) -> None:
+    """Raise RunError if the arguments do not fit together."""
     if out.exists():
-        raise RunError(f"{out} exists: choose another folder")
-    opened = ModelFolder.open(folder)
-    _refuse(opened)
-    translator = Translator.load(folder, engine=EngineConfig(engine="native", threads=1))
-    rounded = 0
+        raise RunError(f"{out} exists: choose another {'file' if is_file else 'folder'}")
+    if not folders:
+        raise RunError("there is no model to export: name a model folder")
+    for folder in folders:
+        if [each.resolve() for each in folders].count(folder.resolve()) > 1:
+            raise RunError(f"{folder} is named twice: name each model once")
+    if has_test and len(folders) > 1:
+        raise RunError("a test set belongs to one model: export several without --test-src")
 
-    def fill(temporary: Path) -> None:
-        nonlocal rounded
-        rounded = write_web(temporary, opened, translator)
-        for name in _CARD:
-            if (folder / name).exists():
-                (temporary / name).write_bytes((folder / name).read_bytes())
 
-    save_folder(out, fill)
-    sizes = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
-    return WebExport(sizes, (folder / "model.safetensors").stat().st_size, rounded)
+def _names(opened: Sequence["_Opened"]) -> list[str]:
+    """The names of models: languages, or folders, with a number if another one has the name."""
+    names: list[str] = []
+    for each in opened:
+        codes = each.translator.languages
+        wanted = "-".join(codes) if all(codes) else each.folder.resolve().name
+        name = wanted = re.sub(r"[^A-Za-z0-9]+", "-", wanted).strip("-") or "model"
+        number = 1
+        while name.lower() in map(str.lower, names):
+            number += 1
+            name = f"{wanted}-{number}"
+        names.append(name)
+    return names
+
+
+@dataclass
+class _Opened:
+    """A model to export."""
+
+    folder: Path
+    opened: ModelFolder
+    translator: Translator
+
+    @classmethod
+    def of(cls, folder: Path) -> "_Opened":
+        opened = ModelFolder.open(folder)
+        _refuse(opened)
+        own = EngineConfig(engine="native", threads=1)
+        return cls(folder, opened, Translator.load(folder, engine=own))
+
+    def exported(
+        self, name: str, test: Sequence[Pair] | None, progress: Progress
+    ) -> tuple["WebModel", WebModelExport]:
+        """The model as it is written, and what there is to say about it."""
+        from yakusu.export.web.model_file import ModelFile, WebModel
+        from yakusu.export.web.weights import RecordedPacking
+
+        folder, config = self.folder, self.opened.config.model
+        packing = RecordedPacking.of(self.opened, EngineConfig().matrices(config.d_model))
+        data, rounded = ModelFile(packing, self.translator).packed(), packing.rounded
+        scores = self._scores(packing, test, progress)
+        weights = (folder / "model.safetensors").stat().st_size
+        facts = WebModelExport(name, folder, weights, len(data), rounded, scores)
+        card, receipt = (folder / name for name in _CARD)
+        text = card.read_text(encoding="utf-8") if card.exists() else ""
+        about = f"{text.rstrip()}\n\n{_section(facts)}".lstrip()
+        facts_of_run = read_json(receipt) if receipt.exists() else None
+        return WebModel(name, self.translator, data, about, facts_of_run), facts
+
+    def _scores(
+        self, packing: "RecordedPacking", test: Sequence[Pair] | None, progress: Progress
+    ) -> WebScores | None:
+        """BLEU before and after; None: there is no test set."""
+        pairs, name = (test, "the given test set") if test else (self._dev_set(), "the dev set")
+        if not pairs:
+            return None
+        exact = EngineConfig(engine="native", precision="float32")
+        before, after = Translator.load(self.folder, engine=exact), copy(self.translator)
+        after.decoder = NativeDecoder([NativeModel.of(packing)])
+        sources, references = (list(side) for side in zip(*pairs, strict=True))
+        language = self.translator.languages[1]
+
+        def bleu(own: Translator) -> Score:
+            lines = NamedLines(name, sources, "")
+            made = translated_lines(own, lines, language, name=str(self.folder), progress=progress)
+            (score,) = score_translations(
+                made.lines, references, metrics=("bleu",), target_language=language
+            )
+            return score
+
+        return WebScores(bleu(before), bleu(after), f"{name} of {len(pairs):,} pairs")
+
+    def _dev_set(self) -> list[Pair]:
+        """The dev set of the training run, if its files are there."""
+        try:
+            facts = read_facts(self.folder)
+        except ModelError:
+            return []
+        if not isinstance(facts, Receipt):
+            return []
+        dev = facts.recipe.data.dev
+        return [*read_pairs(dev)] if dev.files and all(p.exists() for p in dev.files) else []
+
+
+def _section(facts: WebModelExport) -> str:
+    """What the card on the page says about the export."""
+    rows = f"{facts.rounded:,} rows rounded" if facts.rounded else "as in the model folder"
+    return (
+        f"## In this page\n\n- weights and vocabularies: {facts.size / 1e6:.1f} MB; "
+        f"{facts.weights / 1e6:.1f} MB in the model folder\n- weights of 8 bits: {rows}\n"
+        f"- {facts.scores or 'BLEU: not measured'}\n"
+    )
 
 
 def _refuse(opened: ModelFolder) -> None:

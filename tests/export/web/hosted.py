@@ -13,7 +13,7 @@ export async function startWorker() {{
   worker.postMessage({{id: 0, call: "start", args: {{engine}}}}, [engine]);
   return worker;
 }}
-export const modelData = async () => (await fetch("model.bin")).arrayBuffer();
+export const modelData = async () => (await fetch("de-en.bin")).arrayBuffer();
 """
 
 
@@ -32,7 +32,7 @@ def write_hosted(module: Path, out: Path, **about: Any) -> None:
     for name, source in sources.items():
         if name.endswith((".js", ".css")):
             (assets / name).write_bytes(source.read_bytes())
-    for name in ("engine.wasm", "model.bin"):
+    for name in ("engine.wasm", "de-en.bin"):
         (out / name).write_bytes((module / name).read_bytes())
     script = (module / "yakusu.js").read_text(encoding="utf-8")
     worker = sources["worker.js"].read_text(encoding="utf-8")

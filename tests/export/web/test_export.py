@@ -29,16 +29,22 @@ def test_the_modules_are_those_of_the_sources() -> None:
 def test_a_module_has_its_files_and_says_their_sizes(exported: tuple[Path, WebExport]) -> None:
     folder, made = exported
     assert {path.name for path in folder.iterdir()} == made.sizes.keys()
-    assert {"yakusu.js", "yakusu.d.ts", "model.bin", *WEB_MODULES} <= made.sizes.keys()
+    assert {
+        "yakusu.js",
+        "yakusu.d.ts",
+        "de-en.bin",
+        "index.html",
+        *WEB_MODULES,
+    } <= made.sizes.keys()
     assert made.sizes["yakusu.js"] == (folder / "yakusu.js").stat().st_size
-    assert made.rounded == 0
+    assert [each.rounded for each in made.models] == [0]
     package = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     assert (package["name"], package["type"]) == ("yakusu-de-en", "module")
 
 
 def test_rows_that_8_bits_do_not_hold_are_counted(tmp_path: Path) -> None:
     made = export_web(FIXTURES / "transformer", tmp_path / "module")
-    assert made.rounded > 0
+    assert made.models[0].rounded > 0
 
 
 def test_a_script_reads_only_what_the_runtime_has(exported: tuple[Path, Any], node: Node) -> None:

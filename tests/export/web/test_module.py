@@ -142,10 +142,10 @@ def test_a_damaged_model_is_reported_in_a_sentence(
 ) -> None:
     folder = tmp_path / "module"
     shutil.copytree(exported[0], folder)
-    (folder / "model.bin").write_bytes(damage((folder / "model.bin").read_bytes()))
+    (folder / "de-en.bin").write_bytes(damage((folder / "de-en.bin").read_bytes()))
     script = "const { load } = await import(given); await load().catch((e) => give(e.message));"
     found = node(script, (folder / "yakusu.js").as_uri())
-    assert found == "model.bin is damaged or incomplete: copy it again"
+    assert found == "the model is damaged or incomplete: copy it again"
 
 
 def test_memory_does_not_grow(exported: tuple[Path, Any], node: Node) -> None:

@@ -30,6 +30,7 @@ from yakusu.errors import ModelError
 from yakusu.export.web.characters import case_changes, character_sets, zeros
 from yakusu.export.web.javascript import Transpiler, literal
 from yakusu.export.web.patterns import Ranges, as_javascript
+from yakusu.export.web.sets import compact
 from yakusu.typed import REQUIRED
 
 _PATTERNS = (re.Pattern, regex.Pattern, lazy._Lazy)
@@ -63,7 +64,7 @@ _BUILT_IN = frozenset(
 _HELD = frozenset(
     (
         *("Engine", "Model", "Segmenter", "Session", "WebDecoder", "WebSearches"),
-        *("openTranslator", "TEXT", "SEARCH", "CALIBRATION", "LANGUAGES"),
+        *("openTranslator", "SETTINGS", "MODELS"),
     )
 )
 _SPECIAL = frozenset(
@@ -139,7 +140,7 @@ class Bundle:
             self._settle()
             classes = [self._class(name, kind) for name, kind in _bases_first(self.classes)]
         lines = [self._characters(), f"$.known([{known}]);", *classes, *self._definitions.values()]
-        tables = literal(";".join(map(_compact, self._sets)))
+        tables = literal(compact(self._sets))
         return "\n".join([f"$.sets({tables});", *lines])
 
     def _characters(self) -> str:
@@ -610,21 +611,3 @@ def _imports(function: FunctionType) -> dict[str, tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             made |= {each.asname or each.name: (node.module, each.name) for each in node.names}
     return made
-
-
-def _compact(ranges: Ranges) -> str:
-    """Ranges as gaps and lengths in base 36."""
-    numbers, last = [], 0
-    for first, end in ranges:
-        numbers += [first - last, end - first]
-        last = end
-    return ",".join(_base36(number) for number in numbers)
-
-
-def _base36(number: int) -> str:
-    digits = ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-        if not number:
-            return digits if digits != "0" else ""

@@ -733,15 +733,25 @@ const str_ = Object.assign((x = "") => str(x), { maketrans: str.maketrans }, Obj
 let sets = [];
 const known = [];
 const hex = (n) => `\\u{${n.toString(16)}}`;
-// The inside of a set of characters, from its compact form.
+// The places where a set begins and ends, from the text of sets.py.
+const placesOf = (number) => {
+  const [, base, own] = /^(?:(.*):)?(.*)$/.exec(sets[number]);
+  const places = new Set(base == null ? [] : placesOf(parseInt(base || "0", 36)));
+  let place = 0;
+  for (const distance of own ? own.split(",") : []) {
+    place += parseInt(distance || "0", 36);
+    if (!places.delete(place)) places.add(place);
+  }
+  return [...places].sort((a, b) => a - b);
+};
+// The inside of a set of characters.
 const inside = (number) => {
   if (known[number] != null) return known[number];
-  let place = 0, made = "";
-  const numbers = sets[number].split(",").map((x) => (x ? parseInt(x, 36) : 0));
-  for (let i = 0; i < numbers.length; i += 2) {
-    const first = (place += numbers[i]);
-    place += numbers[i + 1];
-    made += first === place ? hex(first) : `${hex(first)}-${hex(place)}`;
+  const places = placesOf(number);
+  let made = "";
+  for (let i = 0; i < places.length; i += 2) {
+    const [first, last] = [places[i], places[i + 1] - 1];
+    made += first === last ? hex(first) : `${hex(first)}-${hex(last)}`;
   }
   return (known[number] = made);
 };

@@ -1,17 +1,19 @@
-"""The script of a translator: the same reading, checks and writing as in Python.
+"""The script of translators: the same reading, checks and writing as in Python.
 
 `Translator.stream` and what it reads are translated; by hand are the tokenizer's library, the
 engine, the constraints of searches, and the sentences of sentencex.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.entities import name2codepoint
 from importlib import resources
-from itertools import product
+from itertools import chain, product
 
 from yakusu import lazy
+from yakusu.config import Config
 from yakusu.data.coverage import Coverage
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
@@ -28,6 +30,7 @@ from yakusu.documents.messages.json_strings import JsonDocument
 from yakusu.documents.subtitles import Subtitles
 from yakusu.errors import DataError
 from yakusu.export.web.bundle import Bundle
+from yakusu.export.web.modules import shortened
 from yakusu.export.web.sentences import sentence_rules
 from yakusu.memory.matches import find_matches
 from yakusu.memory.memory import StoredSegment, TranslationMemory
@@ -84,9 +87,7 @@ _BY_HAND = {
 _OMITTED = frozenset(
     {
         f"{_TRANSLATOR}.Translator.{name}"
-        for name in (
-            *("load", "score", "translating_to", "with_memories", "_open_memories"),
-        )
+        for name in (*("load", "score", "translating_to", "with_memories", "_open_memories"),)
     }
     | {
         "yakusu.data.tokenizer.Tokenizer.train",
@@ -120,35 +121,42 @@ _ATTRIBUTES = (
     *("encode_target", "decode_target", "forms", "span_finder", "of", "as_json", "recalled"),
     *("texts", "keys", "lines", "skipped", "render", "tell", "reports_blank"),
 )
+_SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
 _LAYOUTS = {own.code for own in layouts.LAYOUTS} | {layouts._CODE}
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
-_STATIC = ("runtime", "engine", "search", "sentences", "documents", "translator", "library")  # in this order
+_STATIC = (  # in this order
+    *("runtime", "engine", "search", "sentences", "documents", "translator", "library"),
+)
 
 
-def script_of(translator: Translator) -> str:
-    """The module yakusu.js of a translator.
+def script_of(translators: Sequence[Translator]) -> str:
+    """What translators read and write text with, as a script; `openTranslator` opens one.
 
     Raises:
         ModelError: Something that it needs has no translation.
     """
     own = resources.files("yakusu.export.web")
-    parts = {name: _short((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
-    rules = json.dumps(sentence_rules({translator.languages[0] or "en", "en"}), ensure_ascii=False)
+    parts = {name: shortened((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
+    sources = {translator.languages[0] or "en" for translator in translators}
+    rules = json.dumps(sentence_rules(sources | {"en"}), ensure_ascii=False)
     parts["sentences"] = f"const SENTENCE_RULES = {rules};\n{parts['sentences']}"
-    parts["runtime"] += f"\n{_translated(translator)}"
+    parts["runtime"] += f"\n{_translated(translators)}"
     return "\n".join(parts.values())
 
 
-def _short(script: str) -> str:
-    """A script without indentation and comments; none of its texts has several lines."""
-    lines = map(str.strip, script.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+def settings_key(translator: Translator) -> str:
+    """The name of the settings of a translator, which its model file says and the script has."""
+    values = (getattr(translator, name) for name in _SETTINGS)
+    plain = [
+        value.model_dump(mode="json") if isinstance(value, Config) else value for value in values
+    ]
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
-def _translated(translator: Translator) -> str:
-    """The functions and settings of a translator."""
-    source, target = translator.languages
-    codes = list(dict.fromkeys((source, target, "")))
+def _translated(translators: Sequence[Translator]) -> str:
+    """The functions and settings of translators."""
+    codes = list(dict.fromkeys([*chain(*(own.languages for own in translators)), ""]))
+    without = {own.text_config.span_finder().without: None for own in translators}
     one = [(code,) for code in codes]
     numbers = "yakusu.data.numbers"
     bundle = Bundle(
@@ -158,9 +166,7 @@ def _translated(translator: Translator) -> str:
             "yakusu.data.languages.canonical": one,
             "yakusu.data.lines.casing._is": [(wanted, code) for wanted in _CASED for code in codes],
             "yakusu.data.lines.casing.has_case": one,
-            "yakusu.data.lines.code.code_pattern": [
-                (translator.text_config.span_finder().without,)
-            ],
+            "yakusu.data.lines.code.code_pattern": [(own,) for own in without],
             "yakusu.documents.messages.icu_plurals._ordinal_categories": one,
             "yakusu.documents.messages.plurals.plural_categories": one,
             f"{numbers}.cldr.number_signs": one,
@@ -179,14 +185,13 @@ def _translated(translator: Translator) -> str:
     for name, value in _CONSTANTS.items():
         bundle.reference(value, name, __name__)
     bundle.read(*_ATTRIBUTES)
-    settings = {
-        "TEXT": translator.text_config,
-        "SEARCH": translator.search,
-        "CALIBRATION": translator.calibration,
-        "LANGUAGES": translator.languages,
-    }
-    values = [f"const {name} = {bundle.value(value)};" for name, value in settings.items()]
-    return "\n".join([bundle.source(), *values])
+    rows = (
+        f"[{json.dumps(settings_key(own))}, "
+        f"[{', '.join(bundle.value(getattr(own, name)) for name in _SETTINGS)}]]"
+        for own in translators
+    )
+    settings = f"const SETTINGS = new Map([{', '.join(rows)}]);"
+    return "\n".join([bundle.source(), settings])
 
 
 def _expressions_of_messages() -> Iterator[re.Pattern[str]]:

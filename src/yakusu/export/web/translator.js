@@ -113,6 +113,8 @@ function openTranslator(engine, data) {
   const own = data.coverage;
   const coverage = own && new Coverage(own.source_characters, own.target_characters, own.longest_source);
   const tokenizer = new Tokenizer(sides[0], sides[sides.length - 1], coverage, data.language);
+  if (!SETTINGS.has(data.settings)) throw new Error("the model is of another export: copy its folder again");
+  const [languages, search, text, calibration] = SETTINGS.get(data.settings);
   return new Translator(
-    new WebDecoder(engine, model), tokenizer, LANGUAGES, SEARCH, "translation", data.longest, TEXT, CALIBRATION);
+    new WebDecoder(engine, model), tokenizer, languages, search, "translation", data.longest, text, calibration);
 }

@@ -45,6 +45,8 @@ class WebMatrix:
 class RecordedPacking(Packing):
     """The matrices and vectors of a model, recorded in the order in which the library takes them.
 
+    The library gets the rounded rows.
+
     Raises:
         ModelError: A weight is NaN or infinite, or of another model.
     """
@@ -60,6 +62,7 @@ class RecordedPacking(Packing):
             parts.append((rows, scales))
         rows, scales = (np.concatenate(side) for side in zip(*parts, strict=True))
         self.stored.append(WebMatrix(len(bias), n_in, bias, rows, scales))
+        super()._add(name, [rows * scales[:, None]], bias, n_in)
 
     @classmethod
     def of(cls, folder: ModelFolder, matrices: MatrixFormat) -> "RecordedPacking":

@@ -20,7 +20,7 @@ from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import exchange_folders, locked, read_json, save_folder, sha256
 from yakusu.memory.pairs import source_key
-from yakusu.pipeline.evaluate import NamedLines, refuse_unequal
+from yakusu.pipeline.evaluate import given_test_set
 from yakusu.pipeline.improving.comparison import Comparison, ComparisonRecord, compare
 from yakusu.pipeline.improving.confirmed import ConfirmedPairs, PairFacts
 from yakusu.pipeline.receipts.receipt import read_receipt
@@ -103,24 +103,9 @@ def improve(
     paths = [Path(memory)] if isinstance(memory, str | Path) else [*map(Path, memory)]
     if not paths:
         raise RecipeError("there is no memory to learn from: add --memory FILE")
-    older = _given_test_set(test_src, test_tgt)
+    older = given_test_set(test_src, test_tgt)
     work = _Improvement(Path(model), paths, Path(run), mix, overrides, progress or Silent())
     return work.run(older, replace=replace)
-
-
-def _given_test_set(src: Text | None, tgt: Text | None) -> list[Pair] | None:
-    """The pairs of a test set; None: there is none.
-
-    Raises:
-        DataError: A file cannot be read, one is missing, or they differ in length.
-    """
-    if src is None and tgt is None:
-        return None
-    if src is None or tgt is None:
-        raise DataError("a test set has two files: give both --test-src and --test-tgt")
-    sources, references = NamedLines.of(src, "test sources"), NamedLines.of(tgt, "test references")
-    refuse_unequal(sources, references)
-    return [*zip(sources.lines, references.lines, strict=True)]
 
 
 class _Improvement:

@@ -156,4 +156,5 @@ export default {
   status: "Status",
   content: "Inhalt",
   required: "erforderlich",
+  noSimd: "Dieser Browser kennt keine SIMD-Befehle für WebAssembly: Das Übersetzen dauert länger.",
 };

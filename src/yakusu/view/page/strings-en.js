@@ -156,4 +156,5 @@ export default {
   status: "Status",
   content: "Content",
   required: "required",
+  noSimd: "This browser has no SIMD instructions for WebAssembly: translating takes longer.",
 };

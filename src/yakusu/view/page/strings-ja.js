@@ -156,4 +156,5 @@ export default {
   status: "ステータス",
   content: "内容",
   required: "必須",
+  noSimd: "このブラウザーは WebAssembly の SIMD 命令に対応していないため、翻訳に時間がかかります。",
 };

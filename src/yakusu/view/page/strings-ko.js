@@ -156,4 +156,5 @@ export default {
   status: "상태 코드",
   content: "내용",
   required: "필수",
+  noSimd: "이 브라우저는 WebAssembly의 SIMD 명령을 지원하지 않아 번역이 더 오래 걸립니다.",
 };

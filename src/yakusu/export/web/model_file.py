@@ -1,21 +1,14 @@
-"""The folder of a translator as an ES module.
+"""The data of a translator in a browser: sizes, weights and vocabularies, compressed with deflate.
 
-yakusu.js            the script: `load(url)`
-yakusu.d.ts          its types
-engine.wasm          the engine with SIMD128, and engine-scalar.wasm without it
-model.bin            sizes, weights and vocabularies, compressed with deflate
-package.json         for npm
-
-The last part of model.bin are arrays; the header says where each begins, of which kind it is, and
-how long it is.
+The last part are arrays; the header says where each begins, of which kind it is, and how long it
+is.
 """
 
+import hashlib
 import json
 import unicodedata
 import zlib
 from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,58 +16,57 @@ from sentencepiece import sentencepiece_model_pb2 as protobuf
 
 from yakusu.arrays import Array
 from yakusu.data.pieces import WIDTHS, Pieces
-from yakusu.engine.config import EngineConfig
-from yakusu.export.web.script import script_of
+from yakusu.export.web.script import settings_key
 from yakusu.export.web.weights import RecordedPacking, WebMatrix
-from yakusu.model.config import TransformerConfig
-from yakusu.translator.folder.folder import ModelFolder
 from yakusu.translator.translator import Translator
-from yakusu.version import __version__
 
 _ALIGNED = 8
-_MODULES = ("engine.wasm", "engine-scalar.wasm")
 _KINDS = {"float32": "f", "int8": "b", "uint8": "B"}
 
 
-def write_web(folder: Path, opened: ModelFolder, translator: Translator) -> int:
-    """Write the files of a translator into a folder.
+@dataclass(frozen=True)
+class WebModel:
+    """A translator for a browser.
 
-    Args:
-        folder: An empty folder.
-        opened: The model's folder.
-        translator: Its translator, with the settings to write.
-
-    Returns:
-        The number of rows of matrices that were rounded to 8 bits.
-
-    Raises:
-        ModelError: A weight is NaN or infinite.
+    Attributes:
+        name: The name of its file.
+        translator: The translator.
+        data: The file.
+        card: The model card, in Markdown.
+        receipt: The receipt; None: there is none.
     """
-    source, target = translator.languages
-    package = {
-        "name": f"yakusu-{source or 'source'}-{target or 'target'}".lower(),
-        "version": __version__,
-        "type": "module",
-        "exports": {".": {"types": "./yakusu.d.ts", "default": "./yakusu.js"}},
-        "files": ["*"],
-    }
-    (folder / "package.json").write_text(json.dumps(package, indent=2) + "\n", encoding="utf-8")
-    (folder / "yakusu.js").write_text(script_of(translator), encoding="utf-8")
-    own = resources.files("yakusu.export.web")
-    for name in (*_MODULES, "yakusu.d.ts"):
-        (folder / name).write_bytes((own / name).read_bytes())
-    model = _ModelFile(opened, translator)
-    (folder / "model.bin").write_bytes(model.packed())
-    return model.rounded
+
+    name: str
+    translator: Translator
+    data: bytes
+    card: str
+    receipt: dict[str, Any] | None
+
+    @property
+    def key(self) -> str:
+        """The start of the SHA-256 of the data."""
+        return hashlib.sha256(self.data).hexdigest()[:16]
+
+    @property
+    def file(self) -> str:
+        """The name of its file in a folder."""
+        return f"{self.name}.bin"
+
+    def about(self) -> dict[str, Any]:
+        """What the page says about it; see page/host.js."""
+        source, target = self.translator.languages
+        return {
+            **{"key": self.key, "name": self.name, "source": source, "target": target},
+            **{"bytes": len(self.data), "card": self.card, "receipt": self.receipt},
+        }
 
 
 @dataclass
-class _ModelFile:
-    """The content of model.bin."""
+class ModelFile:
+    """The content of a model's file."""
 
-    opened: ModelFolder
+    packing: RecordedPacking
     translator: Translator
-    rounded: int = 0
     _arrays: bytearray = field(default_factory=bytearray)
 
     def packed(self) -> bytes:
@@ -88,6 +80,7 @@ class _ModelFile:
         sides = [tokenizer.src, *([] if tokenizer.src is tokenizer.tgt else [tokenizer.tgt])]
         coverage = tokenizer.coverage
         return {
+            "settings": settings_key(self.translator),
             "model": self._model(),
             "pieces": list(map(self._pieces, sides)),
             "coverage": coverage.model_dump() if coverage else None,
@@ -105,21 +98,17 @@ class _ModelFile:
     # ---- the model -----------------------------------------------------------------------------
 
     def _model(self) -> dict[str, Any]:
-        config = self.opened.config.model
-        assert isinstance(config, TransformerConfig)
-        matrices = EngineConfig().matrices(config.d_model)
-        packing = RecordedPacking.of(self.opened, matrices)
-        self.rounded = packing.rounded
+        packing, config = self.packing, self.packing.config
         return {
             "sizes": packing.size_fields(),
-            "format": int(matrices),
+            "format": int(packing.matrices),
             "n_target": self.translator.tokenizer.tgt_vocab_size - 1,
             "n_positions": packing.n_positions,
             "n_heads": config.n_heads,
             "depths": config.depths,
             "source_eos": config.source_eos,
             "matrices": list(map(self._matrix, packing.stored)),
-            "vectors": self._vectors(packing),
+            "vectors": self._vectors(),
         }
 
     def _matrix(self, matrix: WebMatrix) -> dict[str, Any]:
@@ -129,9 +118,9 @@ class _ModelFile:
             **{name: self._stored(getattr(matrix, name)) for name in ("bias", "rows", "scales")},
         }
 
-    def _vectors(self, packing: RecordedPacking) -> list[Any]:
+    def _vectors(self) -> list[Any]:
         """The vectors; the tables of sinusoids are computed again."""
-        config = packing.config
+        packing, config = self.packing, self.packing.config
         vectors = list[Any](map(self._stored, packing.vectors[2:]))
         if config.positions == "sinusoidal" and not config.counts_words:
             rule = (packing.n_positions, config.d_model, config.position_divisor)
