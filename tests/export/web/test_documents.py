@@ -1,29 +1,36 @@
 """Documents in a browser are read and written as in Python."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.export.web.conftest import Node
-from yakusu.documents.document import DocumentOptions, usable
-from yakusu.documents.messages import json_strings
-from yakusu.documents.subtitles import read as read_subtitles
+from yakusu.documents import subtitles
+from yakusu.documents.document import Document, DocumentOptions, NamesTexts, usable
+from yakusu.documents.messages import json_strings, po
+from yakusu.errors import DataError
 
 LANGUAGES = ("de", "en")
+READERS: Mapping[str, Callable[[bytes, DocumentOptions], Document]] = {
+    "sub": subtitles.read,
+    "json": json_strings.read,
+    "po": po.read,
+}
 # Texts in capitals: that keeps marks, and changes all others.
 READ = """
 const READERS = {
   sub: (text) => new Subtitles(LINES.findall(text), NO_MARK, "utf-8"),
   json: (text) => new JsonDocument(text, ["de", "en"]),
+  po: (text) => new PoDocument(text, new DocumentOptions(["de", "en"])),
 };
 const made = (kind, text) => {
   try {
     const document = READERS[kind](text);
     const [found] = usable(document, document.texts.map((each) => each.toUpperCase()));
-    const out = new TextDecoder().decode(document.render(found));
-    return [[...document.texts], out, [...document.skipped]];
+    const written = document.render(found);
+    const out = typeof written === "string" ? written : new TextDecoder().decode(written);
+    return [[...document.texts], out, [...document.skipped], [...(document.keys ?? [])]];
   } catch (error) { return error instanceof DataError ? "refused" : `${error.stack}`; }
 };
 give(given.map(([kind, text]) => made(kind, text)));
@@ -58,6 +65,55 @@ intro
 00:03.000 --> 00:04.000
 <c.yellow>Guten Tag.</c> Wie geht es?
 """
+HEADER = r"""msgid ""
+msgstr ""
+"Project-Id-Version: x\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: PLURALS\n"
+"""
+PO = (
+    HEADER
+    + r"""
+# Bemerkung
+#: a.c:1
+#, c-format
+msgid "Der Hund hat %d Katzen \"hier\".\n"
+msgstr ""
+
+#, c-format, fuzzy
+msgctxt "Menü"
+msgid "%s kopiert nach %s"
+msgstr "alt"
+
+msgid "eine Datei"
+msgid_plural "%d Dateien"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid ""
+"Erste Zeile\n"
+"Zweite Zeile\n"
+msgstr ""
+
+msgid "action.save"
+msgstr ""
+
+msgid "Schon da"
+msgstr "Done"
+
+#~ msgid "Alt"
+#~ msgstr "Old"
+"""
+)
+PLURALS = (
+    "nplurals=INTEGER; plural=EXPRESSION;",
+    "nplurals=2; plural=(n != 1);",
+    "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : 2);",
+    "nplurals=1; plural=0;",
+    "nplurals=2; plural=n>1;",
+    "nplurals=2; plural=(n",
+    "nplurals=2; plural=n/0;",
+)
 ICU = "{n, plural, one {# Datei in {ort}} other {# Dateien}} übrig"
 JSON = [
     {"title": "Guten Tag, {name}!", "count": ICU, "url": "https://x.org/a", "icon": "home"},
@@ -75,21 +131,23 @@ def cases() -> list[tuple[str, str]]:
     written = [json.dumps(each, ensure_ascii=False, indent=2) for each in JSON]
     written += [json.dumps(JSON[0]), json.dumps(JSON[4], indent="\t"), "[" * 120 + "]" * 120]
     written += ['{"a": "x" "b"}', '{"a": "\\u00e9\\/ Stra\\u00dfe \\u20AC"}', "", "{}"]
-    subtitles = [SRT, SRT.replace("\n", "\r\n"), VTT, "", "1\n00:00:01 -> 2\nHallo\n", "Hallo"]
-    return [("sub", each) for each in subtitles] + [("json", each) for each in written]
+    films = [SRT, SRT.replace("\n", "\r\n"), VTT, "", "1\n00:00:01 -> 2\nHallo\n", "Hallo"]
+    messages = [PO.replace("PLURALS", plurals) for plurals in PLURALS]
+    messages += [PO.replace("\n", "\r\n"), PO.rstrip(), "", "#", "msgid \"a\"", 'msgid "a\nmsgstr ""']
+    messages += [HEADER.replace("UTF-8", "x-1"), HEADER + '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n']
+    given = {"sub": films, "json": written, "po": messages}
+    return [(kind, each) for kind, some in given.items() for each in some]
 
 
 def in_python(kind: str, text: str) -> Any:
-    from yakusu.errors import DataError
-
     options = DocumentOptions(languages=LANGUAGES)
-    read = read_subtitles if kind == "sub" else json_strings.read
     try:
-        document = read(text.encode(), options)
+        document = READERS[kind](text.encode(), options)
     except DataError:
         return "refused"
     found, _ = usable(document, [each.upper() for each in document.texts])
-    return [[*document.texts], document.render(found).decode(), [*document.skipped]]
+    keys = [*document.keys] if isinstance(document, NamesTexts) else []
+    return [[*document.texts], document.render(found).decode(), [*document.skipped], keys]
 
 
 def script_with(module: Path, more: str) -> str:

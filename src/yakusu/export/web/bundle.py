@@ -361,7 +361,9 @@ class Bundle:
         return literal(thing)
 
     def pattern(self, pattern: Any) -> str:
-        """The expression of a regular expression."""
+        """The expression of a regular expression; one for bytes, of a file, is one for its text."""
+        if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, bytes):
+            pattern = re.compile(pattern.pattern.decode("latin-1"), pattern.flags)
         script = as_javascript(pattern)
         parts = ", ".join(
             literal(part) if isinstance(part, str) else str(self._set(part))

@@ -640,7 +640,7 @@ def literal(value: object) -> str:
     if isinstance(value, int | float):
         return repr(value) if value >= 0 else f"({value!r})"
     if isinstance(value, bytes):
-        return f"$.bytes([{', '.join(map(str, value))}])"
+        return literal(value.decode("latin-1"))  # files are text in a browser
     raise ModelError(f"no translation for the constant {value!r}")
 
 

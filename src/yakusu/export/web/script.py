@@ -15,6 +15,7 @@ from itertools import chain, product
 from yakusu import lazy
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
+from yakusu.data.files.po import PoReader, language_of_header
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
 from yakusu.data.lines.sentence_pairs import sentence_pairs
@@ -24,9 +25,17 @@ from yakusu.data.pieces import MEANING, Pieces
 from yakusu.data.segments import MemorySegment, SegmentContext
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.documents import subtitles
-from yakusu.documents.document import Known, usable
+from yakusu.documents.document import DocumentOptions, Known, usable
 from yakusu.documents.messages import icu, layouts
 from yakusu.documents.messages.json_strings import JsonDocument
+from yakusu.documents.messages.po import PoDocument
+from yakusu.documents.messages.po_file import (
+    TEMPLATE,
+    PoFile,
+    escaped_string,
+    plural_forms,
+    stated_plurals,
+)
 from yakusu.documents.subtitles import Subtitles
 from yakusu.errors import DataError
 from yakusu.export.web.bundle import Bundle
@@ -62,7 +71,10 @@ _BY_HAND = {
     "json.loads": "parsedJson",
     "sentencex.segment": "segmentSentences",
     "yakusu.data.languages.same_language": "sameLanguage",
+    "yakusu.documents.languages.check_language": "checkLanguage",
     "yakusu.documents.messages.json_strings.decoded_json": "decodedJson",
+    "yakusu.documents.messages.po_file.PoFile": "PoFile",
+    "yakusu.documents.messages.po_file._form_of_one": "formOfOne",
     "yakusu.documents.messages.json_strings.parsed_json": "rootOfJson",
     "yakusu.data.lines.spans._compiled": "literalPattern",
     "yakusu.data.lines.spans._quick_length": "anyLength",
@@ -109,17 +121,19 @@ _READ_BY_PAGE = (
     *(Request, Layout, sentence_pairs, objects, AttentionMaps, attention_maps),
     *(MemoryReader, MemorySegment, StoredSegment, find_matches, match_object),
     *(normalised, renumbered),
-    *(Subtitles, JsonDocument, SegmentContext, Known, usable),
+    *(Subtitles, JsonDocument, SegmentContext, Known, usable, DocumentOptions),
+    *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
 _ENTITIES = {name: chr(number) for name, number in name2codepoint.items()}
 _CONSTANTS = {
     **{"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING},
-    **{"LINES": subtitles._LINE, "ENTITIES": _ENTITIES},
+    **{"LINES": subtitles._LINE, "ENTITIES": _ENTITIES, "TEMPLATE": TEMPLATE},
 }
 _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
     *("encode_target", "decode_target", "forms", "span_finder", "of", "as_json", "recalled"),
-    *("texts", "keys", "lines", "skipped", "render", "tell", "reports_blank"),
+    *("texts", "keys", "lines", "skipped", "render", "tell", "reports_blank", "entries"),
+    "is_header",
 )
 _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
 _LAYOUTS = {own.code for own in layouts.LAYOUTS} | {layouts._CODE}
@@ -169,6 +183,7 @@ def _translated(translators: Sequence[Translator]) -> str:
             "yakusu.data.lines.code.code_pattern": [(own,) for own in without],
             "yakusu.documents.messages.icu_plurals._ordinal_categories": one,
             "yakusu.documents.messages.plurals.plural_categories": one,
+            "yakusu.documents.messages.po_file.stated_plurals": one,
             f"{numbers}.cldr.number_signs": one,
             f"{numbers}.cldr.decimal_sign": one,
             f"{numbers}.cldr.is_known": one,
@@ -178,7 +193,7 @@ def _translated(translators: Sequence[Translator]) -> str:
             f"{numbers}.words.number_words": one,
         },
         compiled=(lazy.compile(MARKS), RESERVED, *_expressions_of_messages()),
-        by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory),
+        by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory, PoFile),
     )
     for thing in (*_READ_BY_HAND, *_READ_BY_PAGE):
         bundle.reference(thing)

@@ -64,7 +64,11 @@ const answer = (text, best, translator) =>
 const linesOf = (text) => ({ texts: text.split("\n"), reports_blank: false, layout: new Layout(),
   render: (made) => new TextEncoder().encode(made.join("\n")) });
 const subtitlesOf = (text) => new Subtitles(LINES.findall(text), NO_MARK, "utf-8");
-const READERS = { txt: linesOf, srt: subtitlesOf, vtt: subtitlesOf, json: (text, languages) => new JsonDocument(text, languages) };
+const messagesOf = (text, languages) => new PoDocument(text, new DocumentOptions(languages));
+const READERS = {
+  txt: linesOf, srt: subtitlesOf, vtt: subtitlesOf, po: messagesOf, pot: messagesOf,
+  json: (text, languages) => new JsonDocument(text, languages),
+};
 
 // The reader of a file for its text, and its byte order mark, if it has one.
 function fileOf(name, data) {
@@ -97,7 +101,7 @@ async function translatedDocument(translator, name, data, call) {
   if (call.isStopped) return null;
   document.tell?.(known);
   const [texts, blank] = document.layout ? [made, []] : usable(document, made);
-  const out = document.render(texts);
+  const written = document.render(texts), out = typeof written === "string" ? new TextEncoder().encode(written) : written;
   const skipped = [...(document.skipped ?? [])].filter((each) => !before.has(each));
   return { data: $.add(mark, out), kept: [...blank, ...kept, ...skipped] };
 }
