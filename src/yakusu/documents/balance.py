@@ -1,14 +1,21 @@
 """Line breaks that divide a text into lines of similar length, for subtitles."""
 
-import unicodedata
 from dataclasses import dataclass
 from math import inf
 
+from yakusu import lazy
 from yakusu.data.lines.private_use import is_closing, is_mark
 
 _NOT_FIRST = frozenset("、。，．・：；？！」』】〕〉》）］｝!?,.:;)]}’”…‥ー々ゝゞヽヾ〜～％")
 _NOT_LAST = frozenset("「『【〔〈《（［｛([{‘“")
 _SMALL = frozenset("ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ")
+_SCRIPTS = {
+    "han": lazy.compile(r"\p{Han}"),
+    "hiragana": lazy.compile(r"\p{Hiragana}"),
+    "katakana": lazy.compile("[\\p{Katakana}\u3099-\u309c゠・ー]"),
+}
+_NO_WIDTH = lazy.compile(r"[\p{Mn}\p{Me}\p{Cf}]")
+_WIDE = lazy.compile(r"[\p{EA=W}\p{EA=F}]")
 _AFTER_PUNCTUATION, _AFTER_PARTICLE, _ELSEWHERE = 0, 2, 6  # columns that a place costs
 
 
@@ -88,16 +95,11 @@ def _cost(before: str, after: str) -> int:
 
 def _script(character: str) -> str:
     """The script of a character whose words have no spaces between them, or ""."""
-    name = unicodedata.name(character, "")
-    if name.startswith("CJK"):
-        return "han"
-    if name.startswith("HIRAGANA"):
-        return "hiragana"
-    return "katakana" if "KATAKANA" in name else ""
+    return next((name for name, own in _SCRIPTS.items() if own.match(character)), "")
 
 
 def _width(character: str) -> int:
     """The columns of a character."""
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+    if _NO_WIDTH.match(character):
         return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return 2 if _WIDE.match(character) else 1

@@ -22,6 +22,8 @@ from typing import Protocol, runtime_checkable
 
 from yakusu.data.lines.private_use import MARKS, has_marks_of
 
+_SHOWN = 60  # characters of a text in a message
+
 
 @dataclass(frozen=True)
 class DocumentOptions:
@@ -179,3 +181,24 @@ def check_translations(
 def plain_text(text: str) -> str:
     """A text without its markup and the white space around it."""
     return re.sub(MARKS, "", text).strip()
+
+
+def usable(document: Document, translations: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Replace blank translations by their texts, unless the document does that in `render`.
+
+    Returns:
+        The translations, and a sentence for each of those that were blank.
+
+    Raises:
+        ValueError: A translation does not have the marks of its text.
+    """
+    check_translations(document.texts, translations, blank=document.reports_blank)
+    if document.reports_blank:
+        return list(translations), []
+    kept, reasons = [], []
+    for text, translation in zip(document.texts, translations, strict=True):
+        is_blank = plain_text(text) and not plain_text(translation)
+        kept.append(text if is_blank else translation)
+        if is_blank:
+            reasons.append(f"the translation of {plain_text(text)[:_SHOWN]!r} is blank")
+    return kept, reasons

@@ -23,8 +23,7 @@ from yakusu.documents.document import (
     NeedsChecks,
     Offer,
     StatesOrigin,
-    check_translations,
-    plain_text,
+    usable,
 )
 from yakusu.documents.registry import open_file, read_document
 from yakusu.documents.suffixes import SUFFIXES
@@ -536,24 +535,3 @@ def _refuse_skipped(files: Iterable[TranslatedFile]) -> None:
     if reasons:
         more = f", and {len(reasons) - 1:,} more would be left unchanged" if reasons[1:] else ""
         raise DataError(f"{reasons[0]}{more}: nothing is written, because of --strict")
-
-
-def usable(document: Document, translations: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Replace blank translations by their texts, unless the document does that in `render`.
-
-    Returns:
-        The translations, and a sentence for each of those that were blank.
-
-    Raises:
-        ValueError: A translation does not have the marks of its text.
-    """
-    check_translations(document.texts, translations, blank=document.reports_blank)
-    if document.reports_blank:
-        return list(translations), []
-    kept, reasons = [], []
-    for text, translation in zip(document.texts, translations, strict=True):
-        is_blank = plain_text(text) and not plain_text(translation)
-        kept.append(text if is_blank else translation)
-        if is_blank:
-            reasons.append(f"the translation of {plain_text(text)[:_SHOWN]!r} is blank")
-    return kept, reasons

@@ -78,14 +78,18 @@ class _Quoting:
     tags: bool  # "'<" starts a quotation, as in FormatJS
     plural: bool = False  # "#" is the number
 
-    def quote(self, text: str) -> str:
-        """Literal text in the syntax of the message."""
+    @property
+    def pattern(self) -> str:
+        """An expression for what is quoted, in a group, and for apostrophes."""
         special = "{}#" if self.plural else "{}"
         before = special + "'" + ("" if self.tags else "<")
         apostrophe = "'" if self.doubled else f"'(?=[{before}]|$)"
-        pattern = f"([{special}][{special}']*)|{apostrophe}"
-        return re.sub(
-            pattern, lambda m: "'" + m[1].replace("'", "''") + "'" if m[1] else "''", text
+        return f"([{special}][{special}']*)|{apostrophe}"
+
+    def quote(self, text: str) -> str:
+        """Literal text in the syntax of the message."""
+        return re.compile(self.pattern).sub(
+            lambda m: "'" + m[1].replace("'", "''") + "'" if m[1] else "''", text
         )
 
 
@@ -276,7 +280,7 @@ def _plain(string: str, code: str) -> _Level:
     """A string without ICU syntax."""
     items: list[_Item] = []
     start = 0
-    for found in re.finditer(code, string):
+    for found in re.compile(code).finditer(string):
         items += [_literal(string[start : found.start()]), _code(found[0])]
         start = found.end()
     return _Level([*items, _literal(string[start:])], None)
@@ -348,9 +352,9 @@ def _parsed(string: str, code: str | None) -> _Level:
         return _plain(string, code)
     if len(string) > _MAX_SIZE:
         raise _LimitError(f"has more than {_MAX_SIZE:,} characters")
-    plain = _plain(string, code)
+    plain, parser = _plain(string, code), _Parser(string, code)
     try:
-        message = _Parser(string, code).level(depth=0, plural=False)
+        message = parser.level(depth=0, plural=False)
     except _MalformedError:
         return plain
     # A pair of marks must not begin in one branch and end in another.

@@ -34,9 +34,10 @@ _CODE = re.compile(
     r"|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
 )
 # Keys whose values, if they are a lower-case word, are code: {"icon": "home", "lang": "en"}.
-_CODE_KEYS = (
+_CODE_KEYS = re.compile(
     "class|classname|colou?r|format|href|icon|id|key|lang|language|locale|method|mime|path|rel|slug"
-    "|src|target|type|ur[il]"
+    "|src|target|type|ur[il]",
+    re.IGNORECASE,
 )
 # Keys of PO and XLIFF, where a message is rather a word than a key: longer than A_ or e.g.
 _KEY = re.compile(
@@ -65,7 +66,7 @@ def is_language(value: str, path: Sequence[str | int] = ()) -> bool:
     if _NOT_LANGUAGE.fullmatch(text):
         return False
     key = next((key for key in reversed(path) if isinstance(key, str)), "")
-    is_code_key = key != text and re.fullmatch(_CODE_KEYS, key, re.IGNORECASE)
+    is_code_key = key != text and _CODE_KEYS.fullmatch(key)
     return not (is_code_key and re.fullmatch("[a-z0-9]+", text))
 
 

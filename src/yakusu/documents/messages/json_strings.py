@@ -24,6 +24,7 @@ from yakusu.errors import AS_UTF8, DataError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_WRITTEN = re.compile(r"\\u[0-9a-f]{4}|\\.|.", re.DOTALL)
 _PLAIN = re.compile("[A-Za-z0-9 ]")  # escaped in some files, but never needed
 _LOCALE = ("@@locale",)
 _DEEPEST = 100  # levels of arrays and objects
@@ -215,26 +216,24 @@ def json_values(content: str) -> Iterator[JsonValue]:
     for token in _TOKEN.finditer(content):
         if len(path) > _DEEPEST:
             raise _too_deep()
-        match token[0][0]:
-            case "{" | "[" as sign:
-                opened.append(JsonValue(tuple(path), key_start, *token.span()))
-                yield opened[-1]
-                path.append("" if sign == "{" else 0)
-                key_follows = sign == "{"
-            case "}" | "]":
-                path.pop()
-                opened.pop().end = token.end()
-                key_follows = False
-            case ",":
-                here = path[-1]
-                key_follows = isinstance(here, str)
-                path[-1] = here if isinstance(here, str) else here + 1
-            case '"' if key_follows:
-                path[-1], key_start, key_follows = json.loads(token[0]), token.start(), False
-            case ":":
-                pass
-            case _:
-                yield JsonValue(tuple(path), key_start, *token.span())
+        sign = token[0][0]
+        if sign in "{[":
+            opened.append(JsonValue(tuple(path), key_start, *token.span()))
+            yield opened[-1]
+            path.append("" if sign == "{" else 0)
+            key_follows = sign == "{"
+        elif sign in "}]":
+            path.pop()
+            opened.pop().end = token.end()
+            key_follows = False
+        elif sign == ",":
+            here = path[-1]
+            key_follows = isinstance(here, str)
+            path[-1] = here if isinstance(here, str) else here + 1
+        elif sign == '"' and key_follows:
+            path[-1], key_start, key_follows = json.loads(token[0]), token.start(), False
+        elif sign != ":":
+            yield JsonValue(tuple(path), key_start, *token.span())
 
 
 def _strings(content: str) -> Iterator[_String]:
@@ -272,8 +271,7 @@ class JsonStyle:
     def write(self, value: str) -> str:
         """A string as a literal of the file."""
         literal: str = json.dumps(value, ensure_ascii=False)[1:-1]
-        literal = re.sub(r"\\u[0-9a-f]{4}|\\.|.", self._character, literal, flags=re.DOTALL)
-        return f'"{literal}"'
+        return f'"{_WRITTEN.sub(self._character, literal)}"'
 
     def _character(self, found: re.Match[str]) -> str:
         text = found[0]

@@ -29,13 +29,17 @@ _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
 NUMBERED = re.compile(r"%L?\d+%?|%L?n|%")
 # Those whose argument depends on their position, such as %s and {}, not %1$s, %(name)s or {0}.
 _POSITIONAL = re.compile(r"%(?!\d+\$|[(<{%])|\{(?=[!:}])")
+# Flags, the placeholders of such messages, and whether the position of one may be its argument.
 _PLACEHOLDERS = (
     (
-        r"(c|objc|php|python|perl|lua|javascript|java-printf|ruby|awk|object-pascal)-format",
+        re.compile(
+            r"(c|objc|php|python|perl|lua|javascript|java-printf|ruby|awk|object-pascal)-format"
+        ),
         _PERCENT,
+        True,
     ),
-    (r"(python-brace|perl-brace|csharp|java|c\+\+|rust)-format", _BRACES),
-    (r"(qt|qt-plural|kde|kde-kuit|boost)-format", NUMBERED),
+    (re.compile(r"(python-brace|perl-brace|csharp|java|c\+\+|rust)-format"), _BRACES, True),
+    (re.compile(r"(qt|qt-plural|kde|kde-kuit|boost)-format"), NUMBERED, False),
 )
 
 _UNKNOWN = Known()
@@ -156,7 +160,7 @@ class PoDocument:
 
     def _lines(self, entry: Entry, keyword: str, value: str, end: bytes) -> list[bytes]:
         lines = self._file.write(keyword, value, wraps="no-wrap" not in entry.flags)
-        return [line.encode(self._file.encoding) + end for line in lines]
+        return [self._file.encoded(line) + end for line in lines]
 
     def _flag(self, entry: Entry, end: bytes) -> dict[int, tuple[int, list[bytes]]]:
         """The change that marks an entry as fuzzy."""
@@ -225,14 +229,14 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
         source = unit.entry.strings[key].value
         if string is None:
             return f"the translation of {source!r} is blank, or its numbers or markup differ"
-        for flags, pattern in () if unit.sources[key].is_icu else _PLACEHOLDERS:
-            if any(re.fullmatch(flags, flag) for flag in unit.entry.flags):
+        for flags, pattern, has_order in () if unit.sources[key].is_icu else _PLACEHOLDERS:
+            if any(flags.fullmatch(flag) for flag in unit.entry.flags):
                 before, after = (Counter(_found(pattern, text)) for text in (source, string))
                 if before != after:
                     names = ", ".join(((before - after) or (after - before)).elements())
                     return f"the translation of {source!r} has other placeholders ({names})"
                 ordered = _positional(pattern, string)
-                if ordered != _positional(pattern, source):
+                if has_order and ordered != _positional(pattern, source):
                     names = ", ".join(ordered)
                     return (
                         f"the translation of {source!r} has placeholders in another order ({names})"
@@ -244,8 +248,6 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
 
 
 def _positional(pattern: re.Pattern[str], text: str) -> list[str]:
-    if pattern is NUMBERED:
-        return []
     return [each for each in _found(pattern, text) if _POSITIONAL.match(each)]
 
 

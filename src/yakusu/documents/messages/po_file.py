@@ -14,7 +14,7 @@ from yakusu.errors import DataError
 _NPLURALS = re.compile(
     r"^Plural-Forms:.*?nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;\n]+)", re.M
 )
-_TEMPLATE = "nplurals=INTEGER; plural=EXPRESSION;"  # what xgettext writes
+TEMPLATE = "nplurals=INTEGER; plural=EXPRESSION;"  # what xgettext writes
 _MAX_FORMS = 10  # of a plural; no language has more than 6
 _WIDTH = 79  # columns of a line, as in gettext
 
@@ -52,23 +52,20 @@ class PoFile:
         self.wraps = _wraps(self.entries)
         header = next((entry.forms.get(0) for entry in self.entries if entry.is_header), None)
         text = header.value if header else ""
-        self.n_forms, self.singular = _plural_forms(text)
+        self.n_forms, self.singular = plural_forms(text)
         self.new_plurals: tuple[int, bytes] | None = None
-        if header and self.n_forms is None and _TEMPLATE in text and cldr_locale(language):
-            self._state_plurals(range(header.start, header.end), language)
+        stated = stated_plurals(language)
+        if header and self.n_forms is None and TEMPLATE in text and stated:
+            self._state_plurals(range(header.start, header.end), stated)
         self.language = language_of_header(text)
         self.header_line = header.start + 1 if header else 1
 
-    def _state_plurals(self, lines: range, language: str) -> None:
+    def _state_plurals(self, lines: range, stated: str) -> None:
         """State the plural forms of a language in one of the lines of the header."""
-        from babel.messages.plurals import get_plural
-
-        forms = get_plural(cldr_locale(language))
-        stated = f"nplurals={forms.num_plurals}; plural={forms.plural_expr};"
         for number in lines:
-            if _TEMPLATE.encode() in self.lines[number]:
-                self.n_forms, self.singular = _plural_forms(f"Plural-Forms: {stated}")
-                new = self.lines[number].replace(_TEMPLATE.encode(), stated.encode())
+            if TEMPLATE.encode() in self.lines[number]:
+                self.n_forms, self.singular = plural_forms(f"Plural-Forms: {stated}")
+                new = self.lines[number].replace(TEMPLATE.encode(), stated.encode())
                 self.new_plurals = number, new
 
     def _decode(self, number: int, line: bytes) -> str:
@@ -80,6 +77,14 @@ class PoFile:
                 "file or correct the charset"
             ) from error
 
+    def encoded(self, line: str) -> bytes:
+        """A line in the charset of the file.
+
+        Raises:
+            UnicodeEncodeError: It has a character that the charset lacks.
+        """
+        return line.encode(self.encoding)
+
     def write(self, keyword: str, value: str, *, wraps: bool = True) -> list[str]:
         """A keyword and its string, as lines without their ends.
 
@@ -89,8 +94,8 @@ class PoFile:
             wraps: Whether the entry may be wrapped: it has no flag no-wrap.
         """
         wraps = wraps and self.wraps
-        parts = [_escaped(part) for part in re.findall(r"[^\n]*\n|[^\n]+", value)]
-        line = f'{keyword} "{_escaped(value)}"'
+        parts = [escaped_string(part) for part in re.findall(r"[^\n]*\n|[^\n]+", value)]
+        line = f'{keyword} "{escaped_string(value)}"'
         if len(parts) < 2 and not (wraps and columns(line) > _WIDTH):
             return [line]
         lines = [line for part in parts for line in (wrapped(part) if wraps else [part])]
@@ -119,7 +124,17 @@ def _wraps(entries: Sequence[Entry]) -> bool:
     return not has_long
 
 
-def _plural_forms(header: str) -> tuple[int | None, int]:
+def stated_plurals(language: str) -> str:
+    """What a header says about the plural forms of a language; "": they are unknown."""
+    from babel.messages.plurals import get_plural
+
+    if not (locale := cldr_locale(language)):
+        return ""
+    forms = get_plural(locale)
+    return f"nplurals={forms.num_plurals}; plural={forms.plural_expr};"
+
+
+def plural_forms(header: str) -> tuple[int | None, int]:
     """The number of forms that a header states, and the form of the number 1."""
     found = _NPLURALS.search(header)
     n_forms = int(found[1]) if found else 0
@@ -137,6 +152,7 @@ def _form_of_one(expression: str, n_forms: int) -> int:
     return form if 0 <= form < n_forms else 0
 
 
-def _escaped(text: str) -> str:
+def escaped_string(text: str) -> str:
+    """A string as it is written between quotation marks."""
     names = {character: name for name, character in ESCAPES.items()} | {'"': '"', "\\": "\\"}
     return re.sub('[\a\b\f\n\r\t\v"\\\\]', lambda found: "\\" + names[found[0]], text)

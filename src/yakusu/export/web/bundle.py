@@ -19,7 +19,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import FunctionType, ModuleType
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import regex
@@ -52,7 +52,7 @@ _BUILT_IN = frozenset(
         *("__getitem__", "append", "add", "capitalize", "casefold", "clear", "copy", "count"),
         *("decode", "difference", "discard", "encode", "end", "endswith", "extend", "find"),
         *("findall", "finditer", "fullmatch", "get", "group", "groups", "index"),
-        *("intersection", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"),
+        *("insert", "intersection", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"),
         *("isdisjoint", "islower", "isnumeric", "isspace", "issubset", "issuperset", "isupper"),
         *("items", "join", "keys", "lower", "lstrip", "match", "most_common", "partition"),
         *("pop", "popleft", "remove", "removeprefix", "removesuffix", "replace", "rfind"),
@@ -255,6 +255,7 @@ class Bundle:
         for method, value in vars(kind).items():
             needed = method in self.attributes or method in _SPECIAL
             qualified = f"{_qualified(kind)}.{method}"
+            needed &= not isinstance(value, MemberDescriptorType)  # a slot
             if needed and (name, method) not in self._methods and qualified not in self.omitted:
                 try:
                     self._methods[name, method] = self._method(kind, method, value)
@@ -360,7 +361,9 @@ class Bundle:
         return literal(thing)
 
     def pattern(self, pattern: Any) -> str:
-        """The expression of a regular expression."""
+        """The expression of a regular expression; one for bytes, of a file, is one for its text."""
+        if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, bytes):
+            pattern = re.compile(pattern.pattern.decode("latin-1"), pattern.flags)
         script = as_javascript(pattern)
         parts = ", ".join(
             literal(part) if isinstance(part, str) else str(self._set(part))
@@ -441,6 +444,8 @@ class _Names:
             return self.bundle.reference(getattr(found, name), name, found.__name__)
         if isinstance(found, _PATTERNS) and name == "pattern":
             return literal(found.pattern)
+        if inspect.isclass(found) and issubclass(found, enum.Enum):
+            return self.bundle.value(getattr(found, name))
         if inspect.isclass(found) and _library_of(found):
             return f"$.{found.__name__}.{name}"
         return None

@@ -37,6 +37,8 @@ _PARAMETERS = {
     "model_copy": ("update",),
     "encode": ("encoding", "errors"),
     "decode": ("encoding", "errors"),
+    "escape": ("", "quote"),
+    "dumps": ("", "ensure_ascii"),
 }
 _DROPPED = frozenset(("strict", "maxsize", "timeout"))  # keywords that only check or limit
 _EXTREMES = frozenset(("min", "max"))
@@ -257,6 +259,8 @@ class Transpiler:
 
     def _do_delete(self, node: ast.Delete) -> str:
         (target,) = node.targets
+        if isinstance(target, ast.Name):
+            return ""
         if not isinstance(target, ast.Subscript):
             raise self._refuse(node)
         return f"$.remove({self.value(target.value)}, {self._index(target.slice)});"
@@ -526,6 +530,8 @@ class Transpiler:
             found = self._meanings.attribute(base.id, function.attr)
             if found is not None:
                 return f"{found}({self._arguments(node)})"
+        if function.attr == "_replace":
+            return self._replaced(ast.Call(function, [base], node.keywords))
         self._meanings.uses(function.attr)
         arguments = self._arguments(node)
         if self._meanings.is_method(function.attr):
@@ -561,7 +567,7 @@ class Transpiler:
         return f"$.{name}({of}{', ' + ', '.join(more) if named else ''})"
 
     def _replaced(self, node: ast.Call) -> str:
-        """A call of dataclasses.replace."""
+        """A call of dataclasses.replace, or of the method of a named tuple."""
         pairs = ", ".join(f"{k.arg}: {self.value(k.value)}" for k in node.keywords)
         return f"$.replace({self.value(node.args[0])}, {{{pairs}}})"
 
@@ -634,7 +640,7 @@ def literal(value: object) -> str:
     if isinstance(value, int | float):
         return repr(value) if value >= 0 else f"({value!r})"
     if isinstance(value, bytes):
-        return f"$.bytes([{', '.join(map(str, value))}])"
+        return literal(value.decode("latin-1"))  # files are text in a browser
     raise ModelError(f"no translation for the constant {value!r}")
 
 

@@ -138,6 +138,7 @@ class Counter extends Dict {
     if (items instanceof Dict) for (const [k, v] of items.items()) this.put(k, this.at(k) + v);
     else for (const k of items) this.put(k, this.at(k) + 1);
   }
+  *elements() { for (const [k, n] of this.items()) for (let i = 0; i < n; i++) yield k; }
   total() { return sum(this.values()); }
   most_common(n = null) {
     const found = [...this.items()].sort((a, b) => b[1] - a[1]);
@@ -212,11 +213,13 @@ class ValueError extends Error {}
 class KeyError extends Error {}
 class TypeError_ extends Error {}
 class StopIteration extends Error {}
+class UnicodeEncodeError extends Error {}
 
 // ---- operators ------------------------------------------------------------------------------------
 
 const add = (a, b) => {
   if (Array.isArray(a)) return [...a, ...b];
+  if (ArrayBuffer.isView(a)) return Uint8Array.from([...a, ...b]);
   return a != null && a.$add ? a.$add(b) : b != null && b.$add ? b.$add(a) : a + b;
 };
 const sub = (a, b) => {
@@ -381,7 +384,20 @@ const limited = (text, separator, most) => {
 };
 const str = (x) => (x == null ? "None" : x === true ? "True" : x === false ? "False" :
   isText(x) ? x : x.__str__ ? x.__str__() : x instanceof Error ? x.message : Array.isArray(x) ? `[${x.map(repr).join(", ")}]` : String(x));
-const repr = (x) => (isText(x) ? `'${x}'` : str(x));
+const NAMED = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const repr = (x) => {
+  if (!isText(x)) return str(x);
+  const quote = x.includes("'") && !x.includes('"') ? '"' : "'";
+  let made = "";
+  for (const c of x) {
+    const n = c.codePointAt(0), code = (sign, width) => `\\${sign}${n.toString(16).padStart(width, "0")}`;
+    if (c === quote) made += `\\${c}`;
+    else if (c in NAMED) made += NAMED[c];
+    else if (c === " " || text.isprintable(c)) made += c;
+    else made += n < 256 ? code("x", 2) : n < 65536 ? code("u", 4) : code("U", 8);
+  }
+  return quote + made + quote;
+};
 const text = {
   strip: (x, given) => trimmed(x, given, true, true),
   lstrip: (x, given) => trimmed(x, given, true, false),
@@ -460,6 +476,7 @@ const list_ = {
   __getitem__: (x, i) => at(x, i),
   append: (x, y) => { x.push(y); },
   extend: (x, y) => { for (const each of y) x.push(each); },
+  insert: (x, i, y) => { x.splice(i, 0, y); },
   popleft: (x) => x.shift(),
   pop: (x, i = -1) => x.splice(i < 0 ? x.length + i : i, 1)[0],
   index: (x, y) => {
@@ -526,6 +543,7 @@ const isinstance = (x, kind) => {
   if (kind === int || kind === float) return typeof x === "number";
   if (kind === bool) return typeof x === "boolean";
   if (kind === tuple || kind === list) return Array.isArray(x);
+  if (kind === dict) return x instanceof Dict;
   return x instanceof kind;
 };
 const cache = (f) => {
@@ -874,6 +892,7 @@ const regex_compile = (pattern) => {
   if (!expressions.has(pattern)) throw new ValueError(`an unknown expression: ${pattern}`);
   return expressions.get(pattern);
 };
+const re_compile = regex_compile;
 const re = (parts, groups = 0, names = {}) => new Pattern(parts, groups, names);
 
 // ---- what is known of characters ------------------------------------------------------------------
@@ -897,10 +916,10 @@ const install = (tables) => {
 };
 
 return {
-  known: (pairs) => { expressions = new Map(pairs); }, object, regex_compile, table,
+  known: (pairs) => { expressions = new Map(pairs); }, object, re_compile, regex_compile, table,
   logger: { warning() {}, debug() {}, info() {} },
   Bag, Config, Counter: (x) => new Counter(x), Dict, Fraction: (...given) => new Fraction(...given),
-  TypeError: TypeError_, ValueError, accumulate, add, all, and, any, around, at, attrgetter, bisect_left,
+  TypeError: TypeError_, UnicodeEncodeError, ValueError, accumulate, add, all, and, any, around, at, attrgetter, bisect_left,
   bisect_right, bool, both, bound, cache, cached, call, ceil: Math.ceil, chain, chr, compare,
   copy, count, cut, cycle, deque: (x = []) => Deque.from(x), defaultdict: (make) => new DefaultDict(make),
   dict, either, enumerate, extend, filled, filter, flat_lazy, flat_list, float, floor: Math.floor, insort_right,

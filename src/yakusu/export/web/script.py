@@ -6,21 +6,37 @@ engine, the constraints of searches, and the sentences of sentencex.
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from html.entities import name2codepoint
 from importlib import resources
-from itertools import chain
+from itertools import chain, product
 
 from yakusu import lazy
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
+from yakusu.data.files.po import PoReader, language_of_header
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
 from yakusu.data.lines.sentence_pairs import sentence_pairs
 from yakusu.data.lines.words import is_joined
 from yakusu.data.numbers.cldr import number_signs
 from yakusu.data.pieces import MEANING, Pieces
-from yakusu.data.segments import MemorySegment
+from yakusu.data.segments import MemorySegment, SegmentContext
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.documents import subtitles
+from yakusu.documents.document import DocumentOptions, Known, usable
+from yakusu.documents.messages import icu, layouts
+from yakusu.documents.messages.json_strings import JsonDocument
+from yakusu.documents.messages.po import PoDocument
+from yakusu.documents.messages.po_file import (
+    TEMPLATE,
+    PoFile,
+    escaped_string,
+    plural_forms,
+    stated_plurals,
+)
+from yakusu.documents.subtitles import Subtitles
 from yakusu.errors import DataError
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.modules import shortened
@@ -41,6 +57,9 @@ from yakusu.view.maps import AttentionMaps, attention_maps
 
 _TRANSLATOR = "yakusu.translator.translator"
 _BY_HAND = {
+    "_blake2.blake2b": "blake2b",
+    "html.escape": "escapedHtml",
+    "html.unescape": "unescapedHtml",
     f"{_TRANSLATOR}.tasks": "TASKS",
     f"{_TRANSLATOR}._glossary": "noGlossary",
     "yakusu.alignment.token_weights": "tokenWeights",
@@ -48,7 +67,15 @@ _BY_HAND = {
     "yakusu.data.files.text.windows": "windows",
     "yakusu.data.pieces.Pieces": "Pieces",
     "yakusu.translator.reading.constraints.Constraints": "Constraints",
+    "json.dumps": "writtenJson",
+    "json.loads": "parsedJson",
     "sentencex.segment": "segmentSentences",
+    "yakusu.data.languages.same_language": "sameLanguage",
+    "yakusu.documents.languages.check_language": "checkLanguage",
+    "yakusu.documents.messages.json_strings.decoded_json": "decodedJson",
+    "yakusu.documents.messages.po_file.PoFile": "PoFile",
+    "yakusu.documents.messages.po_file._form_of_one": "formOfOne",
+    "yakusu.documents.messages.json_strings.parsed_json": "rootOfJson",
     "yakusu.data.lines.spans._compiled": "literalPattern",
     "yakusu.data.lines.spans._quick_length": "anyLength",
     "yakusu.memory.filling.filled": "notFilled",
@@ -60,7 +87,6 @@ _BY_HAND = {
             "fnmatch.fnmatchcase",
             "yakusu.config.did_you_mean",
             "yakusu.data.languages.closest",
-            "yakusu.data.languages.same_language",
             "yakusu.data.languages.listed_codes",
             "yakusu.search.neighbours.SegmentStates",
             "yakusu.translator.consensus.agreed",
@@ -95,15 +121,26 @@ _READ_BY_PAGE = (
     *(Request, Layout, sentence_pairs, objects, AttentionMaps, attention_maps),
     *(MemoryReader, MemorySegment, StoredSegment, find_matches, match_object),
     *(normalised, renumbered),
+    *(Subtitles, JsonDocument, SegmentContext, Known, usable, DocumentOptions),
+    *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
-_CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
+_ENTITIES = {name: chr(number) for name, number in name2codepoint.items()}
+_CONSTANTS = {
+    **{"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING},
+    **{"LINES": subtitles._LINE, "ENTITIES": _ENTITIES, "TEMPLATE": TEMPLATE},
+}
 _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
     *("encode_target", "decode_target", "forms", "span_finder", "of", "as_json", "recalled"),
+    *("texts", "keys", "lines", "skipped", "render", "tell", "reports_blank", "entries"),
+    "is_header",
 )
 _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
+_LAYOUTS = {own.code for own in layouts.LAYOUTS} | {layouts._CODE}
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
-_STATIC = ("runtime", "engine", "search", "sentences", "translator", "library")  # in this order
+_STATIC = (  # in this order
+    *("runtime", "engine", "search", "sentences", "documents", "translator", "library"),
+)
 
 
 def script_of(translators: Sequence[Translator]) -> str:
@@ -144,6 +181,9 @@ def _translated(translators: Sequence[Translator]) -> str:
             "yakusu.data.lines.casing._is": [(wanted, code) for wanted in _CASED for code in codes],
             "yakusu.data.lines.casing.has_case": one,
             "yakusu.data.lines.code.code_pattern": [(own,) for own in without],
+            "yakusu.documents.messages.icu_plurals._ordinal_categories": one,
+            "yakusu.documents.messages.plurals.plural_categories": one,
+            "yakusu.documents.messages.po_file.stated_plurals": one,
             f"{numbers}.cldr.number_signs": one,
             f"{numbers}.cldr.decimal_sign": one,
             f"{numbers}.cldr.is_known": one,
@@ -152,8 +192,8 @@ def _translated(translators: Sequence[Translator]) -> str:
             f"{numbers}.marks._stems": one,
             f"{numbers}.words.number_words": one,
         },
-        compiled=(lazy.compile(MARKS), RESERVED),
-        by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory),
+        compiled=(lazy.compile(MARKS), RESERVED, *_expressions_of_messages()),
+        by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory, PoFile),
     )
     for thing in (*_READ_BY_HAND, *_READ_BY_PAGE):
         bundle.reference(thing)
@@ -167,3 +207,13 @@ def _translated(translators: Sequence[Translator]) -> str:
     )
     settings = f"const SETTINGS = new Map([{', '.join(rows)}]);"
     return "\n".join([bundle.source(), settings])
+
+
+def _expressions_of_messages() -> Iterator[re.Pattern[str]]:
+    """What strings of programs are divided and quoted with, for each layout of their files."""
+    for code in _LAYOUTS:
+        kept = f"{code}|{icu._FRAGILE}" if code else icu._FRAGILE
+        yield re.compile(kept)
+        yield re.compile(f"{kept}|[{{}}#']")
+    for flags in product((False, True), repeat=3):
+        yield re.compile(icu._Quoting(*flags).pattern)

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.segments import UNKNOWN_CONTEXT, SegmentContext
-from yakusu.documents.document import Document, Known
-from yakusu.pipeline.documents import TranslatedText, usable
+from yakusu.documents.document import Document, Known, usable
+from yakusu.pipeline.documents import TranslatedText
 from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route
 from yakusu.serve.work import AbandonedError

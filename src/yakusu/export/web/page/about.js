@@ -25,12 +25,23 @@ function described({name, source, target, bytes, card, receipt}) {
                            element("pre", {}, JSON.stringify(receipt, null, 1)))] : []));
 }
 
-/** Markdown as headings, lists of rows and paragraphs; whatever else it has is shown as it is written. */
+/** Markdown as headings, tables, lists and paragraphs; what else it has is shown as it is written. */
 function parts(markdown) {
   const body = markdown.replace(/^---\n[^]*?\n---\n/, "").trim();
   return body.split(/\n{2,}/).map((block) => {
-    const heading = /^(#{1,6})\s+(.*)$/.exec(block);
-    if (heading) return element("h3", {}, heading[2]);
-    return element(/^(?:[|`\s]|[-*] )/.test(block) ? "pre" : "p", {}, block);
+    const heading = /^#{1,6} (.*)$/.exec(block), lines = block.split("\n");
+    if (heading) return element("h3", {}, heading[1]);
+    if (lines.every((line) => line.startsWith("|"))) return table(lines);
+    if (block.startsWith("- ")) {
+      return element("ul", {}, ...block.slice(2).split("\n- ").map((each) => element("li", {}, each)));
+    }
+    return element(block.startsWith("    ") ? "pre" : "p", {}, block.replaceAll("`", ""));
   });
+}
+
+function table(lines) {
+  const rows = lines.map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()))
+    .filter((cells) => cells.some((cell) => /[^-:]/.test(cell)));
+  return element("table", {}, ...rows.map((cells) =>
+    element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))));
 }

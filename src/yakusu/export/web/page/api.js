@@ -11,7 +11,7 @@ import {ask, opened, remember} from "./translators.js";
 
 keepApart(MODELS.map(({key}) => key).join("-"));  // files share the storage of a browser
 const LONGEST = 200_000;  // characters of a text
-export const SUFFIXES = [".txt", ".srt", ".vtt", ".json", ".po"];
+const SUFFIXES = [".txt", ".srt", ".vtt", ".json", ".po", ".pot"];
 
 /** Something failed; the message is a sentence for the user. */
 export class Failure extends Error {}

@@ -13,17 +13,14 @@ export function writeTmx(segments, {source, target}) {
     const origin = each.origin ? `<prop type="x-origin">${escaped(each.origin)}</prop>` : "";
     const sides = [[source, each.source], [target, each.target]].map(([code, text]) =>
       `<tuv xml:lang="${escaped(code)}"><seg>${escaped(text)}</seg></tuv>`);
-    return `    <tu${date}>${origin}${sides.join("")}</tu>\n`;
+    return `    <tu${date}>${origin}${sides.join("")}</tu>`;
   };
   const writable = segments.filter((each) => !NOT_XML.test(each.source + each.target + each.origin));
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<tmx version="1.4">
-  <header creationtool="yakusu" creationtoolversion="1" segtype="block" o-tmf="yakusu"
-    adminlang="en" srclang="${escaped(source)}" datatype="plaintext"/>
-  <body>
-${writable.map(unit).join("")}  </body>
-</tmx>
-`;
+  const header = {creationtool: "yakusu", creationtoolversion: "1", segtype: "block", "o-tmf": "yakusu",
+                  adminlang: "en", srclang: source, datatype: "plaintext"};
+  const stated = Object.entries(header).map(([name, value]) => ` ${name}="${escaped(value)}"`).join("");
+  return ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<tmx version=\"1.4\">", `  <header${stated}/>`,
+          "  <body>", ...writable.map(unit), "  </body>", "</tmx>", ""].join("\n");
 }
 
 /** The segments of a file that has both languages; null: the file is not TMX. */

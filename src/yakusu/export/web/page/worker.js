@@ -58,6 +58,54 @@ const requestOf = (text, { prefix = "", include = [], exclude = [] }) =>
 const answer = (text, best, translator) =>
   ({ ...plain(objects(best)), sentences: sentence_pairs(text, best[0].text, translator.languages) });
 
+// ---- documents ----------------------------------------------------------------------------------------
+
+// A text file as a document: its lines are translated as those of one text.
+const linesOf = (text) => ({ texts: text.split("\n"), reports_blank: false, layout: new Layout(),
+  render: (made) => new TextEncoder().encode(made.join("\n")) });
+const subtitlesOf = (text) => new Subtitles(LINES.findall(text), NO_MARK, "utf-8");
+const messagesOf = (text, languages) => new PoDocument(text, new DocumentOptions(languages));
+const READERS = {
+  txt: linesOf, srt: subtitlesOf, vtt: subtitlesOf, po: messagesOf, pot: messagesOf,
+  json: (text, languages) => new JsonDocument(text, languages),
+};
+
+// The reader of a file for its text, and its byte order mark, if it has one.
+function fileOf(name, data) {
+  const read = READERS[name.slice(name.lastIndexOf(".") + 1).toLowerCase()], bytes = new Uint8Array(data);
+  if (!read) throw new Error(`${name} has a format that this page does not translate`);
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(isMarked ? bytes.subarray(3) : bytes);
+    return { read, text, mark: isMarked ? bytes.subarray(0, 3) : NO_MARK };
+  } catch {
+    throw new Error(`${name} is not UTF-8: save the file as UTF-8`);
+  }
+}
+
+// The texts with their neighbours and names, as pipeline/documents.py asks for them.
+const requestsOf = ({ texts, keys = [] }, name) => texts.map((text, i) => new Request(text, "", [], [],
+  new SegmentContext(texts[i - 1] ?? "", texts[i + 1] ?? "", name, keys[i] ?? "")));
+
+async function translatedDocument(translator, name, data, call) {
+  const { read, text, mark } = fileOf(name, data), document = read(text, translator.languages);
+  const made = [], kept = [], known = $.dict(), before = new Set(document.skipped);
+  await translated(translator, requestsOf(document, name), call, ([best], n) => {
+    const isKept = document.reports_blank && best.differences.length > 0;
+    const reason = best.differences.join("; ");
+    if (!isKept && reason) kept.push(reason);
+    made.push(isKept ? "" : best.text);
+    known.put(n, new Known(best.match, [], best.quality, best.doubt, isKept ? reason : ""));
+    call.tell("progress", (n + 1) / document.texts.length);
+  }, document.layout);
+  if (call.isStopped) return null;
+  document.tell?.(known);
+  const [texts, blank] = document.layout ? [made, []] : usable(document, made);
+  const written = document.render(texts), out = typeof written === "string" ? new TextEncoder().encode(written) : written;
+  const skipped = [...(document.skipped ?? [])].filter((each) => !before.has(each));
+  return { data: $.add(mark, out), kept: [...blank, ...kept, ...skipped] };
+}
+
 const calls = {
   start({ engine: bytes }) { engine = engineOf(bytes); },
   async open({ key, model }) {
@@ -68,22 +116,23 @@ const calls = {
   async stream({ key, text, ...body }, call) {
     const translator = configured(key, body), lines = wellFormed(text).split("\n");
     await translated(translator, lines.map((line) => requestOf(line, body)), call, (best, line) =>
-      call.tell("line", { line, ...answer(lines[line], best, translator) }), new Layout());
+      call.tell("line", { line, ...answer(lines[line], best, translator) }), new Layout(), true);
   },
   translate({ key, text, trace = false, ...body }) {
     const translator = configured(key, body), request = requestOf(wellFormed(text), body);
     const [best] = translator.stream([request], 64, null, true, trace);
     return answer(request.text, best, translator);
   },
+  document({ key, name, data }, call) { return translatedDocument(opened.get(key).translator.with_settings(), name, data, call); },
   attention({ key, text, translation }) {
     return plain(attention_maps(opened.get(key).translator, wellFormed(text), wellFormed(translation) || null).as_json());
   },
 };
 
 // Translate texts one window after the other, until the call is stopped.
-async function translated(translator, requests, call, done, layout = null) {
+async function translated(translator, requests, call, done, layout = null, details = false) {
   let n = 0;
-  for (const best of translator.stream(requests, 64, WINDOW, layout !== null, false, layout)) {
+  for (const best of translator.stream(requests, 64, WINDOW, details, false, layout)) {
     done(best, n++);
     if (n % WINDOW === 0) await turn();
     if (call.isStopped) return;

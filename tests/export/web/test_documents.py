@@ -1,0 +1,165 @@
+"""Documents in a browser are read and written as in Python."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.export.web.conftest import Node
+from yakusu.documents import subtitles
+from yakusu.documents.document import Document, DocumentOptions, NamesTexts, usable
+from yakusu.documents.messages import json_strings, po
+from yakusu.errors import DataError
+
+LANGUAGES = ("de", "en")
+READERS: Mapping[str, Callable[[bytes, DocumentOptions], Document]] = {
+    "sub": subtitles.read,
+    "json": json_strings.read,
+    "po": po.read,
+}
+# Texts in capitals: that keeps marks, and changes all others.
+READ = """
+const READERS = {
+  sub: (text) => new Subtitles(LINES.findall(text), NO_MARK, "utf-8"),
+  json: (text) => new JsonDocument(text, ["de", "en"]),
+  po: (text) => new PoDocument(text, new DocumentOptions(["de", "en"])),
+};
+const made = (kind, text) => {
+  try {
+    const document = READERS[kind](text);
+    const [found] = usable(document, document.texts.map((each) => each.toUpperCase()));
+    const written = document.render(found);
+    const out = typeof written === "string" ? written : new TextDecoder().decode(written);
+    return [[...document.texts], out, [...document.skipped], [...(document.keys ?? [])]];
+  } catch (error) { return error instanceof DataError ? "refused" : `${error.stack}`; }
+};
+give(given.map(([kind, text]) => made(kind, text)));
+"""
+SRT = """1
+00:00:01,000 --> 00:00:02,500
+- Wo ist <i>Anna</i>?
+- Zu Hause, glaube ich.
+
+2
+00:00:03,000 --> 00:00:04,000
+<i>DR. MEYER: Das ist ein langer Satz,
+der auf zwei Zeilen steht.</i>
+
+3
+00:00:05,000 --> 00:00:06,000
+{\\an8}>> Und weiter mit <font color="red">Rot</font> & <b>offen.
+
+4
+00:00:07,000 --> 00:00:08,000
+今日はとても天気がいいですね。
+散歩に行きましょう。
+"""
+VTT = """WEBVTT - Titel
+
+NOTE Eine Bemerkung
+
+00:01.000 --> 00:02.000 line:0
+<v Ada>Tom &amp; Jerry &lt;3 &eacute; &#233; &unknown; caf\u00e9
+
+intro
+00:03.000 --> 00:04.000
+<c.yellow>Guten Tag.</c> Wie geht es?
+"""
+HEADER = r"""msgid ""
+msgstr ""
+"Project-Id-Version: x\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: PLURALS\n"
+"""
+PO = (
+    HEADER
+    + r"""
+# Bemerkung
+#: a.c:1
+#, c-format
+msgid "Der Hund hat %d Katzen \"hier\".\n"
+msgstr ""
+
+#, c-format, fuzzy
+msgctxt "Menü"
+msgid "%s kopiert nach %s"
+msgstr "alt"
+
+msgid "eine Datei"
+msgid_plural "%d Dateien"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid ""
+"Erste Zeile\n"
+"Zweite Zeile\n"
+msgstr ""
+
+msgid "action.save"
+msgstr ""
+
+msgid "Schon da"
+msgstr "Done"
+
+#~ msgid "Alt"
+#~ msgstr "Old"
+"""
+)
+PLURALS = (
+    "nplurals=INTEGER; plural=EXPRESSION;",
+    "nplurals=2; plural=(n != 1);",
+    "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : 2);",
+    "nplurals=1; plural=0;",
+    "nplurals=2; plural=n>1;",
+    "nplurals=2; plural=(n",
+    "nplurals=2; plural=n/0;",
+)
+ICU = "{n, plural, one {# Datei in {ort}} other {# Dateien}} übrig"
+JSON = [
+    {"title": "Guten Tag, {name}!", "count": ICU, "url": "https://x.org/a", "icon": "home"},
+    {"@@locale": "de", "hallo": "Hallo Welt", "@hallo": {"description": "Ein Gruß"}},
+    {"a": {"message": "Ein Satz.", "description": "Wo"}, "b": {"message": "Noch einer $N$."}},
+    {"2": "zwei Hunde", "1": "ein Hund", "bars": "kein Zimmer | ein Zimmer | {n} Zimmer"},
+    ["Ein Wort", 1, 1.5, True, None, {"k": "Es ist's: '{x}' \"ja\" \\ / \t 😀"}],
+    {"one": {"one": "Ein Tag", "other": "{n} Tage", "description": "Tage"}, "x": "a_b_c"},
+    {"s": "{x, select, a {Er '{'kommt'}'} other {Sie kommt's}} <b>heute</b> $t(key)"},
+    "Nur ein Text",
+]
+
+
+def cases() -> list[tuple[str, str]]:
+    written = [json.dumps(each, ensure_ascii=False, indent=2) for each in JSON]
+    written += [json.dumps(JSON[0]), json.dumps(JSON[4], indent="\t"), "[" * 120 + "]" * 120]
+    written += ['{"a": "x" "b"}', '{"a": "\\u00e9\\/ Stra\\u00dfe \\u20AC"}', "", "{}"]
+    films = [SRT, SRT.replace("\n", "\r\n"), VTT, "", "1\n00:00:01 -> 2\nHallo\n", "Hallo"]
+    messages = [PO.replace("PLURALS", plurals) for plurals in PLURALS]
+    messages += [PO.replace("\n", "\r\n"), PO.rstrip(), "", "#", "msgid \"a\"", 'msgid "a\nmsgstr ""']
+    messages += [HEADER.replace("UTF-8", "x-1"), HEADER + '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n']
+    given = {"sub": films, "json": written, "po": messages}
+    return [(kind, each) for kind, some in given.items() for each in some]
+
+
+def in_python(kind: str, text: str) -> Any:
+    options = DocumentOptions(languages=LANGUAGES)
+    try:
+        document = READERS[kind](text.encode(), options)
+    except DataError:
+        return "refused"
+    found, _ = usable(document, [each.upper() for each in document.texts])
+    keys = [*document.keys] if isinstance(document, NamesTexts) else []
+    return [[*document.texts], document.render(found).decode(), [*document.skipped], keys]
+
+
+def script_with(module: Path, more: str) -> str:
+    """A script for node that has the names of a module."""
+    source = (module / "yakusu.js").read_text(encoding="utf-8")
+    return source + more
+
+
+def test_documents_are_read_and_written_as_in_python(
+    exported: tuple[Path, Any], node: Node
+) -> None:
+    given = cases()
+    found = node(script_with(exported[0], READ), given)
+    for case, own in zip(given, found, strict=True):
+        assert own == in_python(*case), case
