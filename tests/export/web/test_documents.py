@@ -133,8 +133,11 @@ def cases() -> list[tuple[str, str]]:
     written += ['{"a": "x" "b"}', '{"a": "\\u00e9\\/ Stra\\u00dfe \\u20AC"}', "", "{}"]
     films = [SRT, SRT.replace("\n", "\r\n"), VTT, "", "1\n00:00:01 -> 2\nHallo\n", "Hallo"]
     messages = [PO.replace("PLURALS", plurals) for plurals in PLURALS]
-    messages += [PO.replace("\n", "\r\n"), PO.rstrip(), "", "#", "msgid \"a\"", 'msgid "a\nmsgstr ""']
-    messages += [HEADER.replace("UTF-8", "x-1"), HEADER + '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n']
+    messages += [PO.replace("\n", "\r\n"), PO.rstrip(), "", "#", 'msgid "a"', 'msgid "a\nmsgstr ""']
+    messages += [
+        HEADER.replace("UTF-8", "x-1"),
+        HEADER + '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n',
+    ]
     given = {"sub": films, "json": written, "po": messages}
     return [(kind, each) for kind, some in given.items() for each in some]
 

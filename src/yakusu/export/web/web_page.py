@@ -50,7 +50,7 @@ class WebPage:
             for path in folder.iterdir()
             if path.name.endswith(".js")
         }
-        models = json.dumps([model.about() for model in self.models], ensure_ascii=False)
+        models = json.dumps([model.about() for model in self.models])
         return f"window.yakusu.models = {models};\n{one_script(files, 'service.js')}\n"
 
     @property
