@@ -124,7 +124,8 @@ def test_attention_and_traces_are_those_of_python(
     source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = """
     const { own } = await load(given.folder);
-    const plain = (x) => x instanceof $.Dict ? Object.fromEntries([...x.items()].map(([k, v]) => [k, plain(v)]))
+    const plain = (x) => x instanceof $.Dict
+      ? Object.fromEntries([...x.items()].map(([name, value]) => [name, plain(value)]))
       : Array.isArray(x) || x?.next ? [...x].map(plain) : x;
     const [best] = own.stream([new Request(given.text)], 64, null, true, true);
     const maps = [attention_maps(own, given.text), attention_maps(own, given.text, given.target)];
