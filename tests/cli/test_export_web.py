@@ -21,11 +21,39 @@ def test_options_of_other_formats_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("models", "more", "reason"),
+    [
+        ([MODEL, MODEL], (), "--to hf takes one model"),
+        ([MODEL], ("--test-src", "a.en"), "--to hf takes neither --test-src nor --test-tgt"),
+    ],
+)
+def test_what_only_a_page_takes_is_refused_for_others(
+    run_yakusu: Callable[..., Any],
+    tmp_path: Path,
+    models: list[Path],
+    more: tuple[str, ...],
+    reason: str,
+) -> None:
+    said = run_yakusu("export", *models, tmp_path / "out", "--to", "hf", *more)
+    assert said.code == 2
+    assert reason in said.error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_the_test_set_alone_is_refused(
+    run_yakusu: Callable[..., Any], tmp_path: Path
+) -> None:
+    said = run_yakusu("export", MODEL, tmp_path / "a.html", "--to", "web", "--test-src", "a.en")
+    assert said.code == 2
+    assert "give both --test-src and --test-tgt" in said.error
+
+
 def test_a_missing_protobuf_is_named_with_its_extra(
     run_yakusu: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [*sys.modules]:
-        if name.split(".")[0] == "google" or name == "yakusu.export.web.writer":
+        if name.split(".")[0] == "google" or name == "yakusu.export.web.model_file":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "sentencepiece.sentencepiece_model_pb2", raising=False)
     monkeypatch.delattr(sentencepiece, "sentencepiece_model_pb2", raising=False)

@@ -120,7 +120,7 @@ def export_verb(
     test_src: _TestSrc = None,
     test_tgt: _TestTgt = None,
 ) -> None:
-    """Write a translator in the format of another library and verify it there, or as a web page.
+    """Write a translator as a web page, or for another library, and verify it there.
 
     The library of the format translates sentences with the written model. If its scores or
     translations differ from those of the original, nothing is left in OUT.

@@ -66,7 +66,7 @@ VERBS = {
         "Translate.",
     ),
     "export": Verb(
-        "interop", "Write a translator in the format of another library, and verify it there."
+        "interop", "Write a translator as a web page, or for another library, and verify it there."
     ),
     "vectors": Verb("vectors", "Compress, inspect, score and search vectors."),
     "view": Verb(

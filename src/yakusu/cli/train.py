@@ -230,5 +230,6 @@ def demo_verb(
         f"{made.digits}; trained in {made.seconds / 60:.1f} minutes\n"
         f"model: {made.model}\n"
         f"next: echo {shlex.quote(example)} | {command()} translate {made.model}\n"
-        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/\n"
+        f"  or: open {made.page} in a browser: it translates offline"
     )

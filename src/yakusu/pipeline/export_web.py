@@ -127,6 +127,7 @@ def export_web(
     ]
     page = WebPage([model for model, _ in made], script_of([each.translator for each in opened]))
     if is_file:
+        out.parent.mkdir(parents=True, exist_ok=True)
         write_file(out, lambda file: file.write(file_of(page)))
         sizes = {out.name: out.stat().st_size}
     else:
@@ -199,7 +200,7 @@ class _Opened:
         weights = (folder / "model.safetensors").stat().st_size
         facts = WebModelExport(name, folder, weights, len(data), rounded, scores)
         card, receipt = (folder / name for name in _CARD)
-        text = card.read_text(encoding="utf-8") if card.exists() else ""
+        text = card.read_text(encoding="utf-8", errors="replace") if card.exists() else ""
         about = f"{text.rstrip()}\n\n{_section(facts)}".lstrip()
         facts_of_run = read_json(receipt) if receipt.exists() else None
         return WebModel(name, self.translator, data, about, facts_of_run), facts
@@ -208,7 +209,9 @@ class _Opened:
         self, packing: "RecordedPacking", test: Sequence[Pair] | None, progress: Progress
     ) -> WebScores | None:
         """BLEU before and after; None: there is no test set."""
-        pairs, name = (test, "the given test set") if test else (self._dev_set(), "the dev set")
+        pairs, name = (
+            (self._dev_set(), "the dev set") if test is None else (test, "the given test set")
+        )
         if not pairs:
             return None
         exact = EngineConfig(engine="native", precision="float32")

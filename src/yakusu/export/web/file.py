@@ -34,8 +34,8 @@ def file_of(page: WebPage) -> bytes:
         script=f"{' '.join(hashes)} 'wasm-unsafe-eval'",
         style=f"'{integrity(page.style.encode())}'",
     )
-    head = f"{rules}\n<style>{page.style}</style>\n<script>{first}</script>"
-    before, after = page.html(head, "{{data}}").split("{{data}}")
+    head, begin = f"{rules}\n<style>{page.style}</style>", f"<script>{first}</script>"
+    before, after = page.html(head, begin, "{{data}}").split("{{data}}")
     data = (
         _encoded(_opened(name)) + text + _encoded("</script>\n") for name, text in stored.items()
     )

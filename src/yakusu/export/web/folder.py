@@ -60,7 +60,7 @@ def _page(page: WebPage) -> Iterator[tuple[str, bytes]]:
         **{"script": "'self' 'wasm-unsafe-eval'", "style": "'self'", "connect": "'self'"},
         **{"img": "'self' data:", "worker": "'self' blob:", "manifest": "'self'"},
     )
-    html = page.html(_HEAD.format(policy=f'<meta charset="utf-8">\n{rules}'), _SCRIPT)
+    html = page.html(_HEAD.format(policy=f'<meta charset="utf-8">\n{rules}'), "", _SCRIPT)
     files = {
         "index.html": html,
         "page.js": f"{shortened(own_text('folder.js'))}\n{page.script}",

@@ -50,7 +50,7 @@ class WebPage:
             for path in folder.iterdir()
             if path.name.endswith(".js")
         }
-        models = json.dumps([model.about() for model in self.models], ensure_ascii=False)
+        models = json.dumps([model.about() for model in self.models])
         return f"window.yakusu.models = {models};\n{one_script(files, 'service.js')}\n"
 
     @property
@@ -58,19 +58,23 @@ class WebPage:
         """The style sheet."""
         return shortened((_SERVICE / "service.css").read_text(encoding="utf-8"))
 
-    def html(self, head: str, end: str) -> str:
+    def html(self, head: str, begin: str, end: str) -> str:
         """The page as HTML.
 
         Args:
             head: What its head begins with.
+            begin: What stands before the page, which is hidden until a script shows it.
             end: What its body ends with.
         """
-        template = _LINKS.sub("", (_SERVICE / "service.html").read_text(encoding="utf-8"))
-        begun = template.replace("<head>", f"<head>\n{head}", 1)
-        opened = begun.replace(
-            "<body>", f'<body>\n<p id="start" role="alert">{_START}</p>\n<div id="page" hidden>', 1
-        )
-        return opened.replace("</body>", f"</div>\n{end}\n</body>", 1)
+        html = _LINKS.sub("", (_SERVICE / "service.html").read_text(encoding="utf-8"))
+        start = f'<p id="start" role="alert">{_START}</p>\n{begin}\n<div id="page" hidden>'
+        for tag, changed in (
+            ("<head>", f"<head>\n{head}"),
+            ("<body>", f"<body>\n{start}"),
+            ("</body>", f"</div>\n{end}\n</body>"),
+        ):
+            html = html.replace(tag, changed, 1)
+        return html
 
 
 def policy(**sources: str) -> str:

@@ -33,7 +33,8 @@ export interface Translator {
 }
 
 /**
- * Open the model in the folder of a URL; by default, the folder of this module.
+ * Open a model of an export: of the folder of this module, or of the same folder at another URL.
+ * `model` is the name of one of several models; the default is the first.
  * `simd: false` takes the engine without SIMD128, which is slower; the default is what the host has.
  */
-export function load(folder?: string | URL, options?: { simd?: boolean }): Promise<Translator>;
+export function load(folder?: string | URL, options?: { model?: string; simd?: boolean }): Promise<Translator>;

@@ -12,6 +12,7 @@ from yakusu.data.languages import canonical
 from yakusu.errors import RunError
 from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.digits import Digits
+from yakusu.pipeline.export_web import export_web
 from yakusu.pipeline.training.train import train
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import RecipeFiles, load_recipe
@@ -27,6 +28,7 @@ class Demo:
 
     Attributes:
         model: Model folder.
+        page: The translator as one HTML file.
         samples: Source, translation and reference of some test sentences.
         bleu: BLEU on all test sentences.
         digits: How many test sentences have the right digits.
@@ -35,6 +37,7 @@ class Demo:
     """
 
     model: Path
+    page: Path
     samples: list[tuple[str, str, str]]
     bleu: Score
     digits: Digits
@@ -52,6 +55,8 @@ def demo(
 ) -> Demo:
     """Generate a phrasebook, train a translator on it and translate its test sentences.
 
+    The translator is also written as one HTML file, RUN/translator.html.
+
     Args:
         target: Target language: "ja", "de", "fr" or "ko"; the source language is English.
         folder: Parent folder of the run folder demo-en-TARGET.
@@ -66,7 +71,7 @@ def demo(
     progress, folder = progress or Silent(), Path(folder)
     target = canonical(target) or target
     files, test = _text(target, folder / f"phrasebook-en-{target}", progress)
-    files["run"] = folder / f"demo-en-{target}"
+    run = files["run"] = folder / f"demo-en-{target}"
     settings = [f"data.target_language={json.dumps(target)}", f"seed={seed}", *changes]
     recipe = load_recipe("demo", settings, **files)
     trained = train(recipe, progress=progress)
@@ -77,7 +82,10 @@ def demo(
     )
     samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
     digits = Digits.of(translations, references)
-    return Demo(trained.model, samples, bleu, digits, len(sources), trained.seconds)
+    page = run / "translator.html"
+    page.unlink(missing_ok=True)
+    export_web(trained.model, page, progress=progress)
+    return Demo(trained.model, page, samples, bleu, digits, len(sources), trained.seconds)
 
 
 def _text(target: str, folder: Path, progress: Progress) -> tuple[RecipeFiles, list[Pair]]:

@@ -1,0 +1,74 @@
+"""The page of an exported folder installs, and works without a network."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.browser import Page, chromium, expect, lines
+from yakusu import Translator
+
+SENTENCE = "Der Hund schläft im Garten."
+KEPT = """async () => {
+  await navigator.serviceWorker.ready;
+  for (;;) {
+    for (const name of await caches.keys()) {
+      const urls = (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname);
+      if (urls.some((each) => each.endsWith(".bin"))) return urls.sort();
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with chromium() as browser:
+        own = browser.new_page(locale="en-GB")
+        own.set_default_timeout(60_000)
+        yield own
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *given: object) -> None:
+        pass
+
+
+def translated(page: Page) -> list[str]:
+    page.fill("#text", SENTENCE)
+    page.locator("#translation[aria-busy=false] .word").first.wait_for()
+    return lines(page)
+
+
+def test_a_folder_works_offline_after_the_first_visit(
+    exported: tuple[Path, Any], model_folder: Path, page: Page
+) -> None:
+    expected = Translator.load(model_folder).translate([SENTENCE])
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(exported[0]))
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        page.goto(address)
+        assert translated(page) == expected
+        kept = page.evaluate(KEPT)
+        assert {"/index.html", "/page.js", "/worker.js", "/engine.wasm", "/de-en.bin"} <= {*kept}
+        server.shutdown()
+    page.goto("about:blank")
+    page.goto(f"{address}?text=Guten+Tag.&url=https%3A%2F%2Fexample.org%2F")
+    expect(page.locator("#text")).to_have_value("Guten Tag.\nhttps://example.org/")
+    assert translated(page) == expected
+
+
+def test_a_folder_names_what_installing_needs(exported: tuple[Path, Any]) -> None:
+    manifest = json.loads((exported[0] / "manifest.webmanifest").read_text(encoding="utf-8"))
+    assert manifest["name"] == "yakusu de-en"
+    assert all((exported[0] / icon["src"]).exists() for icon in manifest["icons"])
+    package = json.loads((exported[0] / "package.json").read_text(encoding="utf-8"))
+    assert "*.bin" in package["files"]
+    assert "index.html" not in package["files"]
