@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Page, Response, Route, expect, sync_pla
 
 __all__ = ["Browser", "Page", "Response", "Route", "expect"]
 
+expect.set_options(timeout=30_000)  # milliseconds; machines that test are busy
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

@@ -159,7 +159,7 @@ class Bundle:
     # ---- names ---------------------------------------------------------------------------------
 
     def _new_name(self, wanted: str) -> str:
-        name, number = wanted, 1
+        name, number = wanted if len(wanted) > 2 else f"{wanted}$0", 1  # as local names are
         while name in self._taken or name in self.replaced.values() or name in _HELD:
             number += 1
             name = f"{wanted}${number}"

@@ -11,6 +11,7 @@ operation is a function of the object `$` (`runtime.js`). What names mean is the
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence, Set
+from string import ascii_lowercase
 from typing import Protocol
 
 from yakusu.errors import ModelError
@@ -65,17 +66,11 @@ _NATIVE = {
 }
 _ORDER = {ast.Lt: ("<", "lt"), ast.LtE: ("<=", "le"), ast.Gt: (">", "gt"), ast.GtE: (">=", "ge")}
 _OF_PATTERNS = frozenset(("findall", "finditer", "fullmatch", "match", "search", "split", "sub"))
-_RESERVED = frozenset(
-    (
-        *("arguments", "await", "case", "catch", "class", "const", "continue", "debugger"),
-        *("default", "delete", "do", "enum", "eval", "export", "extends", "false", "finally"),
-        *("function", "implements", "in", "instanceof", "interface", "let", "new", "null"),
-        *("package", "private", "protected", "public", "static", "super", "switch", "this"),
-        *("throw", "true", "typeof", "undefined", "var", "void", "with", "$", "Map", "Set"),
-        *("Array", "Object", "String", "Number", "Math", "Symbol", "JSON", "Error", "Infinity"),
-        *("NaN"),
-    )
-)
+# What local names are called, which makes scripts shorter; global names are longer.
+_SHORT = [
+    *ascii_lowercase,
+    *(a + b for a in ascii_lowercase for b in ascii_lowercase if a + b not in ("do", "if", "in")),
+]
 
 
 class Meanings(Protocol):
@@ -114,6 +109,11 @@ class Transpiler:
     def __init__(self, meanings: Meanings, where: str) -> None:
         self._meanings, self._where = meanings, where
         self._locals: list[set[str]] = []  # names of the functions around a place
+        self._short: dict[str, str] = {}  # what they are called
+
+    def _local(self, name: str) -> str:
+        """What a local name is called."""
+        return name if name == "cls" else self._short.setdefault(name, _SHORT[len(self._short)])
 
     def _refuse(self, node: ast.AST) -> ModelError:
         line = getattr(node, "lineno", 0)
@@ -126,7 +126,7 @@ class Transpiler:
     ) -> str:
         """A function, or a method if `head` is "method", "static" or "get"."""
         given = [*node.args.posonlyargs, *node.args.args]
-        first = f"const {_safe(given[0].arg)} = this;" if instance else ""
+        first = f"const {self._local(given[0].arg)} = this;" if instance else ""
         names = {arg.arg for arg in _arguments(node.args)}
         own = _assigned(node.body) - names
         self._locals.append(names | own)
@@ -153,14 +153,14 @@ class Transpiler:
             if not args.vararg:
                 yield self._parameter(arg, default)
         if args.vararg:
-            yield f"...{_safe(args.vararg.arg)}"
+            yield f"...{self._local(args.vararg.arg)}"
 
     def _parameter(self, arg: ast.arg, default: ast.expr | None) -> str:
-        name = _safe(arg.arg)
+        name = self._local(arg.arg)
         return name if default is None else f"{name} = {self.value(default)}"
 
     def _declared(self, names: Iterable[str]) -> str:
-        listed = ", ".join(sorted(map(_safe, names)))
+        listed = ", ".join(sorted(map(self._local, names)))
         return f"let {listed};" if listed else ""
 
     # ---- statements ----------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class Transpiler:
         if isinstance(target, ast.Starred):
             return f"...{self._target(target.value)}"
         if isinstance(target, ast.Name):
-            return _safe(target.id)
+            return self._local(target.id)
         if isinstance(target, ast.Attribute):
             return f"{self.value(target.value)}.{target.attr}"
         raise self._refuse(target)
@@ -315,12 +315,12 @@ class Transpiler:
         assert node.type
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
         test = " || ".join(f"$e instanceof {self.value(kind)}" for kind in kinds)
-        named = f"{_safe(node.name)} = $e;" if node.name else ""
+        named = f"{self._local(node.name)} = $e;" if node.name else ""
         return f"if ({test}) {{{named}{self.block(node.body)}}}"
 
     def _do_functiondef(self, node: ast.FunctionDef) -> str:
-        made = self.function(node, _safe(node.name))
-        return f"{_safe(node.name)} = {made};"
+        made = self.function(node, self._local(node.name))
+        return f"{self._local(node.name)} = {made};"
 
     # ---- expressions ---------------------------------------------------------------------------
 
@@ -347,13 +347,13 @@ class Transpiler:
 
     def _of_name(self, node: ast.Name) -> str:
         if any(node.id in names for names in self._locals):
-            return _safe(node.id)
+            return self._local(node.id)
         if node.id in _EXTREMES:  # as a function of several arguments
             return f"((...all) => $.{node.id}(all))"
         return self._meanings.name(node.id)
 
     def _of_namedexpr(self, node: ast.NamedExpr) -> str:
-        return f"({_safe(node.target.id)} = {self.value(node.value)})"
+        return f"({self._local(node.target.id)} = {self.value(node.value)})"
 
     def _of_tuple(self, node: ast.Tuple | ast.List) -> str:
         return f"[{', '.join(map(self.value, node.elts))}]"
@@ -651,10 +651,6 @@ def _escaped(character: str) -> str:
     if character in _ESCAPED:
         return _ESCAPED[character]
     return character if " " <= character <= "~" else f"\\u{{{ord(character):x}}}"
-
-
-def _safe(name: str) -> str:
-    return f"{name}$" if name in _RESERVED else name
 
 
 def _arguments(args: ast.arguments) -> list[ast.arg]:
