@@ -54,12 +54,12 @@ der auf zwei Zeilen steht.</i>
 今日はとても天気がいいですね。
 散歩に行きましょう。
 """
-VTT = """WEBVTT - Titel
+VTT = """WEBVTT - Film
 
 NOTE Eine Bemerkung
 
 00:01.000 --> 00:02.000 line:0
-<v Ada>Tom &amp; Jerry &lt;3 &eacute; &#233; &unknown; caf\u00e9
+<v Ada>Tom &amp; Jerry &lt;3 &eacute; &#233; &unknown; \u00e9
 
 intro
 00:03.000 --> 00:04.000
@@ -134,10 +134,8 @@ def cases() -> list[tuple[str, str]]:
     films = [SRT, SRT.replace("\n", "\r\n"), VTT, "", "1\n00:00:01 -> 2\nHallo\n", "Hallo"]
     messages = [PO.replace("PLURALS", plurals) for plurals in PLURALS]
     messages += [PO.replace("\n", "\r\n"), PO.rstrip(), "", "#", 'msgid "a"', 'msgid "a\nmsgstr ""']
-    messages += [
-        HEADER.replace("UTF-8", "x-1"),
-        HEADER + '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n',
-    ]
+    french = '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n'
+    messages += [HEADER.replace("UTF-8", "x-1"), HEADER + french]
     given = {"sub": films, "json": written, "po": messages}
     return [(kind, each) for kind, some in given.items() for each in some]
 

@@ -1,6 +1,7 @@
 """The page without a server: what it asks a service for is answered in the browser."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 from tests.export.web.conftest import Node
 from tests.serve.browser import Browser, Page, chromium, expect, lines, scrolls_sideways, tinted
 from yakusu import Translator, translate_document
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.memory.importing import ImportOptions, add_files
 from yakusu.memory.memory import TranslationMemory
@@ -24,7 +26,6 @@ from yakusu.view import attention_maps
 FIRST, SECOND = "Der Hund schläft im Garten.", "Die Katze schläft nicht."
 TEXT = f"{FIRST} {SECOND}"
 ENGINE = EngineConfig(engine="native", threads=1)
-LATE = 20  # lines after which a text can be stopped
 Visit = Callable[..., Page]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # of playwright's transport
 
@@ -124,7 +125,8 @@ def test_attention_and_traces_are_those_of_python(
     source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = """
     const { own } = await load(given.folder);
-    const plain = (x) => x instanceof $.Dict ? Object.fromEntries([...x.items()].map(([k, v]) => [k, plain(v)]))
+    const plain = (x) => x instanceof $.Dict
+      ? Object.fromEntries([...x.items()].map(([name, value]) => [name, plain(value)]))
       : Array.isArray(x) || x?.next ? [...x].map(plain) : x;
     const [best] = own.stream([new Request(given.text)], 64, null, true, true);
     const maps = [attention_maps(own, given.text), attention_maps(own, given.text, given.target)];
@@ -210,13 +212,13 @@ def test_documents_are_translated_as_in_python(
 
 def test_a_long_text_is_translated_in_order_and_can_be_stopped(visit: Visit) -> None:
     page = visit()
-    n = 60 * LATE
+    n = 1200
     typed(page, "\n".join(f"Der Hund {i} schläft." for i in range(n)))
     expect(page.locator("#status")).to_contain_text(f"of {n} lines")
     page.click("#stop")
     expect(page.locator("#status")).to_contain_text("Stopped")
     done = [line for line in lines(page) if line]
-    assert LATE // 4 < len(done) < n
+    assert 4 < len(done) < n
     typed(page, FIRST)
     expect(page.locator("#translation .line")).to_have_count(1)
 
@@ -254,3 +256,28 @@ def test_segments_are_found_by_the_texts_of_python(exported: tuple[Path, Any], n
     source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = 'give(given.map((text) => normalised(renumbered(text, "")[0])));'
     assert node(source + show, texts) == [normalised(renumbered(text, "")[0]) for text in texts]
+
+
+def test_terms_and_protected_texts_mean_what_they_do_in_python(
+    visit: Visit, translator: Translator
+) -> None:
+    page = visit()
+    protected, glossary = ["(ganz-neu/x)", "Hund"], [("Katze", "cat"), ("Garten", "yard")]
+    page.evaluate(
+        "([key, protect, glossary]) => { localStorage[`${key}protect`] = JSON.stringify(protect);"
+        " localStorage[`${key}glossary`] = JSON.stringify(glossary); }",
+        [storage_key(page), protected, glossary],
+    )
+    page.reload()
+    text = f"{FIRST} Das ist (ganz-neu/x). {SECOND}"
+    typed(page, text)
+    own = translator.with_settings(
+        text=TextConfig(protect=tuple(map(re.escape, protected))), terms=glossary
+    )
+    expect(page.locator("#translation .line")).to_have_text(own.translate([text]))
+
+
+def storage_key(page: Page) -> str:
+    """What the names begin with under which the page stores something."""
+    names: list[str] = page.evaluate("Object.keys(localStorage)")
+    return next(name for name in names if name.endswith("languages")).removesuffix("languages")

@@ -95,7 +95,7 @@ class NoAnalysis { // of matches by class
 const notFilled = () => null; // with other numbers: the plurals of languages are not in the script
 const fileName = (path) => path.slice(path.lastIndexOf("/") + 1);
 // What a user protects is a text, not an expression.
-const literalPattern = (text) => $.re([text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")]);
+const literalPattern = (text) => $.re([text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")]);
 const anyLength = () => Infinity;
 const noGlossary = (text) => Glossary.of([], text.span_finder());
 function* windows(texts, size) {

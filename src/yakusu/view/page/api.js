@@ -65,6 +65,7 @@ export const host = {
   detects: true,  // the language of a text
   stores: "storesService",  // the text about corrections
   fileReady: "fileReady",  // the text about a translated document
+  filesHelp: "",  // the text about formats
   prepare() {},  // the elements, before they get texts
   begin() {},  // the page is ready
   draw() {},  // all texts are drawn again

@@ -18,7 +18,7 @@ import {SourcePane, TargetPane} from "./text.js";
 
 // Milliseconds: after typing; until a text goes into the history; in which a second click may follow.
 const PAUSE = 250, SETTLED = 1500, DOUBLE = 400;
-const LONG = 20;  // lines of a text whose translation can be stopped
+const LONG = 1000;  // characters of a text whose translation can be stopped
 
 class Page {
   constructor(models, settings) {
@@ -93,7 +93,7 @@ class Page {
     byId("status").textContent = text;
     byId("alert").textContent = alert;
     byId("translation").setAttribute("aria-busy", String(isBusy));
-    byId("stop").hidden = !isBusy || this.source.texts.length < LONG;
+    byId("stop").hidden = !isBusy || this.source.text.length < LONG;
   }
 
   // ---- the text

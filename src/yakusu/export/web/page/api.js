@@ -45,7 +45,7 @@ export const get = async (path) => ANSWERS[path]();
 
 // ---- requests ---------------------------------------------------------------------------------
 
-export function post(path, body, signal) {
+export async function post(path, body, signal) {
   const {source, target, model, ...args} = body, {key} = modelOf(body);
   if (path === "v1/memory") return changed(key, args);
   return ask(key, path.slice("v1/".length), args, {signal});
@@ -64,6 +64,7 @@ async function changed(key, {action, text, translation, id}) {
 /** The languages of a text, its lines as they are translated, and the end or an error. */
 export async function* events(path, body, signal) {
   const {source, target, model, ...args} = body, found = modelOf(body), queue = [];
+  if (view.memory.shown !== found.key) view.memory.draw();
   yield ["languages", {...rowOf(found), detected: null}];
   let wake = () => {};
   const add = (name, data) => {
@@ -89,13 +90,14 @@ export async function translateFile(file, fields, {signal, progress}) {
   const {data, kept} = await ask(modelOf(fields).key, "document", args, {
     signal, tell: (_, share) => progress("translating", share),
   });
-  const href = URL.createObjectURL(new Blob([data]));
+  URL.revokeObjectURL(view.href);  // of the document before
+  const href = view.href = URL.createObjectURL(new Blob([data]));
   return {href, name: file.name, kept: kept.map((reason) => t("notTranslated", {reason}))};
 }
 
 // ---- what the page shows -------------------------------------------------------------------------
 
-const view = {about: null, memory: null, share: null};
+const view = {about: null, memory: null, share: null, href: ""};
 
 export const host = {
   detects: false,

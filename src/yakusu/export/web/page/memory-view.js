@@ -20,7 +20,9 @@ export class MemoryView {
   }
 
   async draw() {
-    const {key} = this.model(), segments = await segmentsOf(key);
+    const {key} = this.model();
+    this.shown = key;
+    const segments = await segmentsOf(key);
     const count = new Intl.NumberFormat(current()).format(segments.length);
     const button = (name, onclick) => element("button",
       {type: "button", disabled: !segments.length, onclick}, t(name));

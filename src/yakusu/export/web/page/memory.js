@@ -16,9 +16,16 @@ export async function addSegment(key, source, target) {
   return id;
 }
 
+/** The segments as they are stored now: other tabs may have changed them. */
+async function currentSegments(key) {
+  const found = await within("readonly", (store) => store.get(key));
+  if (found) known.set(key, Promise.resolve(found));
+  return segmentsOf(key);
+}
+
 /** Store several segments; return their numbers. */
 export async function addSegments(key, added) {
-  const old = await segmentsOf(key), latest = old.reduce((id, each) => Math.max(id, each.id), 0);
+  const old = await currentSegments(key), latest = old.reduce((id, each) => Math.max(id, each.id), 0);
   const identity = ({source, target, origin}) => JSON.stringify([source, target, origin]);
   const made = [...new Map(added.map((each) => [identity(each), each])).values()]
     .map((each, i) => ({...each, id: latest + 1 + i}));
@@ -29,7 +36,7 @@ export async function addSegments(key, added) {
 
 /** Remove a segment; return whether there was one. */
 export async function removeSegment(key, id) {
-  const old = await segmentsOf(key), rest = old.filter((each) => each.id !== id);
+  const old = await currentSegments(key), rest = old.filter((each) => each.id !== id);
   await keep(key, rest);
   return rest.length < old.length;
 }
