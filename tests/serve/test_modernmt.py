@@ -27,6 +27,7 @@ from yakusu.serve.config import ServeConfig
 from yakusu.serve.created import CreatedMemories, TermSet
 from yakusu.serve.errors import RefusedError
 from yakusu.serve.service import Service
+from yakusu.serve.store import ServiceStore
 
 KEYS = ("anna's key", "ben's key")
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -225,7 +226,7 @@ def test_a_context_vector_ranks_memories_by_their_words(client: ModernMT) -> Non
         ),
         (
             lambda c: c.translate("de", "en", "a", options={"format": "text/xml"}),
-            (400, "", "choose text/plain or text/html"),
+            (400, "", "use one of text/plain, text/html"),
         ),
         (
             lambda c: c.translate("de", "en", "a\nb", options={"multiline": False}),
@@ -421,11 +422,11 @@ def test_the_number_of_memories_is_limited(start: StartClient) -> None:
 def test_a_folder_of_data_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(Exception, match=r"memories cannot be written: Not a directory"):
-        CreatedMemories(tmp_path / "a" / "memories", most=1, most_terms=1)
+        CreatedMemories(ServiceStore(None), tmp_path / "a" / "memories", most=1, most_terms=1)
 
 
 def test_a_deleted_memory_gets_no_terms(tmp_path: Path) -> None:
-    created = CreatedMemories(tmp_path, most=1, most_terms=1)
+    created = CreatedMemories(ServiceStore(None), tmp_path, most=1, most_terms=1)
     number = created.create(None, "terms", "").number
     created.delete(number)
     added = [TermSet("equivalent", "", (("de", "Ventil"), ("en", "valve")))]

@@ -187,7 +187,7 @@ def _dictionary(call: DeepLCall) -> tuple[BasePair, Entries]:
         choices = ", ".join(map("-".join, pairs))
         message = f"Unsupported glossary languages {'-'.join(pair)}: choose one of {choices}"
         raise RefusedError(400, message)
-    kind = cast(Literal["tsv", "csv"], call.choice("entries_format", _FORMATS))
+    kind = cast(Literal["tsv", "csv"], call.fields.choice("entries_format", _FORMATS))
     entries = parse_entries(call.required("entries"), kind)
     Glossary.of(entries.items(), TextConfig().span_finder())
     return pair, entries

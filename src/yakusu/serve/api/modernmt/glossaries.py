@@ -30,7 +30,7 @@ def sets_of(call: Asked) -> list[TermSet]:
         DataError: A term cannot be used.
         RefusedError: They are not valid, or there are too many.
     """
-    kind = _KINDS[call.one_of("type", _KINDS)]
+    kind = _KINDS[call.fields.choice("type", _KINDS)]
     if call.fields.get("csv") is not None:
         with uploaded_text(call, "csv") as text:
             found = [*_of_csv(text, kind)]
