@@ -332,7 +332,7 @@ def test_two_dictionaries_for_the_same_languages_are_refused(shared: Client) -> 
     one = {"source_lang": "DE", "target_lang": "EN", "entries": "a\tb"}
     body = {"name": "a", "dictionaries": [one, {**one, "target_lang": "EN-GB"}]}
     answer = shared.post("/v3/glossaries", json=body, headers=KEY)
-    assert answer.status_code == 400 and "two for" in answer.json()["message"]
+    assert answer.status_code == 400 and "two for de-en" in answer.json()["message"]
 
 
 def test_v2_has_no_glossaries_with_several_dictionaries(start: StartClient) -> None:

@@ -215,6 +215,7 @@ class Bodies:
         return await _run(self._parser, partial(parse, body))
 
     async def _body(self, request: Request) -> bytes:
+        _check_encoding(request)
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 return await request.body()
@@ -231,6 +232,7 @@ class Bodies:
 
     async def _stored(self, request: Request) -> BinaryIO:
         """The body of a request as a file, in memory if it is small."""
+        _check_encoding(request)
         body: BinaryIO = BytesIO()
         try:
             async with asyncio.timeout(self._limits.body_seconds):
@@ -256,6 +258,13 @@ class Bodies:
             *("body_seconds", seconds, 408),
             f"The request was not complete after {seconds:g} s",
         )
+
+
+def _check_encoding(request: Request) -> None:
+    """Refuse a body that is compressed: a small one may become very large."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise invalid_request("Content-Encoding is not supported: send the body uncompressed")
 
 
 async def _run(threads: ThreadPoolExecutor, function: Callable[[], T]) -> T:

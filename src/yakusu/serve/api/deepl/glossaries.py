@@ -208,7 +208,8 @@ def _dictionaries(call: DeepLCall) -> Mapping[BasePair, Entries]:
         one = DeepLCall(call.service, Fields(each.items(), is_json=True), call.key)
         pair, entries = _dictionary(one)
         if pair in found:
-            raise RefusedError(400, f"Value for 'dictionaries' not supported: two for {pair}")
+            message = f"Value for 'dictionaries' not supported: two for {'-'.join(pair)}"
+            raise RefusedError(400, message)
         found[pair] = entries
     return found
 
