@@ -254,6 +254,7 @@ def test_what_cannot_be_mapped_is_refused_as_the_package_reads_it(
     [
         ("<tmx><body><tu>", "tmx"),
         ("no XML", "tmx"),
+        ("<tmx/>", "tmx has no pair of languages with a model, but no language"),
         (TMX.replace('"de"', '"it"').replace('"en"', '"es"'), "tmx has no pair of languages"),
         ("", "tmx"),
     ],
@@ -292,6 +293,9 @@ def test_a_file_that_grows_beyond_the_limit_is_refused(folders: dict[str, Path])
         ('de,en\n"Ventil,valve\n', "csv, line 2 is not valid"),
         ("de,nonsense\nVentil,valve\n", "'nonsense' is not the code of a language"),
         ("de,en\nVentil,\n", "one language only"),
+        ("", "no two languages in its first line"),
+        ("tuid,de\n", "no two languages in its first line"),
+        ("no header", "'no header' is not the code of a language"),
         ("de,en\n%s Dateien,%s files\n", "'%s'"),
         ("de,en\n" + "".join(f"a{n},b\n" for n in range(1001)), "limits.terms = 1000"),
     ],
