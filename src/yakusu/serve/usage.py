@@ -30,7 +30,8 @@ class Usage:
     """
 
     def __init__(self, store: ServiceStore, now: Callable[[], datetime] = _now) -> None:
-        self._store, self._now, self._lock = store, now, Lock()
+        self._store, self._now = store, now
+        self._lock, self._saving = Lock(), Lock()  # of the counts; of what is being stored
         self._month, self._counts, self._new = "", Counter[str](), Counter[str]()
 
     def count(self, key: Key | None) -> int:
@@ -73,6 +74,10 @@ class Usage:
         Raises:
             RefusedError: It cannot be stored now; it is stored the next time.
         """
+        with self._saving:  # the service closes the store only when all is stored
+            self._save()
+
+    def _save(self) -> None:
         with self._lock:
             month, new, self._new = self._month, self._new, Counter()
         try:

@@ -60,10 +60,8 @@ def _memory(request: Request, call: DeepLCall) -> ServedMemory:
 async def list_memories(request: Request) -> Response:
     """The translation memories that requests with this key use."""
     async with received(request) as call:
-        page, size = (
-            call.fields.whole("page", 0, most=_MOST_PAGES),
-            call.fields.whole("page_size", 25, most=25),
-        )
+        page = call.fields.whole("page", 0, most=_MOST_PAGES)
+        size = call.fields.whole("page_size", 25, most=25)
         every = call.service.memories.all(by=_known(call))
     shown = every[page * size : (page + 1) * size]
     found = await asyncio.to_thread(lambda: [*map(_described, shown)])
