@@ -1,5 +1,7 @@
 """Requests of Weblate 5.14.3 in three APIs, replayed from a file, with the expected answers.
 
+    scripts/test tests/serve/test_weblate_requests.py
+
 `test_weblate.py` runs the classes that send them. In answers, <text>, <number> and <time> stand for
 any value, and {NAME} for an id in an earlier answer, whose row has `keep`; `kept` is what a
 translation contains.
