@@ -186,11 +186,9 @@ def compile_web(folder: Path) -> None:
     kept = ["-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,--strip-all"]
     for name, flags in WEB_MODULES.items():
         command = [*zig_compiler(WEB), *FLAGS, "-DISA=generic", "-g0", *flags, *kept]
-        sources, exports = _WEB_SOURCES, _WEB_EXPORTS
-        if name == _PROBE:
-            sources, exports = ("relaxed",), ("is_exact",)
-        files = [str(NATIVE / f"{source}.c") for source in sources]
-        linked = [f"-Wl,--export={export}" for export in exports]
+        parts = (["relaxed"], ["is_exact"]) if name == _PROBE else (_WEB_SOURCES, _WEB_EXPORTS)
+        files = [str(NATIVE / f"{source}.c") for source in parts[0]]
+        linked = [f"-Wl,--export={export}" for export in parts[1]]
         _run([*command, *linked, "-o", str(folder / name), *files])
 
 
