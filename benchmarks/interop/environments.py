@@ -1,6 +1,7 @@
 """Virtual environments with other libraries, in .peers/NAME, which git ignores.
 
-requirements-NAME.txt pins the library and lists what its tests need. scripts/venv installs yakusu
+requirements-NAME.txt pins the library and lists what its tests need; what
+requirements-NAME-alone.txt pins is installed without its dependencies. scripts/venv installs yakusu
 with the extras `demo` and `import`.
 """
 
@@ -34,7 +35,10 @@ def environment(name: str) -> Path:
     command = [ROOT / "scripts" / "venv", EXTRAS, folder, requirements(name)]
     # Wheels of torch may exist for the running version of Python only.
     settings = {**os.environ, "PYTHON": os.environ.get("PYTHON") or sys.executable}
-    if subprocess.run(command, env=settings).returncode:
+    flags = os.environ.get("PIP_FLAGS", "").split()  # as in scripts/venv
+    alone = [python, "-m", "pip", "install", "-q", "--no-deps", *flags, "-r", _alone(name)]
+    commands = [command, alone] if _alone(name).exists() else [command]
+    if any(subprocess.run(each, env=settings).returncode for each in commands):
         raise RunError("the environment cannot be installed")
     stamp.write_text(_state(name))
     return python
@@ -47,10 +51,18 @@ def requirements(name: str) -> Path:
 
 def pinned(name: str) -> list[str]:
     """Return the names of the packages that a file pins."""
-    return re.findall(r"^([\w-]+)==", requirements(name).read_text(), re.MULTILINE)
+    alone = _alone(name)
+    text = (alone if alone.exists() else requirements(name)).read_text()
+    return re.findall(r"^([\w-]+)==", text, re.MULTILINE)
+
+
+def _alone(name: str) -> Path:
+    """Return the file with the packages that are installed without their dependencies."""
+    return requirements(name).with_name(f"requirements-{name}-alone.txt")
 
 
 def _state(name: str) -> str:
     """A hash of the files that decide what is installed."""
-    files = requirements(name), ROOT / "constraints.txt", ROOT / "pyproject.toml"
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+    files = requirements(name), _alone(name), ROOT / "constraints.txt", ROOT / "pyproject.toml"
+    found = (path.read_bytes() for path in files if path.exists())
+    return hashlib.sha256(b"\0".join(found)).hexdigest()

@@ -2,89 +2,97 @@
 
 Both paths get the same sentences, one in each request, from clients whose connections stay open. A
 round measures each path; the paths take turns in being first. The first round is not measured.
-
-    python -m benchmarks.speed.serving_apis runs/en-de/model news.en --clients 16
 """
 
 import argparse
-import socket
-import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from benchmarks.common import Benchmark
 from benchmarks.services import Service
+from benchmarks.speed.serving_processes import Running
+from benchmarks.speed.systems import summary
+from benchmarks.tables import Table, spread_of
+from yakusu.data.files.text import read_lines
+from yakusu.errors import RunError
 from yakusu.translator.folder.folder import ModelFolder
 
-_PATHS = ("/translate", "/v2/translate")
+_LIBRE, _DEEPL = "/translate", "/v2/translate"
+
+benchmark = Benchmark(
+    "serving_apis",
+    __doc__,
+    example="python -m benchmarks.speed.serving_apis --model runs/demo-en-de/model --record",
+    needs=["data", "model"],
+    threads=2,
+    quick={"requests": 6, "clients": 3, "rounds": 1, "threads": 1},
+)
+benchmark.option("--src", type=Path, help="sentences (default: multi30k/test2016.en of --data)")
+benchmark.option("--clients", type=int, default=16, help="%(default)s")
+benchmark.option("--requests", type=int, default=1000, help="of a path in a round (%(default)s)")
+benchmark.option("--rounds", type=int, default=9, help="%(default)s")
+benchmark.option("--port", type=int, default=5090, help="of the service (%(default)s)")
+
+tables = Table(
+    (
+        ("Model and sentences", "{name}"),
+        ("Clients", "{clients}"),
+        ("Requests in a round", "{requests:,.0f}"),
+        ("`/translate`, requests per second", spread_of("libre")),
+        ("`/v2/translate`", spread_of("deepl")),
+        ("Ratio", spread_of("ratio", 3)),
+    )
+)
 
 
-@contextmanager
-def _served(model: str) -> Iterator[int]:
-    """The port of a service in a process of its own, which writes no log."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "yakusu", "serve", model, "--port", str(port)]
-    silent = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=silent, stderr=silent) as process:
-        try:
-            while process.poll() is None:
-                with suppress(ConnectionRefusedError):
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                time.sleep(0.1)
-            yield port
-        finally:
-            process.terminate()
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """The requests per second of each path, and the ratio of the paths, over all rounds.
 
-
-def measure(args: argparse.Namespace) -> dict[str, list[float]]:
-    """The requests per second of each path in each round."""
-    texts = Path(args.texts).read_text(encoding="utf-8").splitlines()[: args.requests]
-    config = ModelFolder.open(Path(args.model)).config
-    found: dict[str, list[float]] = {path: [] for path in _PATHS}
+    Raises:
+        RunError: The paths translate differently.
+    """
+    path = args.src or args.data / "multi30k" / "test2016.en"
+    texts = [*islice(filter(str.strip, read_lines(path)), args.requests)]
+    config = ModelFolder.open(args.model).config
+    pair = {"source": config.source_language, "target": config.target_language}
+    command = [sys.executable, "-m", "yakusu", "serve", str(args.model)]
+    command += ["--set", f"threads={args.threads}"]
+    rates: dict[str, list[float]] = {_LIBRE: [], _DEEPL: []}
     side = [sys.executable, "-m", "benchmarks.speed.serving_load"]
-    with _served(args.model) as port, Service(side) as clients:
+    with Running(command, args.port, {"q": texts[0], **pair}) as service, Service(side) as load:
         for number in range(args.rounds + 1):
-            translations = []
-            for path in _PATHS if number % 2 else reversed(_PATHS):
-                done = clients(
-                    "load",
-                    port=port,
-                    texts=texts,
-                    clients=args.clients,
-                    source=config.source_language,
-                    target=config.target_language,
-                    path=path,
-                )
-                translations.append(done["texts"])
+            made = []
+            for each in rates if number % 2 else reversed(rates):
+                asked = {"texts": texts, "clients": args.clients, "path": each, **pair}
+                done = load("load", port=service.port, **asked)
+                made.append(done["texts"])
                 if number:
-                    found[path].append(len(texts) / done["seconds"])
-            if translations[0] != translations[1]:
-                raise SystemExit("the two paths translate differently")
-    return found
+                    rates[each].append(len(texts) / done["seconds"])
+            if made[0] != made[1]:
+                raise RunError(f"{_LIBRE} and {_DEEPL} translate differently")
+    ratios = [deepl / libre for libre, deepl in zip(*rates.values(), strict=True)]
+    model = args.model.parent.name if args.model.name == "model" else args.model.name
+    return {
+        "name": f"{model}, {path.name}",
+        "clients": args.clients,
+        "requests": len(texts),
+        "libre": summary(rates[_LIBRE]),
+        "deepl": summary(rates[_DEEPL]),
+        "ratio": summary(ratios),
+    }
 
 
 def main(args: argparse.Namespace) -> None:
-    """Measure, and print the medians."""
-    found = measure(args)
-    for path, rates in found.items():
-        spread = f"{min(rates):.0f} to {max(rates):.0f}"
-        print(f"{path}: {statistics.median(rates):.0f} requests/s ({spread})")
-    ratios = [deepl / libre for libre, deepl in zip(*found.values(), strict=True)]
-    print(f"ratio: {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
+    """Measure, record and print the medians with the extremes."""
+    measured = measure(args)
+    benchmark.record(measured)
+    for name, digits in (("libre", 0), ("deepl", 0), ("ratio", 3)):
+        own = measured[name]
+        low, high = (f"{own[each]:.{digits}f}" for each in ("low", "high"))
+        print(f"{name}: {own['median']:.{digits}f} ({low} to {high})")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("model", help="model folder")
-    parser.add_argument("texts", help="file with a sentence in each line")
-    parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--requests", type=int, default=1000, help="in a round, for each path")
-    parser.add_argument("--rounds", type=int, default=6)
-    main(parser.parse_args())
+    benchmark.run(main)

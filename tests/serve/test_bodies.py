@@ -1,6 +1,7 @@
 """Bodies of requests: what they cost, where they are stored, and that they are read as before."""
 
 import errno
+import gzip
 import http.client
 import json
 import os
@@ -179,6 +180,17 @@ def test_forms_that_are_not_valid_are_refused() -> None:
     ):
         with pytest.raises(RefusedError):
             form(*parts, **more)
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate", "/v2/translate", "/v2/document"])
+def test_a_compressed_body_is_refused(shared: Client, path: str) -> None:
+    kind = "multipart/form-data; boundary=a" if path == "/v2/document" else "application/json"
+    headers = {"Content-Type": kind, "Content-Encoding": "gzip"}
+    answer = shared.post(path, content=gzip.compress(b"{}"), headers=headers)
+    assert answer.status_code == 400 and "send the body uncompressed" in answer.text
+    plain = {"q": "Hallo", "source": "de", "target": "en"}
+    answer = shared.post("/translate", json=plain, headers={"Content-Encoding": "identity"})
+    assert answer.status_code == 200
 
 
 def test_a_long_content_type_is_refused(shared: Client) -> None:

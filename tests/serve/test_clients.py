@@ -89,13 +89,6 @@ def test_the_requests_of_argostranslate(socket_service: Running) -> None:
     assert [language["code"] for language in posted("/languages")] == ["de", "en"]
 
 
-def test_the_requests_of_weblate(socket_service: Running) -> None:
-    values = {"q": [TEXT, "Der Zug"], "source": "de", "target": "en"}
-    assert sent(socket_service, "/translate", values) == {
-        "translatedText": [expected(TEXT), expected("Der Zug")]
-    }
-
-
 def test_the_requests_of_mastodon(socket_service: Running) -> None:
     values = {"q": ["<p>Guten Tag.</p>"], "source": "auto", "target": "en", "format": "html"}
     (made,) = sent(socket_service, "/translate", values)["translatedText"]

@@ -1,10 +1,9 @@
-"""ModernMT's API: its package, Weblate's requests, and clients that see each other's memories.
+"""ModernMT's API: its package, and clients that see each other's memories.
 
 The package's address is fixed in its code, so that the tests set `_ModernMT__base_url`.
 """
 
 import gzip
-import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from modernmt import ModernMT
 from modernmt.modernmt import ModernMTException
 from starlette.testclient import TestClient
@@ -27,9 +25,9 @@ from yakusu.serve.config import ServeConfig
 from yakusu.serve.created import CreatedMemories, TermSet
 from yakusu.serve.errors import RefusedError
 from yakusu.serve.service import Service
+from yakusu.serve.store import ServiceStore
 
 KEYS = ("anna's key", "ben's key")
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 TMX = """<tmx version="1.4"><header srclang="de"/><body>
 <tu tuid="7"><tuv xml:lang="de"><seg>Öffnen</seg></tuv><tuv xml:lang="en"><seg>Open</seg></tuv>
 <tuv xml:lang="fr"><seg>Ouvrir</seg></tuv></tu>
@@ -57,7 +55,7 @@ def service(
     """A service with two keys and a folder for what their clients create."""
     folder = tmp_path_factory.mktemp("modernmt")
     settings: dict[str, Any] = {
-        "keys": keys_file(folder, *KEYS, "weblate's key", "another key"),
+        "keys": keys_file(folder, *KEYS),
         "require_key": True,
         "data": str(folder / "data"),
     }
@@ -225,7 +223,7 @@ def test_a_context_vector_ranks_memories_by_their_words(client: ModernMT) -> Non
         ),
         (
             lambda c: c.translate("de", "en", "a", options={"format": "text/xml"}),
-            (400, "", "choose text/plain or text/html"),
+            (400, "", "use one of text/plain, text/html"),
         ),
         (
             lambda c: c.translate("de", "en", "a\nb", options={"multiline": False}),
@@ -256,6 +254,7 @@ def test_what_cannot_be_mapped_is_refused_as_the_package_reads_it(
     [
         ("<tmx><body><tu>", "tmx"),
         ("no XML", "tmx"),
+        ("<tmx/>", "tmx has no pair of languages with a model, but no language"),
         (TMX.replace('"de"', '"it"').replace('"en"', '"es"'), "tmx has no pair of languages"),
         ("", "tmx"),
     ],
@@ -294,6 +293,9 @@ def test_a_file_that_grows_beyond_the_limit_is_refused(folders: dict[str, Path])
         ('de,en\n"Ventil,valve\n', "csv, line 2 is not valid"),
         ("de,nonsense\nVentil,valve\n", "'nonsense' is not the code of a language"),
         ("de,en\nVentil,\n", "one language only"),
+        ("", "no two languages in its first line"),
+        ("tuid,de\n", "no two languages in its first line"),
+        ("no header", "'no header' is not the code of a language"),
         ("de,en\n%s Dateien,%s files\n", "'%s'"),
         ("de,en\n" + "".join(f"a{n},b\n" for n in range(1001)), "limits.terms = 1000"),
     ],
@@ -421,11 +423,11 @@ def test_the_number_of_memories_is_limited(start: StartClient) -> None:
 def test_a_folder_of_data_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(Exception, match=r"memories cannot be written: Not a directory"):
-        CreatedMemories(tmp_path / "a" / "memories", most=1, most_terms=1)
+        CreatedMemories(ServiceStore(None), tmp_path / "a" / "memories", most=1, most_terms=1)
 
 
 def test_a_deleted_memory_gets_no_terms(tmp_path: Path) -> None:
-    created = CreatedMemories(tmp_path, most=1, most_terms=1)
+    created = CreatedMemories(ServiceStore(None), tmp_path, most=1, most_terms=1)
     number = created.create(None, "terms", "").number
     created.delete(number)
     added = [TermSet("equivalent", "", (("de", "Ventil"), ("en", "valve")))]
@@ -438,62 +440,6 @@ def test_only_the_path_of_uploads_takes_large_bodies(start: StartClient) -> None
     client = start("de-en", limits={"body": 2000})
     path = "/modernmt/v3/translation_memories/uploads/1"
     assert client.post(path, json={"q": "a" * 3000}).status_code == 413
-
-
-# ---- Weblate -------------------------------------------------------------------------------------
-
-
-def test_the_requests_of_weblate_are_answered_as_it_expects(service: Running) -> None:
-    lines = (FIXTURES / "weblate-modernmt.jsonl").read_text(encoding="utf-8").splitlines()
-    kept: dict[str, Any] = {}
-    for each in map(json.loads, lines):
-        query = each.get("query", {})
-        answer = requests.request(
-            each["method"],
-            service.url + "/modernmt" + each["path"].format(**kept),
-            params={name: _filled(value, kept) for name, value in query.items()},
-            data=each.get("form"),
-            files={"csv": ("a.csv", each["csv"])} if "csv" in each else None,
-            headers={
-                "MMT-ApiKey": each.get("key", "weblate's key"),
-                "MMT-Platform": "Weblate",
-                "MMT-PlatformVersion": "5.14.3",
-            },
-            timeout=30,
-        )
-        found, told = answer.json(), f"{each['about']}: {answer.text}"
-        assert answer.status_code == found["status"] == each["status"], told
-        if "error" in each:
-            assert found["error"]["type"] == each["error"] and found["error"]["message"], told
-            continue
-        assert fits(found["data"], each["data"], kept), told
-        if "keep" in each:
-            kept[each["keep"]] = found["data"]["id"]
-    assert len(lines) == 50
-
-
-def _filled(value: str, kept: dict[str, Any]) -> str:
-    """A parameter with the ids that earlier answers had."""
-    return re.sub(r"\{(first|second)\}", lambda found: str(kept[found[1]]), value)
-
-
-def fits(found: Any, wanted: Any, kept: dict[str, Any]) -> bool:
-    """Whether an answer is as a fixture says, in which <...> stands for what is not known."""
-    if isinstance(wanted, dict):
-        return found.keys() == wanted.keys() and all(
-            fits(found[name], each, kept) for name, each in wanted.items()
-        )
-    if isinstance(wanted, list) and len(wanted) == len(found):
-        return all(fits(*pair, kept) for pair in zip(found, wanted, strict=True))
-    if wanted in ("<text>", "<number>"):
-        return isinstance(found, str if wanted == "<text>" else int) and found != ""
-    if wanted == "<time>":
-        return bool(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", found))
-    if wanted == "<uuid>":
-        return bool(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", found))
-    if isinstance(wanted, str) and (stated := re.fullmatch(r"<(has|kept) (\w+)>", wanted)):
-        return stated[2] in found if stated[1] == "has" else bool(found == kept[stated[2]])
-    return bool(found == wanted)
 
 
 # ---- the form of answers -------------------------------------------------------------------------

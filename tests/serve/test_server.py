@@ -5,12 +5,13 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -106,6 +107,31 @@ def test_the_service_ends_in_time_in_every_state(
         assert time.monotonic() - start < (1.5 if n_signals == 1 else 0.6)
         assert not [*tmp_path.iterdir()]
         assert answer.exception()
+
+
+def test_a_killed_service_has_stored_what_a_key_has_translated(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    keys, data = tmp_path / "keys.toml", tmp_path / "data"
+    keys.write_text('[[keys]]\nkey = "the key of Anna"\n')
+    settings = [f"keys={keys}", f"data={data}", "reload_seconds=0"]
+    options = [word for setting in settings for word in ("--set", setting)]
+    with process(folders["de-en"], *options) as (running, url):
+        values = {"source": "de", "target": "en", "api_key": "the key of Anna"}
+        post(f"{url}translate", q="Hallo", **values)
+        latest = time.monotonic() + 30  # the counts are stored every second
+        while not characters_in(data) and time.monotonic() < latest:
+            time.sleep(0.05)
+        running.kill()
+        running.wait()
+    assert characters_in(data) == len("Hallo")
+
+
+def characters_in(data: Path) -> int:
+    """The characters that all keys have translated in this month."""
+    with closing(sqlite3.connect(data / "service.db")) as db:
+        (found,) = db.execute("SELECT sum(characters) FROM usage").fetchone()
+    return found or 0
 
 
 def test_a_hangup_reads_keys_and_settings_again_and_drops_no_request(

@@ -1,7 +1,10 @@
 """Characters of a month: limits, months, what is stored and what is given back."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -97,6 +100,35 @@ def test_what_cannot_be_stored_is_stored_later(tmp_path: Path) -> None:
         db.execute("ALTER TABLE other RENAME TO usage")
     usage.save()
     store.close()
+    assert Usage(ServiceStore(tmp_path)).count(ANNA) == 3
+
+
+def test_a_service_ends_when_all_counts_are_stored(tmp_path: Path) -> None:
+    begun, may_store = Event(), Event()
+
+    class Slow(ServiceStore):
+        def transaction(self, *, writes: bool = True) -> Any:
+            if not begun.is_set():
+                begun.set()
+                may_store.wait()
+            return super().transaction(writes=writes)
+
+    def end() -> None:
+        usage.save()
+        store.close()
+
+    begun.set()  # not the first one, which reads
+    store = Slow(tmp_path)
+    usage = Usage(store)
+    usage.take(ANNA, 3)
+    begun.clear()
+    with ThreadPoolExecutor(2) as threads:
+        saved = threads.submit(usage.save)
+        begun.wait()
+        ended = threads.submit(end)
+        wait([ended], timeout=0.2)
+        may_store.set()
+        assert (saved.result(), ended.result()) == (None, None)
     assert Usage(ServiceStore(tmp_path)).count(ANNA) == 3
 
 

@@ -158,14 +158,21 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
 # ---- WebAssembly -------------------------------------------------------------------------------
 
 WEB = Target("wasm32-wasi", "wasm32", "")
-WEB_MODULES = {"engine.wasm": ["-msimd128"], "engine-scalar.wasm": []}  # the flags of each
+_SIMD, _RELAXED = ["-msimd128"], ["-msimd128", "-mrelaxed-simd"]
+_PROBE = "relaxed.wasm"  # says whether the host runs relaxed instructions as the engine needs
+WEB_MODULES = {  # the flags of each
+    "engine-relaxed.wasm": _RELAXED,
+    "engine.wasm": _SIMD,
+    "engine-scalar.wasm": ["-Os"],  # 23 kB smaller, for old browsers
+    _PROBE: [*_RELAXED, "-Os"],
+}
 _WEB_SOURCES = (
     *("model", "scan", "cpu", "memory", "pack", "session", "sentence", "search", "rows", "extend"),
-    *("neighbours", "sampling", "page", "segmenter", "normalise", "merge", "find_best", "trie"),
+    *("neighbours", "sampling", "host", "segmenter", "normalise", "merge", "find_best", "trie"),
 )
 _WEB_EXPORTS = (
     *("malloc", "free", "yk_kernels", "yk_matrix", "yk_pack", "yk_model", "yk_session"),
-    *("yk_free_session", "yk_search", "yk_score", "yk_advance", "yk_next", "yk_page_guide"),
+    *("yk_free_session", "yk_search", "yk_score", "yk_advance", "yk_next", "yk_host_guide"),
     *("yk_segmenter", "yk_encode", "yk_decode", "yk_free_segmented"),
 )
 
@@ -176,20 +183,20 @@ def compile_web(folder: Path) -> None:
     Raises:
         subprocess.CalledProcessError: The compiler failed; `stderr` says why.
     """
-    sources = [str(NATIVE / f"{name}.c") for name in _WEB_SOURCES]
-    linked = [f"-Wl,--export={name}" for name in _WEB_EXPORTS]
-    optimised = ["-Os" if flag == "-O3" else flag for flag in FLAGS]
     kept = ["-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,--strip-all"]
     for name, flags in WEB_MODULES.items():
-        command = [*zig_compiler(WEB), *optimised, "-DISA=generic", "-g0", *flags, *kept, *linked]
-        _run([*command, "-o", str(folder / name), *sources])
+        command = [*zig_compiler(WEB), *FLAGS, "-DISA=generic", "-g0", *flags, *kept]
+        parts = (["relaxed"], ["is_exact"]) if name == _PROBE else (_WEB_SOURCES, _WEB_EXPORTS)
+        files = [str(NATIVE / f"{source}.c") for source in parts[0]]
+        linked = [f"-Wl,--export={export}" for export in parts[1]]
+        _run([*command, *linked, "-o", str(folder / name), *files])
 
 
 def web_sources() -> str:
     """A hash of what `compile_web` compiles and of how it does."""
     found = hashlib.sha256(repr((WEB_MODULES, _WEB_SOURCES, _WEB_EXPORTS, FLAGS)).encode())
     headers = sorted(NATIVE.glob("*.h"))
-    for path in (*(NATIVE / f"{name}.c" for name in _WEB_SOURCES), *headers):
+    for path in (*(NATIVE / f"{name}.c" for name in (*_WEB_SOURCES, "relaxed")), *headers):
         found.update(path.read_bytes().replace(b"\r\n", b"\n"))
     return found.hexdigest()
 

@@ -211,6 +211,9 @@ INLINE vec v_add(vec a, vec b) { EACH(wasm_f32x4_add(a.q[i], b.q[i])); }
 INLINE vec v_sub(vec a, vec b) { EACH(wasm_f32x4_sub(a.q[i], b.q[i])); }
 INLINE vec v_mul(vec a, vec b) { EACH(wasm_f32x4_mul(a.q[i], b.q[i])); }
 INLINE vec v_div(vec a, vec b) { EACH(wasm_f32x4_div(a.q[i], b.q[i])); }
+#if defined(__wasm_relaxed_simd__) /* of hosts where it rounds once: host.c */
+INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }
+#else
 /* Two rounding steps differ from one only if the first one gives a number halfway between two floats: one whose
    last 29 bits are 1000 ..., or, if float has fewer bits there, a number that becomes subnormal. */
 static __attribute__((noinline, unused)) v128_t fma4_once(v128_t a, v128_t b, v128_t c) {
@@ -232,6 +235,7 @@ INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) {
     return wasm_v128_any_true(wasm_v128_or(halfway, subnormal)) ? fma4_once(a, b, c) : y;
 }
 #undef HIGH
+#endif
 INLINE vec v_fma(vec a, vec b, vec c) { EACH(fma4(a.q[i], b.q[i], c.q[i])); }
 /* as x86: the second operand if one of them is NaN */
 INLINE vec v_max(vec a, vec b) { EACH(wasm_f32x4_pmax(b.q[i], a.q[i])); }

@@ -34,6 +34,7 @@ from yakusu.serve.work import AbandonedError
 
 _log = logging.getLogger(__name__)
 _CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
+_STORED, _RETRIED = 1.0, 10.0  # seconds until counts are stored again; after a failure
 
 
 def create_app(service: Service) -> Starlette:
@@ -64,12 +65,13 @@ def create_app(service: Service) -> Starlette:
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
-    task = asyncio.create_task(_maintain(service))
+    tasks = [asyncio.create_task(each(service)) for each in (_maintain, _store_counts)]
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await service.jobs.close()
         await asyncio.to_thread(service.close)
 
@@ -90,9 +92,18 @@ async def _maintain(service: Service) -> None:
             if seconds:
                 await asyncio.to_thread(service.models.refresh)
             service.files.remove_old()
-            await asyncio.to_thread(service.usage.save)
         except Exception:
             _log.exception("maintenance failed; it is repeated")
+
+
+async def _store_counts(service: Service) -> None:
+    """Store the characters of keys, so that a process that is killed loses those of a second."""
+    while service.config.data:
+        try:
+            await asyncio.to_thread(service.usage.save)
+            await asyncio.sleep(_STORED)
+        except RefusedError:  # the log says why
+            await asyncio.sleep(_RETRIED)
 
 
 _routes = DescribedRoutes()

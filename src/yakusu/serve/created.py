@@ -1,42 +1,28 @@
-"""Memories that clients create, with their glossaries, in a folder of the service.
+"""Memories that clients create, with their terms. Nobody but the owner finds a memory.
 
-    created.db       a row for each memory, and for each set of terms
-    17/de-en.db      the segments of memory 17 in a language pair
-
-The owner of a memory is an API key, of which a digest is stored, or nobody. Nobody else finds it.
+The store has a row for each memory, and for each set of terms; a folder has the segments: those of
+memory 17 in a language pair are in 17/de-en.db.
 """
 
 import json
 import shutil
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from uuid import uuid4
 
 from yakusu.data.languages import closeness
 from yakusu.errors import RecipeError
-from yakusu.memory.file import sqlite_errors
 from yakusu.serve.access import Key
 from yakusu.serve.errors import RefusedError, over_limit
 from yakusu.serve.memories import LanguagePair
-from yakusu.serve.store import owner_of
+from yakusu.serve.store import ServiceStore, owner_of
 
 TermKind = Literal["unidirectional", "equivalent"]
 _JOBS = 1000
-_PATIENCE = 10  # seconds until another process has written
-_FILE = "created.db"
-_SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS memory (number INTEGER PRIMARY KEY AUTOINCREMENT, "
-    "owner TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL, time TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS terms (number INTEGER PRIMARY KEY, memory INTEGER NOT NULL, "
-    "kind TEXT NOT NULL, name TEXT NOT NULL, terms TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS terms_of_memory ON terms (memory, kind, name)",
-)
 
 
 @dataclass(frozen=True)
@@ -100,24 +86,21 @@ class CreatedMemories:
     """Creates and finds memories; any number of threads and processes may use a folder.
 
     Args:
-        folder: The folder, which is created.
+        store: Where their rows are.
+        folder: Where their segments are; it is created.
         most: Maximum number of memories of an owner: `limits.created`.
         most_terms: Maximum number of sets of terms of a memory: `limits.terms`.
 
     Raises:
-        MemoryFileError: Its file cannot be written.
         RecipeError: The folder cannot be created.
     """
 
-    def __init__(self, folder: Path, *, most: int, most_terms: int) -> None:
-        self._folder, self._most, self._most_terms = folder, most, most_terms
+    def __init__(self, store: ServiceStore, folder: Path, *, most: int, most_terms: int) -> None:
+        self._store, self._folder = store, folder
+        self._most, self._most_terms = most, most_terms
         self._jobs = OrderedDict[tuple[str, str], ImportJob]()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (folder / _FILE).touch(mode=0o600)
-            with self._writing() as db:
-                for statement in _SCHEMA:
-                    db.execute(statement)
         except OSError as error:
             raise RecipeError(f"{folder} cannot be written: {error.strerror}") from error
 
@@ -126,17 +109,17 @@ class CreatedMemories:
     def of(self, key: Key | None) -> list[CreatedMemory]:
         """The memories of an owner, in the order in which they were created."""
         query = "SELECT number, name, description, time FROM memory WHERE owner = ? ORDER BY number"
-        return [CreatedMemory(*row) for row in self._read(query, _owner(key))]
+        with self._store.transaction(writes=False) as db:
+            return [CreatedMemory(*row) for row in db.execute(query, (owner_of(key),))]
 
     def create(self, key: Key | None, name: str, description: str) -> CreatedMemory:
         """Create a memory.
 
         Raises:
             RefusedError: The owner has too many (422).
-            MemoryFileError: The folder cannot be written.
         """
-        owner, time = _owner(key), datetime.now(UTC).isoformat(timespec="seconds")
-        with self._writing() as db:
+        owner, time = owner_of(key), datetime.now(UTC).isoformat(timespec="seconds")
+        with self._store.transaction() as db:
             (n,) = db.execute("SELECT count(*) FROM memory WHERE owner = ?", (owner,)).fetchone()
             if n >= self._most:
                 message = f"You have {n} memories: delete one to create another"
@@ -148,14 +131,13 @@ class CreatedMemories:
     def edit(self, memory: CreatedMemory) -> None:
         """Change the name and the description of a memory."""
         query = "UPDATE memory SET name = ?, description = ? WHERE number = ?"
-        with self._writing() as db:
+        with self._store.transaction() as db:
             db.execute(query, (memory.name, memory.description, memory.number))
 
     def delete(self, number: int) -> None:
         """Delete a memory with its segments and terms."""
-        with self._writing() as db:
+        with self._store.transaction() as db:
             db.execute("DELETE FROM memory WHERE number = ?", (number,))
-            db.execute("DELETE FROM terms WHERE memory = ?", (number,))
         shutil.rmtree(self._folder / str(number), ignore_errors=True)
 
     def segments(self, number: int, pair: LanguagePair) -> Path:
@@ -167,7 +149,8 @@ class CreatedMemories:
     def terms(self, number: int) -> list[TermSet]:
         """The terms of a memory, the latest ones first."""
         query = "SELECT kind, name, terms FROM terms WHERE memory = ? ORDER BY number DESC"
-        rows = self._read(query, number)
+        with self._store.transaction(writes=False) as db:
+            rows = db.execute(query, (number,)).fetchall()
         return [
             TermSet(kind, name, tuple((code, text) for code, text in json.loads(terms)))
             for kind, name, terms in rows
@@ -183,14 +166,13 @@ class CreatedMemories:
 
         Raises:
             RefusedError: There are too many terms (422), or the memory was deleted (404).
-            MemoryFileError: They cannot be stored.
         """
         rows = [
             (number, each.kind, each.name, json.dumps(each.terms, ensure_ascii=False))
             for each in sets
         ]
         same = "memory = ? AND kind = ? AND name = ?"
-        with self._writing() as db:
+        with self._store.transaction() as db:
             if not db.execute("SELECT 1 FROM memory WHERE number = ?", (number,)).fetchone():
                 raise RefusedError(404, f"There is no memory {number}")
             if replace:
@@ -208,38 +190,11 @@ class CreatedMemories:
     def new_job(self, key: Key | None, memory: int, size: int) -> ImportJob:
         """Remember what an owner has added; the latest 1,000 of all owners are known."""
         job = ImportJob(str(uuid4()), memory, size)
-        self._jobs[_owner(key), job.name] = job
+        self._jobs[owner_of(key), job.name] = job
         if len(self._jobs) > _JOBS:
             self._jobs.popitem(last=False)
         return job
 
     def job(self, key: Key | None, name: str) -> ImportJob | None:
         """What an owner has added; None: nothing that is known."""
-        return self._jobs.get((_owner(key), name))
-
-    # ---- the file --------------------------------------------------------------------------------
-
-    def _read(self, query: str, value: str | int) -> list[Sequence[Any]]:
-        with self._open() as db:
-            return db.execute(query, (value,)).fetchall()
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        path = self._folder / _FILE
-        with sqlite_errors(path):
-            db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-            try:
-                yield db
-            finally:
-                db.close()  # what is not committed is rolled back
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._open() as db:
-            db.execute("BEGIN IMMEDIATE")
-            yield db
-            db.execute("COMMIT")
-
-
-def _owner(key: Key | None) -> str:
-    return owner_of(key.key) if key else ""
+        return self._jobs.get((owner_of(key), name))

@@ -90,13 +90,14 @@ class Service:
         self.budget = MemoryBudget(config.limits.memory)
         self.readers = _readers(config.limits, self.budget)
         self.files = Files(config.limits.kept)
+        self.jobs = ClientJobs(self.files, config.limits.kept)
+        self.store = ServiceStore(Path(config.data) if config.data else None)
         self.created = CreatedMemories(
+            self.store,
             (Path(config.data) if config.data else self.files.folder) / "memories",
             most=config.limits.created,
             most_terms=config.limits.terms,
         )
-        self.jobs = ClientJobs(self.files, config.limits.kept)
-        self.store = ServiceStore(Path(config.data) if config.data else None)
         self.glossaries, self.usage = Glossaries(self.store, self.limits), Usage(self.store)
         self.bodies = Bodies(config.limits, str(self.files.folder))
 

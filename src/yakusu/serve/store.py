@@ -1,6 +1,6 @@
 """What clients store in the service, in SQLite: a file in the folder `data`, or in memory.
 
-An owner is a digest of an API key: the file has no keys.
+An owner is a digest of an API key, or "", nobody: the file has no keys.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from yakusu.errors import RecipeError
+from yakusu.serve.access import Key
 from yakusu.serve.errors import RefusedError
 
 _log = logging.getLogger(__name__)
@@ -33,12 +34,27 @@ CREATE TABLE usage (
     owner TEXT NOT NULL, month TEXT NOT NULL, characters INTEGER NOT NULL,
     PRIMARY KEY (owner, month)
 ) WITHOUT ROWID;
+CREATE TABLE memory (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- which no other memory gets later
+    owner TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL, time TEXT NOT NULL
+);
+CREATE INDEX memory_by_owner ON memory (owner);
+CREATE TABLE terms (
+    number INTEGER PRIMARY KEY,
+    memory INTEGER NOT NULL REFERENCES memory (number) ON DELETE CASCADE,
+    kind TEXT NOT NULL, name TEXT NOT NULL,
+    terms TEXT NOT NULL          -- JSON: pairs of a language and a term
+);
+CREATE INDEX terms_of_memory ON terms (memory, kind, name);
 """
 
 
-def owner_of(key: str) -> str:
-    """The owner of what is stored with an API key."""
-    return hashlib.blake2b(key.encode(), digest_size=16, person=b"yakusu key").hexdigest()
+def owner_of(key: Key | str | None) -> str:
+    """The owner of what is stored with an API key; "": without one."""
+    text = key.key if isinstance(key, Key) else key
+    if not text:
+        return ""
+    return hashlib.blake2b(text.encode(), digest_size=16, person=b"yakusu key").hexdigest()
 
 
 class ServiceStore:

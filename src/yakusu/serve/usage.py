@@ -20,9 +20,9 @@ def _now() -> datetime:
 class Usage:
     """Counts the characters of source texts; any number of threads may use it.
 
-    Counts are kept in memory, and stored by `save`, which reads those of other processes, too: the
-    last ones are lost if the process is killed. Requests without a key of the service share one
-    count, which has no limit.
+    Counts are kept in memory, and stored by `save`, which reads those of other processes, too: a
+    process that is killed loses what it has counted since. Requests without a key of the service
+    share one count, which has no limit.
 
     Args:
         store: Where the counts are stored.
@@ -30,13 +30,14 @@ class Usage:
     """
 
     def __init__(self, store: ServiceStore, now: Callable[[], datetime] = _now) -> None:
-        self._store, self._now, self._lock = store, now, Lock()
+        self._store, self._now = store, now
+        self._lock, self._saving = Lock(), Lock()  # of the counts; of what is being stored
         self._month, self._counts, self._new = "", Counter[str](), Counter[str]()
 
     def count(self, key: Key | None) -> int:
         """The characters of a key in this month."""
         with self._lock:
-            return self._counts_now()[_owner(key)]
+            return self._counts_now()[owner_of(key)]
 
     def check(self, key: Key | None, n: int = 1) -> None:
         """Refuse a key that has fewer characters left.
@@ -52,7 +53,7 @@ class Usage:
         Raises:
             RefusedError: They exceed the limit of the key (456), and are not counted.
         """
-        owner = _owner(key)
+        owner = owner_of(key)
         with self._lock:
             counts = self._counts_now()
             _check_limit(key, counts[owner], n)
@@ -64,8 +65,8 @@ class Usage:
         """Count characters of a month no more: they were not translated."""
         with self._lock:
             if month == self._month:  # otherwise, nobody asks for them
-                self._counts[_owner(key)] -= n
-                self._new[_owner(key)] -= n
+                self._counts[owner_of(key)] -= n
+                self._new[owner_of(key)] -= n
 
     def save(self) -> None:
         """Store what was counted since the last time, and read what other processes have stored.
@@ -73,6 +74,10 @@ class Usage:
         Raises:
             RefusedError: It cannot be stored now; it is stored the next time.
         """
+        with self._saving:  # the service closes the store only when all is stored
+            self._save()
+
+    def _save(self) -> None:
         with self._lock:
             month, new, self._new = self._month, self._new, Counter()
         try:
@@ -106,10 +111,6 @@ class Usage:
 def _stored(db: Connection, month: str) -> Counter[str]:
     rows = db.execute("SELECT owner, characters FROM usage WHERE month = ?", (month,))
     return Counter(dict(rows.fetchall()))
-
-
-def _owner(key: Key | None) -> str:
-    return owner_of(key.key) if key else ""
 
 
 def _check_limit(key: Key | None, count: int, n: int) -> None:

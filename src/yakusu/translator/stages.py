@@ -6,9 +6,12 @@ write     translations are checked, perhaps searched again, and written
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
+
+from yakusu.search.decoder import Query
+from yakusu.search.hypothesis import Hypothesis
 
 Stage = Literal["plan", "search", "write"]
 STAGES: tuple[Stage, ...] = ("plan", "search", "write")
@@ -31,6 +34,14 @@ class StageCounts:
     target_tokens: int = 0
     matched: int = 0
     _since: float = field(default_factory=time.perf_counter)
+
+    def count_tokens(
+        self, queries: Iterable[Query], results: Iterable[Sequence[Hypothesis]]
+    ) -> None:
+        """Count the tokens of searches and of the best hypothesis of each."""
+        lengths = (len(query.source) for query in queries)
+        self.source_tokens += sum(n for n in lengths if n > 1)
+        self.target_tokens += sum(len(best[0].tokens) + 1 for best in results if best)
 
     def end(self, stage: Stage) -> None:
         """Count the time since the end of the stage before."""

@@ -46,11 +46,11 @@ from yakusu.translator.request import Request, length
 from yakusu.translator.stages import StageCounts
 from yakusu.translator.tally import Tally
 from yakusu.translator.writing.translation import Translation
-from yakusu.translator.writing.writer import Writer
+from yakusu.translator.writing.writer import Candidate, Writer
 
 if TYPE_CHECKING:
     from yakusu.translator.recall.memories import Memories
-    from yakusu.translator.recall.reader import RecalledText
+    from yakusu.translator.recall.reader import MemoryReader, RecalledText
     from yakusu.translator.scoring import Scored
 
 # Settings of the text that `Translator.with_settings` does not change
@@ -369,36 +369,21 @@ class Translator:
         n_read, window = 0, window_size(batch) if window is None else window
         with self.memories.reading() if self.memories else nullcontext() as reader:
             for items in windows(iter(texts), window, length):
-                planned = list[tuple[TextPlan, "RecalledText | None"]]()
                 done = StageCounts(matched=-self.tally.matched)
                 with self._searches(batch) as searches:
-                    for number, item in enumerate(items, n_read + 1):
-                        if cancelled and cancelled.is_set():
-                            break
-                        known = reader.recalled(item, self._is_usable) if reader else None
-                        plan = self._planner.plan(
-                            *(item, number, layout, known), trace=trace, cancelled=cancelled
-                        )
-                        planned.append(self._with_matches(plan, known))
-                        for query in planned[-1][0][1]:
-                            if len(query.source) > 1:
-                                searches.submit(query)
-                                done.source_tokens += len(query.source)
+                    numbered = enumerate(items, n_read + 1)
+                    planned = list(
+                        self._submitted(numbered, searches, reader, layout, trace, cancelled)
+                    )
                     done.end("plan")
                     results = searches.results()
-                done.target_tokens = sum(len(best[0].tokens) + 1 for best in results if best)
-                done.end("search")
                 n_read += len(items)
-                plans, hypotheses = [plan for plan, _ in planned], iter(results)
-                found = [self._writer.candidates(*plan, hypotheses) for plan in plans]
-                if self._checker and not (cancelled and cancelled.is_set()):
-                    self._checker.check(plans, found, partial(self._search, batch=batch))
+                plans = [plan for plan, _ in planned]
+                done.count_tokens([query for _, own in plans for query in own], results)
+                done.end("search")
+                found = self._checked(plans, results, batch, cancelled)
                 if cancelled and cancelled.is_set():
                     return
-                if self._doubter:
-                    self._doubter.check(plans, found)
-                if self.search.n_compared:
-                    found = [[agreed(each, self.search.n_best) for each in own] for own in found]
                 written = self._writer.write(
                     plans, found, self.search, self.tally, details=details, batch=batch
                 )
@@ -408,6 +393,47 @@ class Translator:
                 if self.observe:
                     done.matched += self.tally.matched
                     self.observe(done)
+
+    def _submitted(
+        self,
+        numbered: Iterable[tuple[int, str | Request]],
+        searches: Searches,
+        reader: "MemoryReader | None",
+        layout: Layout | None,
+        trace: bool,
+        cancelled: Event | None,
+    ) -> "Iterator[tuple[TextPlan, RecalledText | None]]":
+        """The plans of texts, whose searches begin, and what memories know of the texts."""
+        for number, item in numbered:
+            if cancelled and cancelled.is_set():
+                return
+            known = reader.recalled(item, self._is_usable) if reader else None
+            plan = self._planner.plan(item, number, layout, known, trace=trace, cancelled=cancelled)
+            planned = self._with_matches(plan, known)
+            for query in planned[0][1]:
+                if len(query.source) > 1:
+                    searches.submit(query)
+            yield planned
+
+    def _checked(
+        self,
+        plans: Sequence[TextPlan],
+        results: Sequence[list[Hypothesis]],
+        batch: int,
+        cancelled: Event | None,
+    ) -> list[list[list[Candidate]]]:
+        """The candidates of each segment of each text, best first, after all checks."""
+        hypotheses = iter(results)
+        found = [self._writer.candidates(*plan, hypotheses) for plan in plans]
+        if cancelled and cancelled.is_set():
+            return found
+        if self._checker:
+            self._checker.check(plans, found, partial(self._search, batch=batch))
+        if self._doubter:
+            self._doubter.check(plans, found)
+        if self.search.n_compared:
+            found = [[agreed(each, self.search.n_best) for each in own] for own in found]
+        return found
 
     def _with_matches(
         self, plan: TextPlan, known: "RecalledText | None"

@@ -28,9 +28,10 @@ from yakusu import lazy
 from yakusu.config import Config
 from yakusu.errors import ModelError
 from yakusu.export.web.characters import case_changes, character_sets, zeros
-from yakusu.export.web.javascript import Transpiler, literal
+from yakusu.export.web.javascript import Transpiler
 from yakusu.export.web.patterns import Ranges, as_javascript
 from yakusu.export.web.sets import compact
+from yakusu.export.web.syntax import literal
 from yakusu.typed import REQUIRED
 
 _PATTERNS = (re.Pattern, regex.Pattern, lazy._Lazy)

@@ -169,7 +169,7 @@ class Session {
     this.kept = [models, engine.copy(allowed)];
     this.spelling = rules?.characters ? this.spelled(rules.characters, this.kept) : 0;
     this.handle = engine.own.yk_session(
-      models, 1, engine.kernels, max_rows, this.kept[1], this.spelling, engine.own.yk_page_guide(), 0, 0);
+      models, 1, engine.kernels, max_rows, this.kept[1], this.spelling, engine.own.yk_host_guide(), 0, 0);
     if (!this.handle) throw new Error("there is not enough memory to decode");
   }
   close() {

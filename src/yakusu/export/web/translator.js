@@ -86,6 +86,7 @@ class WebSearches {
 
 const TASKS = $.dict([["translation", () => new TranslationTask()]]);
 class NoCounts { // of seconds and tokens, which nobody asks for
+  count_tokens() {}
   end() {}
   timed(stage, items) { return items; }
 }

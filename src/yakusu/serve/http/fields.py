@@ -23,6 +23,8 @@ _FILES, _FORM = b"multipart/form-data", b"application/x-www-form-urlencoded"
 _LONGEST_TYPE = 1000  # characters of Content-Type
 IN_MEMORY = 1_000_000  # bytes of an upload; a larger one is in a file without a name
 _LITTLE = 16_384  # bytes that are parsed on the event loop
+_MOST = 10**9 - 1  # of whole numbers
+_FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _WRITERS = 8  # threads that store uploads, so that a slow disk delays only these
 T = TypeVar("T")
 
@@ -100,6 +102,64 @@ class Fields:
             raise over_limit(name, most, 422, message)
         return max(0, number)
 
+    def whole(self, name: str, default: int, *, least: int = 0, most: int = _MOST) -> int:
+        """The value of a parameter that is a whole number.
+
+        Raises:
+            RefusedError: It is not, or too small or too large (400).
+        """
+        text = self.text(name, str(default))
+        is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(most))
+        if is_number and least <= int(text) <= most:
+            return int(text)
+        raise _unsupported(name, f"a number from {least} to {most}")
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """The value of a parameter that is true or false.
+
+        Raises:
+            RefusedError: It is not (400).
+        """
+        value = self.get(name)
+        if value is None or value == "":
+            return default
+        known = value if isinstance(value, bool) else _FLAGS.get(str(value).lower())
+        if known is None:
+            raise _unsupported(name, "true or false")
+        return known
+
+    def choice(self, name: str, allowed: Iterable[str]) -> str:
+        """The value of a parameter that has some values only; by default, the first one.
+
+        Raises:
+            RefusedError: It has another one (400).
+        """
+        known = [*dict.fromkeys(allowed)]
+        if (value := self.text(name).lower() or known[0]) in known:
+            return value
+        raise _unsupported(name, f"one of {', '.join(filter(None, known))}")
+
+    def listed(self, name: str, *kinds: type) -> list[str]:
+        """The values of a parameter: a list, repeated values, or a text with commas.
+
+        Args:
+            name: The parameter.
+            kinds: The types of the values in JSON; none: texts.
+
+        Raises:
+            RefusedError: A value is something else (400).
+        """
+        value = self.get(name)
+        several = value if isinstance(value, list) else [] if value is None else [value]
+        if any(isinstance(each, bool) or not isinstance(each, kinds or str) for each in several):
+            raise _unsupported(name, "a list of texts")
+        found = (part.strip() for each in several for part in str(each).split(","))
+        return [*filter(None, found)]
+
+
+def _unsupported(name: str, advice: str) -> RefusedError:
+    return RefusedError(400, f"Value for '{name}' not supported: use {advice}")
+
 
 class Bodies:
     """Reads the bodies of requests, large ones outside the event loop.
@@ -155,6 +215,7 @@ class Bodies:
         return await _run(self._parser, partial(parse, body))
 
     async def _body(self, request: Request) -> bytes:
+        _check_encoding(request)
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 return await request.body()
@@ -171,6 +232,7 @@ class Bodies:
 
     async def _stored(self, request: Request) -> BinaryIO:
         """The body of a request as a file, in memory if it is small."""
+        _check_encoding(request)
         body: BinaryIO = BytesIO()
         try:
             async with asyncio.timeout(self._limits.body_seconds):
@@ -196,6 +258,13 @@ class Bodies:
             *("body_seconds", seconds, 408),
             f"The request was not complete after {seconds:g} s",
         )
+
+
+def _check_encoding(request: Request) -> None:
+    """Refuse a body that is compressed: a small one may become very large."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise invalid_request("Content-Encoding is not supported: send the body uncompressed")
 
 
 async def _run(threads: ThreadPoolExecutor, function: Callable[[], T]) -> T:

@@ -1,6 +1,6 @@
 """Requests to DeepL's API: their key, their parameters, and their errors."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -17,7 +17,6 @@ from yakusu.serve.service import Service, service_of
 from yakusu.serve.store import owner_of
 
 _SCHEME = "deepl-auth-key"  # of Authorization
-_FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _UNPROCESSABLE, _WRONG = 422, 400  # DeepL has no status of its own for limits of values
 
 
@@ -55,57 +54,6 @@ class DeepLCall:
         if text := self.fields.text(name):
             return text
         raise RefusedError(400, f"Parameter '{name}' not specified.")
-
-    def choice(self, name: str, allowed: Sequence[str]) -> str:
-        """The value of a parameter that has some values only; by default, the first one.
-
-        Raises:
-            RefusedError: It has another one (400).
-        """
-        value = self.fields.text(name).lower() or allowed[0]
-        if value not in allowed:
-            choices = ", ".join(filter(None, allowed))
-            raise RefusedError(400, f"Value for '{name}' not supported: use one of {choices}")
-        return value
-
-    def flag(self, name: str, default: bool = False) -> bool:
-        """The value of a parameter that is true or false.
-
-        Raises:
-            RefusedError: It is not (400).
-        """
-        value = self.fields.get(name)
-        if value is None or value == "":
-            return default
-        known = value if isinstance(value, bool) else _FLAGS.get(str(value).lower())
-        if known is None:
-            raise RefusedError(400, f"Value for '{name}' not supported: use true or false")
-        return known
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """The values of a parameter: a list, repeated values, or a text with commas.
-
-        Raises:
-            RefusedError: A value is not a text (400).
-        """
-        value = self.fields.get(name)
-        several = value if isinstance(value, list) else [] if value is None else [value]
-        if not all(isinstance(each, str) for each in several):
-            raise RefusedError(400, f"Value for '{name}' not supported: use a list of texts")
-        found = (part.strip() for each in several for part in each.split(","))
-        return tuple(filter(None, found))
-
-    def whole(self, name: str, default: int, *, least: int = 0, most: int) -> int:
-        """The value of a parameter that is a whole number.
-
-        Raises:
-            RefusedError: It is not, or too small or too large (400).
-        """
-        text = self.fields.text(name, str(default))
-        if len(text) < 10 and text.isdecimal() and least <= int(text) <= most:
-            return int(text)
-        message = f"Value for '{name}' not supported: use a number from {least} to {most}"
-        raise RefusedError(400, message)
 
 
 @asynccontextmanager

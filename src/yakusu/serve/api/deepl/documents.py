@@ -109,7 +109,7 @@ def _languages(call: DeepLCall) -> DocumentLanguages:
     found = find([]) if source else find
     if isinstance(found, RequestLanguages):
         check_memory(call, found)
-    elif call.names("glossary_id") or call.names("glossary_ids"):
+    elif call.fields.listed("glossary_id") or call.fields.listed("glossary_ids"):
         raise RefusedError(400, "Parameter 'source_lang' not specified: a glossary needs it")
     return found
 

@@ -187,7 +187,7 @@ def _dictionary(call: DeepLCall) -> tuple[BasePair, Entries]:
         choices = ", ".join(map("-".join, pairs))
         message = f"Unsupported glossary languages {'-'.join(pair)}: choose one of {choices}"
         raise RefusedError(400, message)
-    kind = cast(Literal["tsv", "csv"], call.choice("entries_format", _FORMATS))
+    kind = cast(Literal["tsv", "csv"], call.fields.choice("entries_format", _FORMATS))
     entries = parse_entries(call.required("entries"), kind)
     Glossary.of(entries.items(), TextConfig().span_finder())
     return pair, entries
@@ -208,7 +208,8 @@ def _dictionaries(call: DeepLCall) -> Mapping[BasePair, Entries]:
         one = DeepLCall(call.service, Fields(each.items(), is_json=True), call.key)
         pair, entries = _dictionary(one)
         if pair in found:
-            raise RefusedError(400, f"Value for 'dictionaries' not supported: two for {pair}")
+            message = f"Value for 'dictionaries' not supported: two for {'-'.join(pair)}"
+            raise RefusedError(400, message)
         found[pair] = entries
     return found
 

@@ -60,7 +60,8 @@ def _memory(request: Request, call: DeepLCall) -> ServedMemory:
 async def list_memories(request: Request) -> Response:
     """The translation memories that requests with this key use."""
     async with received(request) as call:
-        page, size = call.whole("page", 0, most=_MOST_PAGES), call.whole("page_size", 25, most=25)
+        page = call.fields.whole("page", 0, most=_MOST_PAGES)
+        size = call.fields.whole("page_size", 25, most=25)
         every = call.service.memories.all(by=_known(call))
     shown = every[page * size : (page + 1) * size]
     found = await asyncio.to_thread(lambda: [*map(_described, shown)])
@@ -86,12 +87,12 @@ async def delete_memory(request: Request) -> Response:
 async def list_segments(request: Request) -> Response:
     """A page of the segments of a translation memory, in the order in which they were added."""
     async with received(request) as call:
-        memory, size = _memory(request, call), call.whole("page_size", 50, least=1, most=100)
-        after = call.whole("page_cursor", 0, most=10**9 - 1)
+        memory, size = _memory(request, call), call.fields.whole("page_size", 50, least=1, most=100)
+        after = call.fields.whole("page_cursor", 0, most=10**9 - 1)
         text = call.fields.text("filter_text")
         if len(text) == 1:
             raise RefusedError(400, "Value for 'filter_text' not supported: use 2 characters")
-        is_exact = call.flag("filter_case_sensitive")
+        is_exact = call.fields.flag("filter_case_sensitive")
     page = partial(_page, memory, after, size, text if is_exact else text.casefold(), is_exact)
     return answer_json(await asyncio.to_thread(page))
 
@@ -219,8 +220,8 @@ def _announced(call: DeepLCall) -> str:
         raise RefusedError(400, "Parameter 'source_file' not specified.")
     given = DeepLCall(call.service, Fields({**file, **parameters}.items(), is_json=True), call.key)
     name, most = given.required("file_name"), call.service.limits.file
-    given.whole("content_length", 0, least=1, most=most)
-    given.choice("content_type", _CONTENT_TYPES)
+    given.fields.whole("content_length", 0, least=1, most=most)
+    given.fields.choice("content_type", _CONTENT_TYPES)
     return given.fields.text("display_name") or name
 
 

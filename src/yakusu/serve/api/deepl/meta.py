@@ -21,7 +21,7 @@ _ANY = ("GET", "POST", "PUT", "PATCH", "DELETE")
 async def list_languages(request: Request) -> Response:
     """The source languages, or the target languages with all variants."""
     async with received(request) as call:
-        kind, catalog = call.choice("type", ("source", "target")), call.service.catalog
+        kind, catalog = call.fields.choice("type", ("source", "target")), call.service.catalog
     if kind == "source":
         codes = distinct_codes(map(source_code, catalog.sources))
         return answer_json([_named(code) for code in codes])

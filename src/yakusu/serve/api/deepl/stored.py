@@ -18,7 +18,7 @@ async def find_terms(call: DeepLCall, found: RequestLanguages) -> Terms:
     Raises:
         RefusedError: A glossary does not exist (404) or cannot be used (400).
     """
-    one, several = call.names("glossary_id"), call.names("glossary_ids")
+    one, several = call.fields.listed("glossary_id"), call.fields.listed("glossary_ids")
     if one and several:
         raise RefusedError(400, "'glossary_ids' and 'glossary_id' not supported together")
     if not (wanted := one or several):
@@ -50,7 +50,7 @@ def check_memory(call: DeepLCall, found: RequestLanguages) -> None:
     Raises:
         RefusedError: There is none for the languages (404), or the threshold is wrong (400).
     """
-    call.whole("translation_memory_threshold", 0, most=100)
+    call.fields.whole("translation_memory_threshold", 0, most=100)
     if number := call.fields.text("translation_memory_id"):
         known = call.service.access.known(call.key)
         memory = call.service.memories.numbered(number, by=known)

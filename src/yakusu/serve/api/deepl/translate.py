@@ -53,16 +53,16 @@ class ReadingOptions:
         Raises:
             RefusedError: A value is not supported (400).
         """
-        tags = call.choice("tag_handling", ("", "xml", "html"))
+        tags = call.fields.choice("tag_handling", ("", "xml", "html"))
         default = "nonewlines" if tags == "html" else "1"
-        split = call.choice("split_sentences", (default, "1", "nonewlines", "0"))
-        call.choice("tag_handling_version", ("v2", "v1"))
-        call.flag("preserve_formatting")
+        split = call.fields.choice("split_sentences", (default, "1", "nonewlines", "0"))
+        call.fields.choice("tag_handling_version", ("v2", "v1"))
+        call.fields.flag("preserve_formatting")
         splitting, within, ignored = (
-            frozenset(call.names(name))
+            frozenset(call.fields.listed(name))
             for name in ("splitting_tags", "non_splitting_tags", "ignore_tags")
         )
-        outline, lines = call.flag("outline_detection", True), split == "1"
+        outline, lines = call.fields.flag("outline_detection", True), split == "1"
         return cls(tags, TagRules(splitting, within, ignored, outline, lines), split)
 
     def config(self, texts: Sequence[str], most: int) -> TextConfig | None:
@@ -88,7 +88,7 @@ def check_without_effect(call: DeepLCall) -> None:
     if formality in ("more", "less"):
         message = "'formality' is not supported for given 'target_lang': use default or prefer_"
         raise RefusedError(400, f"{message}{formality}")
-    call.choice("formality", _FORMALITIES)
+    call.fields.choice("formality", _FORMALITIES)
     call.fields.text("context")
     for name in ("style_id", "custom_instructions"):
         if call.fields.get(name):
@@ -100,8 +100,8 @@ async def translate(request: Request) -> Response:
     """Translate texts. Parameters without effect here: `context`, `model_type` and the like."""
     async with received(request) as call:
         texts, options = _texts(call), ReadingOptions.of(call)
-        model_type = call.choice("model_type", _MODELS)
-        is_billed = call.flag("show_billed_characters")
+        model_type = call.fields.choice("model_type", _MODELS)
+        is_billed = call.fields.flag("show_billed_characters")
     check_without_effect(call)
     service = call.service
     service.check_texts(texts)

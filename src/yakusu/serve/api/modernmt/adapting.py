@@ -53,7 +53,7 @@ class Adaptation:
         glossaries = asked.ids("glossaries")
         if max(len(given), len(glossaries)) > _MOST:
             raise invalid_request(f"a request has at most {_MOST} memories, and as many glossaries")
-        return cls((*given.items(),), (*glossaries,), asked.flag("ignore_glossary_case"))
+        return cls((*given.items(),), (*glossaries,), asked.fields.flag("ignore_glossary_case"))
 
     def apply(self, asked: Asked, route: Route) -> Route:
         """The models with the memories and terms; opening the files takes some time.

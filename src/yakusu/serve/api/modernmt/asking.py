@@ -6,7 +6,7 @@
 
 import math
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,6 @@ from yakusu.serve.service import RequestLanguages, Service, service_of
 PREFIX = "/modernmt"
 _ID = re.compile(r"[0-9]{1,15}")
 _SHOWN = 100  # characters of a value that is quoted
-_FLAGS = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 @dataclass(frozen=True)
@@ -92,26 +91,14 @@ class Asked:
         self.service.check_texts(texts)
         return texts
 
-    def listed(self, name: str) -> list[str]:
-        """The items of a parameter: a list, or a text with commas.
-
-        Raises:
-            RefusedError: It is something else.
-        """
-        given = self.fields.get(name)
-        items = given if isinstance(given, list) else [given if given is not None else ""]
-        if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
-            raise invalid_request(f"{name} is not a list, or a text with commas")
-        parts = [part.strip() for item in items for part in str(item).split(",")]
-        return [*dict.fromkeys(filter(None, parts))]
-
     def ids(self, name: str) -> list[int]:
-        """The numbers of memories in a parameter.
+        """The numbers of memories in a parameter, each once.
 
         Raises:
             RefusedError: It has something else.
         """
-        return [memory_number(each, name) for each in self.listed(name)]
+        given = dict.fromkeys(self.fields.listed(name, str, int))
+        return [memory_number(each, name) for each in given]
 
     def vector(self, name: str) -> list[tuple[int, float]]:
         """Numbers of memories and their weights: "3:0.5,7:0.25", the highest weights first.
@@ -120,51 +107,13 @@ class Asked:
             RefusedError: It is something else.
         """
         found = []
-        for each in self.listed(name):
+        for each in self.fields.listed(name):
             memory, _, weight = each.partition(":")
             try:
                 found.append((memory_number(memory, name), float(weight)))
             except ValueError as error:
                 raise invalid_request(f"{name} is not like 3:0.5,7:0.25") from error
         return sorted(found, key=lambda item: -item[1] if math.isfinite(item[1]) else 0.0)
-
-    def flag(self, name: str, *, default: bool = False) -> bool:
-        """A parameter that is true or false.
-
-        Raises:
-            RefusedError: It is something else.
-        """
-        given = self.fields.get(name)
-        if given is None:
-            return default
-        found = given if isinstance(given, bool) else _FLAGS.get(str(given).lower())
-        if found is None:
-            raise invalid_request(f"{name} is neither true nor false")
-        return found
-
-    def count(self, name: str, default: int = 0) -> int:
-        """A parameter that is a whole number of at least 0.
-
-        Raises:
-            RefusedError: It is something else.
-        """
-        given = self.fields.text(name, str(default))
-        if not _ID.fullmatch(given):
-            raise invalid_request(f"{name} is not a whole number")
-        return int(given)
-
-    def one_of(self, name: str, choices: Iterable[str]) -> str:
-        """A parameter that is one of several values; the first one if it is not given.
-
-        Raises:
-            RefusedError: It is something else.
-        """
-        known = [*choices]
-        given = self.fields.text(name) or known[0]
-        if given not in known:
-            shown = given[:_SHOWN]
-            raise invalid_request(f"{name} '{shown}' is not supported: choose {' or '.join(known)}")
-        return given
 
     def file(self, name: str) -> UploadFile:
         """A parameter that is a file.

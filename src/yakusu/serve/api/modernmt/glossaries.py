@@ -30,7 +30,7 @@ def sets_of(call: Asked) -> list[TermSet]:
         DataError: A term cannot be used.
         RefusedError: They are not valid, or there are too many.
     """
-    kind = _KINDS[call.one_of("type", _KINDS)]
+    kind = _KINDS[call.fields.choice("type", _KINDS)]
     if call.fields.get("csv") is not None:
         with uploaded_text(call, "csv") as text:
             found = [*_of_csv(text, kind)]
@@ -73,6 +73,8 @@ def _of_csv(text: str, kind: TermKind) -> Iterator[TermSet]:
     rows = csv.reader(StringIO(text, newline=""), strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])]
+        if len({_code(cell) for cell in header if cell not in ("", _NAME)}) < 2:
+            raise invalid_request("csv has no two languages in its first line: add their codes")
         for row in rows:
             if not any(map(str.strip, row)):
                 continue
@@ -96,10 +98,8 @@ def _set(kind: TermKind, name: str, given: Sequence[tuple[str, str]]) -> TermSet
         DataError: A term is too long.
         RefusedError: A language is not known, or there is one only.
     """
-    terms = [(canonical(code), text.strip()) for code, text in given]
-    for (code, text), (spelled, _) in zip(terms, given, strict=True):
-        if not code:
-            raise invalid_request(f"'{spelled[:_SHOWN]}' is not the code of a language")
+    terms = [(_code(spelled), text.strip()) for spelled, text in given]
+    for code, text in terms:
         if not text or len(text) > _LONGEST:
             raise DataError(f"a term in {code} is empty, or has more than {_LONGEST} characters")
     if len({code for code, _ in terms}) < 2:
@@ -107,3 +107,14 @@ def _set(kind: TermKind, name: str, given: Sequence[tuple[str, str]]) -> TermSet
     if not name and kind == "unidirectional":
         name = "{}:{}".format(*terms[0])
     return TermSet(kind, name, tuple(terms))
+
+
+def _code(spelled: str) -> str:
+    """The canonical code of a language.
+
+    Raises:
+        RefusedError: It is not known.
+    """
+    if code := canonical(spelled):
+        return code
+    raise invalid_request(f"'{spelled[:_SHOWN]}' is not the code of a language")

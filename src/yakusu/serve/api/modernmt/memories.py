@@ -201,7 +201,8 @@ def _add_tmx(call: Asked, path: Path) -> int:
     own = [memory.pair] if isinstance(memory, OperatorMemory) else model_pairs(call.service)
     pairs = [pair for pair in own if None not in find_pair(pair, (*codes,))]
     if not pairs:
-        raise DataError(f"tmx has no pair of languages with a model, only {listed_codes(codes)}")
+        known = listed_codes(codes) or "no language"
+        raise DataError(f"tmx has no pair of languages with a model, but {known}")
     options = ImportOptions(origin="tmx", who=call.key.name if call.key else "")
     n, faults = 0, list[DataError]()
     for pair in pairs:

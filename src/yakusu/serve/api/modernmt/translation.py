@@ -70,7 +70,7 @@ async def detect_language(request: Request) -> JSONResponse:
     """Identify the language of a text, or of each text of a list."""
     async with asked(request) as call:
         texts = call.texts("q")
-        call.one_of("format", _KINDS)
+        call.fields.choice("format", _KINDS)
         best = await asyncio.to_thread(lambda: [call.service.detect([text])[0] for text in texts])
         found = [
             {"billedCharacters": len(text), "detectedLanguage": each.language}
@@ -103,15 +103,15 @@ class _Wanted:
         Raises:
             RefusedError: One is not valid, or cannot be fulfilled.
         """
-        kind = _KINDS[call.one_of("format", _KINDS)]
-        n = 1 + call.count("alt_translations")
+        kind = _KINDS[call.fields.choice("format", _KINDS)]
+        n = 1 + call.fields.whole("alt_translations", 0)
         if n > 1 + (most := call.service.limits.alternatives):
             message = f"Invalid request: alt_translations must be <= {most}"
             raise over_limit("alternatives", most, 422, message)
-        call.one_of("priority", ("normal", "background"))
-        if call.flag("mask_profanities"):
+        call.fields.choice("priority", ("normal", "background"))
+        if call.fields.flag("mask_profanities"):
             raise invalid_request("this server masks no profanities: omit mask_profanities")
-        if not call.flag("multiline", default=True) and any("\n" in text for text in texts):
+        if not call.fields.flag("multiline", True) and any("\n" in text for text in texts):
             raise invalid_request("this server translates each line: send multiline = true")
         return cls(kind, n, Adaptation.of(call))
 
@@ -162,14 +162,14 @@ def _translated(
 async def context_vector(request: Request) -> JSONResponse:
     """Which memories are related to a text, for each target language."""
     async with asked(request) as call:
-        source, targets = call.fields.required("source"), call.listed("targets")
+        source, targets = call.fields.required("source"), call.fields.listed("targets")
         if not targets:
             raise call.fields.missing("targets")
         text, upload = call.fields.text("text"), call.fields.get("content")
         if not (text.strip() or upload):
             raise call.fields.missing("text")
         call.service.check_texts([text])
-        hints, most = call.ids("hints"), call.count("limit", _VECTOR)
+        hints, most = call.ids("hints"), call.fields.whole("limit", _VECTOR)
 
         def work(cancelled: Event) -> dict[str, str]:
             given = uploaded_text(call, "content") if upload else nullcontext(text)
