@@ -162,7 +162,7 @@ _SIMD, _RELAXED = ["-msimd128"], ["-msimd128", "-mrelaxed-simd"]
 _PROBE = "relaxed.wasm"  # says whether the host runs relaxed instructions as the engine needs
 WEB_MODULES = {  # the flags of each
     "engine-relaxed.wasm": _RELAXED,
-    "engine.wasm": _SIMD,
+    "engine-simd.wasm": _SIMD,
     "engine-scalar.wasm": ["-Os"],  # 23 kB smaller, for old browsers
     _PROBE: [*_RELAXED, "-Os"],
 }

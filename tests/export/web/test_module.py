@@ -21,7 +21,7 @@ from yakusu.translator.request import Request
 LINES = Path("benchmarks/reliability/hard_lines.txt")
 SCRIPT = """
 const { load } = await import(given.module);
-const translator = await load(undefined, { simd: given.simd });
+const translator = await load(undefined, { engine: given.engine });
 const made = [];
 for (const [text, options] of given.texts) {
   try { made.push(await translator.translate(text, options)); }
@@ -60,8 +60,8 @@ def lines() -> list[str]:
     return [row.split("\t")[1] for row in rows]
 
 
-def in_node(node: Node, module: Path, texts: Sequence[tuple[str, Any]], simd: bool = True) -> Any:
-    given = {"module": (module / "yakusu.js").as_uri(), "simd": simd, "texts": texts}
+def in_node(node: Node, module: Path, texts: Sequence[tuple[str, Any]], engine: str = "simd") -> Any:
+    given = {"module": (module / "yakusu.js").as_uri(), "engine": engine, "texts": texts}
     return node(SCRIPT, given)
 
 
@@ -102,13 +102,13 @@ def _same(found: Any, expected: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("simd", [True, False])
+@pytest.mark.parametrize("engine", ["simd", "scalar"])
 def test_a_module_translates_as_python_does(
-    exported: tuple[Path, Any], translator: Translator, node: Node, simd: bool
+    exported: tuple[Path, Any], translator: Translator, node: Node, engine: str
 ) -> None:
-    some = lines() if THOROUGH else lines()[:: 2 if simd else 8]
+    some = lines() if THOROUGH else lines()[:: 2 if engine == "simd" else 8]
     texts = [(text, {}) for text in (*some, *TEXTS)] + OPTIONS
-    source, target, found = in_node(node, exported[0], texts, simd)
+    source, target, found = in_node(node, exported[0], texts, engine)
     assert (source, target) == translator.languages
     expected = [in_python(translator, text, options) for text, options in texts]
     assert differences(found, expected) == []

@@ -57,7 +57,7 @@ def test_a_folder_works_offline_after_the_first_visit(
         page.goto(address)
         assert translated(page) == expected
         kept = page.evaluate(KEPT)
-        assert {"/index.html", "/page.js", "/worker.js", "/engine.wasm", "/de-en.bin"} <= {*kept}
+        assert {"/index.html", "/page.js", "/worker.js", "/engine-relaxed.wasm", "/de-en.bin"} <= {*kept}
         server.shutdown()
     page.goto("about:blank")
     page.goto(f"{address}?text=Guten+Tag.&url=https%3A%2F%2Fexample.org%2F")

@@ -1,7 +1,7 @@
 """The folder of translators: an ES module, and a page that installs and works offline.
 
 yakusu.js, yakusu.d.ts, package.json     the module: `load()`
-engine.wasm, engine-scalar.wasm          the engine with SIMD128, and without it
+engine-relaxed.wasm, engine-simd.wasm, engine-scalar.wasm   the engine for three kinds of hosts
 NAME.bin                                 the data of a translator
 index.html, page.js, page.css, worker.js the page
 service-worker.js                        keeps the files of the page
@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from yakusu.export.web.modules import shortened
-from yakusu.export.web.web_page import ENGINES, LIBRARY, WebPage, integrity, own_text, policy
+from yakusu.export.web.web_page import (
+    ENGINES,
+    LIBRARY,
+    WebPage,
+    engine_choice,
+    integrity,
+    own_text,
+    policy,
+)
 from yakusu.version import __version__
 
 _HEAD = """{policy}
@@ -38,7 +46,8 @@ def write_folder(folder: Path, page: WebPage) -> None:
 def _module(page: WebPage) -> Iterator[tuple[str, bytes]]:
     """The files of the ES module."""
     names = json.dumps([model.name for model in page.models])
-    own = shortened((LIBRARY / "module.js").read_text(encoding="utf-8"))
+    module = (LIBRARY / "module.js").read_text(encoding="utf-8")
+    own = shortened(f"{engine_choice().replace('export function', 'function')}\n{module}")
     yield "yakusu.js", f"{page.rules}\nconst MODELS = {names};\n{own}\n".encode()
     for name in (*ENGINES, "yakusu.d.ts"):
         yield name, (LIBRARY / name).read_bytes()

@@ -1,8 +1,5 @@
 // The ES module: opens a model of its folder, in a browser, node or deno.
 
-// A module of a function with an instruction of SIMD128.
-const SIMD = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11);
-
 async function bytesAt(url) {
   if (url.protocol === "file:") return (await import("node:fs/promises")).readFile(url);
   const response = await fetch(url);
@@ -29,10 +26,10 @@ class PublicTranslator {
   }
 }
 
-export async function load(folder = import.meta.url, { model = MODELS[0], simd = WebAssembly.validate(SIMD) } = {}) {
+export async function load(folder = import.meta.url, { model = MODELS[0], engine = engineHere() } = {}) {
   check(MODELS.includes(model), `there is no model ${model}: choose one of ${MODELS.join(", ")}`);
   const at = (name) => new URL(name, new URL(folder, import.meta.url));
-  const module = simd ? "engine.wasm" : "engine-scalar.wasm";
-  const [engine, data] = await Promise.all([bytesAt(at(module)).then(engineOf), bytesAt(at(`${model}.bin`)).then(unpacked)]);
-  return new PublicTranslator(openTranslator(engine, data));
+  check(["relaxed", "simd", "scalar"].includes(engine), `there is no engine ${engine}: choose relaxed, simd or scalar`);
+  const opened = bytesAt(at(`engine-${engine}.wasm`)).then(engineOf), read = bytesAt(at(`${model}.bin`)).then(unpacked);
+  return new PublicTranslator(openTranslator(await opened, await read));
 }

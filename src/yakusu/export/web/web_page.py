@@ -11,7 +11,7 @@ from importlib import resources
 from yakusu.export.web.model_file import WebModel
 from yakusu.export.web.modules import one_script, shortened
 
-ENGINES = ("engine.wasm", "engine-scalar.wasm")
+ENGINES = ("engine-relaxed.wasm", "engine-simd.wasm", "engine-scalar.wasm")
 LIBRARY = resources.files("yakusu.export.web")
 _OWN, _SERVICE = LIBRARY / "page", resources.files("yakusu.view") / "page"
 # What the page of the service has, and this one has not: its files.
@@ -22,6 +22,12 @@ _START = "Loading. If this text stays here, the file is incomplete or the browse
 def own_text(name: str) -> str:
     """The text of one of the page's files."""
     return (_OWN / name).read_text(encoding="utf-8")
+
+
+def engine_choice() -> str:
+    """The module of JavaScript that says which engine a host runs."""
+    probe = (LIBRARY / "relaxed.wasm").read_bytes()
+    return own_text("engines.js").replace("{{relaxed}}", ", ".join(map(str, probe)))
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class WebPage:
             for path in folder.iterdir()
             if path.name.endswith(".js")
         }
+        files["engines.js"] = engine_choice()
         models = json.dumps([model.about() for model in self.models])
         return f"window.yakusu.models = {models};\n{one_script(files, 'service.js')}\n"
 

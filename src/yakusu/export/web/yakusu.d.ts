@@ -35,6 +35,6 @@ export interface Translator {
 /**
  * Open a model of an export: of the folder of this module, or of the same folder at another URL.
  * `model` is the name of one of several models; the default is the first.
- * `simd: false` takes the engine without SIMD128, which is slower; the default is what the host has.
+ * `engine` is one of three that compute the same; the default is the fastest one that the host runs.
  */
-export function load(folder?: string | URL, options?: { model?: string; simd?: boolean }): Promise<Translator>;
+export function load(folder?: string | URL, options?: { model?: string; engine?: "relaxed" | "simd" | "scalar" }): Promise<Translator>;

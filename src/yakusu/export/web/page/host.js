@@ -1,12 +1,9 @@
 /** What the page translates with: models, the engine, and the script of the worker. */
 
 import {byId} from "./dom.js";
+import {engineHere} from "./engines.js";
 import {t} from "./strings.js";
 
-// A module of a function with an instruction of SIMD128.
-const SIMD = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8,
-                           0, 65, 0, 253, 15, 253, 98, 11);
-const hasSimd = WebAssembly.validate(SIMD);
 const {models, read} = window.yakusu;
 
 /** {key, name, source, target, bytes, card, receipt}: the key is of the model's data. */
@@ -14,9 +11,9 @@ export const MODELS = models;
 
 /** A worker that has the rules of text and has been sent the engine. */
 export async function startWorker() {
-  const parts = ["worker.js", hasSimd ? "engine.wasm" : "engine-scalar.wasm"].map(read);
-  const [script, engine] = await Promise.all(parts);
-  if (!hasSimd) byId("start").textContent = t("noSimd");
+  const name = engineHere(), parts = ["worker.js", `engine-${name}.wasm`];
+  const [script, engine] = await Promise.all(parts.map(read));
+  if (name === "scalar") byId("start").textContent = t("noSimd");
   const url = URL.createObjectURL(new Blob([script], {type: "text/javascript"}));
   const worker = new Worker(url);
   worker.postMessage({id: 0, call: "start", args: {engine}}, [engine]);
