@@ -60,7 +60,9 @@ def lines() -> list[str]:
     return [row.split("\t")[1] for row in rows]
 
 
-def in_node(node: Node, module: Path, texts: Sequence[tuple[str, Any]], engine: str = "simd") -> Any:
+def in_node(
+    node: Node, module: Path, texts: Sequence[tuple[str, Any]], engine: str = "simd"
+) -> Any:
     given = {"module": (module / "yakusu.js").as_uri(), "engine": engine, "texts": texts}
     return node(SCRIPT, given)
 

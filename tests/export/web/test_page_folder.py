@@ -4,6 +4,7 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tests.serve.browser import Page, chromium, expect, lines
 from yakusu import Translator
 
+LINES = Path("benchmarks/reliability/hard_lines.txt")
 SENTENCE = "Der Hund schläft im Garten."
 KEPT = """async () => {
   await navigator.serviceWorker.ready;
@@ -39,6 +41,15 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    handler = partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
 def translated(page: Page) -> list[str]:
     page.fill("#text", SENTENCE)
     page.locator("#translation[aria-busy=false] .word").first.wait_for()
@@ -49,20 +60,35 @@ def test_a_folder_works_offline_after_the_first_visit(
     exported: tuple[Path, Any], model_folder: Path, page: Page
 ) -> None:
     expected = Translator.load(model_folder).translate([SENTENCE])
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=str(exported[0]))
-    ) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/"
+    with served(exported[0]) as address:
         page.goto(address)
         assert translated(page) == expected
-        kept = page.evaluate(KEPT)
-        assert {"/index.html", "/page.js", "/worker.js", "/engine-relaxed.wasm", "/de-en.bin"} <= {*kept}
-        server.shutdown()
+        kept = {*page.evaluate(KEPT)}
+        assert {"/index.html", "/page.js", "/worker.js", "/de-en.bin"} <= kept
+        assert {"/engine-relaxed.wasm", "/engine-simd.wasm", "/engine-scalar.wasm"} <= kept
     page.goto("about:blank")
     page.goto(f"{address}?text=Guten+Tag.&url=https%3A%2F%2Fexample.org%2F")
     expect(page.locator("#text")).to_have_value("Guten Tag.\nhttps://example.org/")
     assert translated(page) == expected
+
+
+def test_all_engines_compute_the_same(exported: tuple[Path, Any], page: Page) -> None:
+    script = """async (texts) => {
+      const { load, engineHere } = await import("./yakusu.js"), found = [];
+      for (const engine of ["relaxed", "simd", "scalar"]) {
+        if (engine === "relaxed" && engineHere() !== engine) continue;
+        const translator = await load(undefined, { engine }), all = [];
+        for (const text of texts) all.push(await translator.translate(text, { nBest: 3 }));
+        found.push(JSON.stringify(all));
+      }
+      return found;
+    }"""
+    texts = LINES.read_text(encoding="utf-8").splitlines()[::10]
+    with served(exported[0]) as address:
+        page.goto(address)
+        first, *others = page.evaluate(script, [line.split("\t")[1] for line in texts])
+    assert others == [first] * len(others)
+    assert others
 
 
 def test_a_folder_names_what_installing_needs(exported: tuple[Path, Any]) -> None:

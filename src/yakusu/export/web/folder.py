@@ -47,7 +47,7 @@ def _module(page: WebPage) -> Iterator[tuple[str, bytes]]:
     """The files of the ES module."""
     names = json.dumps([model.name for model in page.models])
     module = (LIBRARY / "module.js").read_text(encoding="utf-8")
-    own = shortened(f"{engine_choice().replace('export function', 'function')}\n{module}")
+    own = shortened(f"{engine_choice()}\n{module}")
     yield "yakusu.js", f"{page.rules}\nconst MODELS = {names};\n{own}\n".encode()
     for name in (*ENGINES, "yakusu.d.ts"):
         yield name, (LIBRARY / name).read_bytes()

@@ -32,6 +32,9 @@ export interface Translator {
   translate(text: string, options?: Options): Promise<Translation[]>;
 }
 
+/** The fastest engine that this host runs, which `load` takes. */
+export function engineHere(): "relaxed" | "simd" | "scalar";
+
 /**
  * Open a model of an export: of the folder of this module, or of the same folder at another URL.
  * `model` is the name of one of several models; the default is the first.
