@@ -15,7 +15,13 @@ from yakusu.data.files.xmltree import Element, XmlFile, attributes_of, with_attr
 from yakusu.documents.inline import Inline
 from yakusu.documents.office.direction import new_direction
 from yakusu.documents.office.odf.text import NAMES, TEXT
-from yakusu.documents.office.parts import Dialect, OfficePart, PartSource, read_part
+from yakusu.documents.office.parts import (
+    Dialect,
+    DocumentTexts,
+    OfficePart,
+    PartSource,
+    read_part,
+)
 from yakusu.documents.splice import Copy, SourceSegment
 
 _STYLE, _FORMAT = NAMES + "style:1.0", NAMES + "xsl-fo-compatible:1.0"
@@ -57,18 +63,10 @@ class _Style:
 
 
 class TurningPart(OfficePart):
-    """The paragraphs of a part, which turn with their translations.
+    """The paragraphs of a part, which turn with their translations; see `OfficePart`.
 
     Args:
-        archive: The document.
-        name: The name of the part.
-        dialect: Its format.
-        texts: Texts of previous parts, to which those of this part are added.
-        n_free: Bytes of XML that may be kept.
         common: The names of parts with styles that this part may use.
-
-    Raises:
-        DataError: The part is not valid XML, or exceeds a limit.
     """
 
     def __init__(
@@ -76,8 +74,7 @@ class TurningPart(OfficePart):
         archive: PartSource,
         name: str,
         dialect: Dialect,
-        texts: list[str],
-        n_free: int,
+        texts: DocumentTexts,
         *,
         common: Sequence[str],
     ) -> None:
@@ -86,7 +83,7 @@ class TurningPart(OfficePart):
         self._own: re.Match[bytes] | None = None  # where the part has its own styles
         self._added: dict[tuple[str, str, str], tuple[str, str]] = {}  # names and sources
         self._numbers = count(1)  # of added styles
-        super().__init__(archive, name, dialect, texts, n_free)
+        super().__init__(archive, name, dialect, texts)
 
     def render(self, translations: Sequence[str]) -> bytes | bytearray | None:
         """See `OfficePart.render`."""
