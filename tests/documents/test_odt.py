@@ -389,6 +389,43 @@ def test_paragraphs_turn_with_copies_of_their_styles() -> None:
     assert 'text:style-name="yakusu4"' in back
 
 
+def test_leftward_text_keeps_bold_italics_and_size() -> None:
+    def style(name: str, family: str, text: str, parent: str = "") -> str:
+        based = f' style:parent-style-name="{parent}"' if parent else ""
+        properties = f"<style:text-properties {text}/>" if text else ""
+        head = f'<style:style style:name="{name}" style:family="{family}"{based}'
+        return f"{head}>{properties}</style:style>" if properties else f"{head}/>"
+
+    both = 'format:font-weight="bold" style:font-weight-complex="normal"'
+    common = style("Heading", "paragraph", 'format:font-size="20pt" format:font-weight="bold"')
+    common += style("Strong", "text", 'format:font-weight="bold"') + style("Both", "text", both)
+    own = style("P1", "paragraph", 'style:font-weight-complex="normal"', "Heading")
+    own += style("T2", "text", "", "Strong")
+    body = p(f"One {span('B', 'two')} {span('T2', 'three')} {span('Both', 'four')} five")
+    styles = content_xml("").replace("<office:body>", f"<office:styles>{common}</office:styles><x>")
+    data = odt_of(body, styles=styles.replace("</office:body>", "</x>"))
+    data = with_members(data, {CONTENT: content_xml(body).replace(STYLES, STYLES + own).encode()})
+    words = dict(zip(("One", "two", "three", "four", "five"), "אבגדה", strict=True))
+
+    def hebrew(text: str) -> str:
+        return re.sub("[A-Za-z]+", lambda word: words[word[0]], text)
+
+    new = members(translated(read(data, DocumentOptions()), hebrew))[CONTENT].decode()
+    first, bold, strong = re.findall('<style:style [^<>]*"yakusu.*?</style:style>', new)
+    assert '<style:text-properties style:font-weight-complex="normal" ' in first
+    assert 'style:font-size-complex="20pt"' in first and first.count("-complex") == 2
+    assert 'format:font-weight="bold" style:font-weight-complex="bold"' in bold
+    assert 'parent-style-name="Strong"' in strong and 'font-weight-complex="bold"' in strong
+    assert new.endswith(
+        f'<text:p text:style-name="yakusu1">א {span("yakusu2", "ב")} {span("yakusu3", "ג")} '
+        f"{span('Both', 'ד')} ה</text:p></office:text></office:body></office:document-content>"
+    )
+    assert (
+        "font-weight-complex"
+        not in members(translated(opened(odt_of(body)), str.upper))[CONTENT].decode()
+    )
+
+
 def test_a_part_without_own_styles_keeps_its_directions() -> None:
     content = content_xml("<text:p>One</text:p>").replace("automatic-styles", "font-face-decls")
     data = with_members(odt_of(""), {CONTENT: content.encode()})
