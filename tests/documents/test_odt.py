@@ -347,6 +347,27 @@ def test_the_texts_of_a_chart_follow() -> None:
     assert new == chart.replace("Rain", "RAIN").replace("May", "MAY")
 
 
+LINK = "<text:a>{}</text:a>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (span("B", LINK.format("one")), span("B", LINK.format("ONE"))),
+        (span("B", span("T1", LINK.format("a b"))), span("B", span("T1", LINK.format("A B")))),
+        ("a " + span("B", LINK.format("one")) + " b", "A " + span("B", LINK.format("ONE")) + " B"),
+        (
+            span("B", f"a {LINK.format('one')} b"),
+            span("B", "A ") + span("B", LINK.format("ONE")) + span("B", " B"),
+        ),
+        (LINK.format(span("B", "one")), LINK.format(span("B", "ONE"))),
+    ],
+)
+def test_spans_around_a_link_stay_around_it(body: str, expected: str) -> None:
+    """LibreOffice does not show the spans in a link of a slide."""
+    assert body_after(str.upper, p(body)) == p(expected)
+
+
 HEBREW = "\u05e9\u05dc\u05d5\u05dd"
 
 
