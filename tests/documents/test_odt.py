@@ -347,6 +347,20 @@ def test_the_texts_of_a_chart_follow() -> None:
     assert new == chart.replace("Rain", "RAIN").replace("May", "MAY")
 
 
+def test_the_namespace_of_a_manifest_may_be_declared_by_its_dtd_only() -> None:
+    """As in the templates that LibreOffice ships."""
+    manifest = (
+        '<!DOCTYPE manifest:manifest PUBLIC "-//OpenOffice.org//DTD Manifest 1.0//EN" "a.dtd">'
+        '<manifest:manifest><manifest:file-entry manifest:full-path="A/" '
+        'manifest:media-type="application/vnd.oasis.opendocument.text"/></manifest:manifest>'
+    )
+    parts = {
+        "META-INF/manifest.xml": manifest.encode(),
+        "A/content.xml": content_xml(p("two")).encode(),
+    }
+    assert opened(with_members(odt_of(p("one")), parts)).texts == ["one", "two"]
+
+
 LINK = "<text:a>{}</text:a>"
 
 
