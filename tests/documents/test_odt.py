@@ -455,6 +455,11 @@ def test_leftward_text_keeps_bold_italics_and_size() -> None:
         f'<text:p text:style-name="yakusu1">א {span("yakusu2", "ב")} {span("yakusu3", "ג")} '
         f"{span('Both', 'ד')} ה</text:p></office:text></office:body></office:document-content>"
     )
+    link = LINK.format
+    for before, expected in (("One ", "א "), ("", "")):
+        linked = opened(odt_of(p(before + span("B", link("two")))))
+        new = members(translated(linked, hebrew))[CONTENT].decode()
+        assert expected + span("yakusu2", link("ב")) in new
     assert (
         "font-weight-complex"
         not in members(translated(opened(odt_of(body)), str.upper))[CONTENT].decode()

@@ -12,6 +12,7 @@ feet, and page numbers.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
@@ -38,9 +39,10 @@ def read(data: bytes, options: DocumentOptions) -> "PdfDocument":
     """Read a PDF file.
 
     Raises:
-        DataError: It is damaged or encrypted, or has no text.
+        DataError: It is damaged or encrypted, exceeds a limit, or has no text.
     """
-    pages = [_text(page) for page in read_pages(data)]
+    with closing(read_pages(data)) as contents:
+        pages = [_text(page) for page in contents]
     if not any(page.snippets for page in pages):
         raise DataError(
             "it has no text, only scanned pages: add their text with OCR first, as in ocrmypdf "

@@ -4,7 +4,7 @@ import ctypes
 import math
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import lru_cache
 from threading import Lock
@@ -29,8 +29,8 @@ _SLANT = 1.0  # points by which both ends of a rule may differ in the other dire
 _ONE_AT_A_TIME = Lock()  # PDFium must not be used by several threads
 
 
-def read_pages(data: bytes) -> Iterator[PageContent]:
-    """Yield the pages of a PDF file.
+def read_pages(data: bytes) -> Generator[PageContent, None, None]:
+    """Yield the pages of a PDF file; others wait until it is closed.
 
     Raises:
         DataError: It is damaged, needs a password, or has too many pages or characters.

@@ -127,9 +127,7 @@ class TurningPart(OfficePart):
         tag, direction = copy(start, inner), new_direction(inline.text, translation)
         if direction and self._has_styles(start):
             tag = self._turned(tag, keys, direction)
-            if direction == "rtl":
-                runs = {pair: run and self._leftward(run) for pair, run in inline.runs.items()}
-                inline = replace(inline, runs=runs)
+            inline = self._with_fonts(inline) if direction == "rtl" else inline
         content = self._written(inline, end - start, translation, copy)
         return tag + content + copy(inner_end, end)
 
@@ -142,6 +140,20 @@ class TurningPart(OfficePart):
         found = _TAG.match(text := tag.decode())
         assert found is not None
         return with_attribute(text, f"{found[1] or ''}style-name", name).encode()
+
+    def _with_fonts(self, inline: Inline) -> Inline:
+        """A paragraph whose spans have styles with properties for text from right to left."""
+        known: dict[int, Run] = {}  # pieces in one run share its spans
+
+        def turned(run: Run | None) -> Run | None:
+            return run and known.setdefault(id(run), self._leftward(run))
+
+        return replace(
+            inline,
+            marks={m: piece._replace(run=turned(piece.run)) for m, piece in inline.marks.items()},
+            before=[piece._replace(run=turned(piece.run)) for piece in inline.before],
+            runs={pair: turned(run) for pair, run in inline.runs.items()},
+        )
 
     def _leftward(self, run: Run) -> Run:
         """A run whose spans have styles with properties for text from right to left."""
