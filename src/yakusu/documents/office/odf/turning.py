@@ -34,10 +34,8 @@ _AUTOMATIC = re.compile(
     rb"<(?P<name>(?:[\w.-]{1,20}:)?automatic-styles)(?P<attributes>(?:\s[^<>/]*+(?:/[^<>/]++)*+)?+)(?P<end>/?>)"
 )
 _TAG = re.compile(r"<([\w.-]{1,20}:)?[\w.-]+(?:\s[^<>]*)?>")
-_PARAGRAPHS, _TEXTS = (
-    re.compile(rf"<(?:[\w.-]{{1,20}}:)?{kind}-properties(?:\s[^<>]*)?>")
-    for kind in ("paragraph", "text")
-)
+_PARAGRAPHS = re.compile(r"<(?:[\w.-]{1,20}:)?paragraph-properties(?:\s[^<>]*)?>")
+_TEXTS = re.compile(r"<(?:[\w.-]{1,20}:)?text-properties(?:\s[^<>]*)?>")
 _AFTER_TEXTS = re.compile(r"<(?:[\w.-]{1,20}:)?map[\s/>]|</(?:[\w.-]{1,20}:)?style\s*>")
 _SPAN_STYLE = re.compile(rb"""(\sstyle-name|:style-name)(\s*=\s*)(?:"([^"]*)"|'([^']*)')""")
 _LEFTWARD = ("font-weight", "font-style", "font-size")  # properties that leftward text has anew
