@@ -612,7 +612,7 @@ def test_markup_that_would_be_written_many_times_is_refused() -> None:
 
 
 def test_a_large_part_is_parsed_with_constant_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.documents.office.ooxml.parts.KEPT_SIZE", 0)
+    monkeypatch.setattr("yakusu.documents.office.parts._KEPT_SIZE", 0)
     peaks = []
     for n in (1_000, 4_000):
         data = docx_of(p(run("a")) * n)

@@ -347,6 +347,41 @@ def test_the_texts_of_a_chart_follow() -> None:
     assert new == chart.replace("Rain", "RAIN").replace("May", "MAY")
 
 
+def test_the_namespace_of_a_manifest_may_be_declared_by_its_dtd_only() -> None:
+    """As in the templates that LibreOffice ships."""
+    manifest = (
+        '<!DOCTYPE manifest:manifest PUBLIC "-//OpenOffice.org//DTD Manifest 1.0//EN" "a.dtd">'
+        '<manifest:manifest><manifest:file-entry manifest:full-path="A/" '
+        'manifest:media-type="application/vnd.oasis.opendocument.text"/></manifest:manifest>'
+    )
+    parts = {
+        "META-INF/manifest.xml": manifest.encode(),
+        "A/content.xml": content_xml(p("two")).encode(),
+    }
+    assert opened(with_members(odt_of(p("one")), parts)).texts == ["one", "two"]
+
+
+LINK = "<text:a>{}</text:a>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (span("B", LINK.format("one")), span("B", LINK.format("ONE"))),
+        (span("B", span("T1", LINK.format("a b"))), span("B", span("T1", LINK.format("A B")))),
+        ("a " + span("B", LINK.format("one")) + " b", "A " + span("B", LINK.format("ONE")) + " B"),
+        (
+            span("B", f"a {LINK.format('one')} b"),
+            span("B", "A ") + span("B", LINK.format("ONE")) + span("B", " B"),
+        ),
+        (LINK.format(span("B", "one")), LINK.format(span("B", "ONE"))),
+    ],
+)
+def test_spans_around_a_link_stay_around_it(body: str, expected: str) -> None:
+    """LibreOffice does not show the spans in a link of a slide."""
+    assert body_after(str.upper, p(body)) == p(expected)
+
+
 HEBREW = "\u05e9\u05dc\u05d5\u05dd"
 
 
@@ -387,6 +422,48 @@ def test_paragraphs_turn_with_copies_of_their_styles() -> None:
     back = members(again.render(["One", "Two", "Three", "Vier"]))[CONTENT].decode()
     assert members_turned and back.count('style:writing-mode="lr-tb"') == 3
     assert 'text:style-name="yakusu4"' in back
+
+
+def test_leftward_text_keeps_bold_italics_and_size() -> None:
+    def style(name: str, family: str, text: str, parent: str = "") -> str:
+        based = f' style:parent-style-name="{parent}"' if parent else ""
+        properties = f"<style:text-properties {text}/>" if text else ""
+        head = f'<style:style style:name="{name}" style:family="{family}"{based}'
+        return f"{head}>{properties}</style:style>" if properties else f"{head}/>"
+
+    both = 'format:font-weight="bold" style:font-weight-complex="normal"'
+    common = style("Heading", "paragraph", 'format:font-size="20pt" format:font-weight="bold"')
+    common += style("Strong", "text", 'format:font-weight="bold"') + style("Both", "text", both)
+    own = style("P1", "paragraph", 'style:font-weight-complex="normal"', "Heading")
+    own += style("T2", "text", "", "Strong")
+    body = p(f"One {span('B', 'two')} {span('T2', 'three')} {span('Both', 'four')} five")
+    styles = content_xml("").replace("<office:body>", f"<office:styles>{common}</office:styles><x>")
+    data = odt_of(body, styles=styles.replace("</office:body>", "</x>"))
+    data = with_members(data, {CONTENT: content_xml(body).replace(STYLES, STYLES + own).encode()})
+    words = dict(zip(("One", "two", "three", "four", "five"), "אבגדה", strict=True))
+
+    def hebrew(text: str) -> str:
+        return re.sub("[A-Za-z]+", lambda word: words[word[0]], text)
+
+    new = members(translated(read(data, DocumentOptions()), hebrew))[CONTENT].decode()
+    first, bold, strong = re.findall('<style:style [^<>]*"yakusu.*?</style:style>', new)
+    assert '<style:text-properties style:font-weight-complex="normal" ' in first
+    assert 'style:font-size-complex="20pt"' in first and first.count("-complex") == 2
+    assert 'format:font-weight="bold" style:font-weight-complex="bold"' in bold
+    assert 'parent-style-name="Strong"' in strong and 'font-weight-complex="bold"' in strong
+    assert new.endswith(
+        f'<text:p text:style-name="yakusu1">א {span("yakusu2", "ב")} {span("yakusu3", "ג")} '
+        f"{span('Both', 'ד')} ה</text:p></office:text></office:body></office:document-content>"
+    )
+    link = LINK.format
+    for before, expected in (("One ", "א "), ("", "")):
+        linked = opened(odt_of(p(before + span("B", link("two")))))
+        new = members(translated(linked, hebrew))[CONTENT].decode()
+        assert expected + span("yakusu2", link("ב")) in new
+    assert (
+        "font-weight-complex"
+        not in members(translated(opened(odt_of(body)), str.upper))[CONTENT].decode()
+    )
 
 
 def test_a_part_without_own_styles_keeps_its_directions() -> None:

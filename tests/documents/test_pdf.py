@@ -3,19 +3,23 @@
 import io
 import random
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import docx
 import pytest
 
+from tests.work import growth
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.isolated.limits import DocumentLimits, LimitSettings
+from yakusu.documents.isolated.limits import DocumentLimitError, DocumentLimits, LimitSettings
 from yakusu.documents.isolated.readers import Readers
 from yakusu.documents.pdf.blocks import TableBlock, TextBlock
+from yakusu.documents.pdf.columns import flows
+from yakusu.documents.pdf.grids import Grid, PageGrids
 from yakusu.documents.pdf.markdown import as_markdown
-from yakusu.documents.pdf.paragraphs import paragraph_text
+from yakusu.documents.pdf.page import Snippet
+from yakusu.documents.pdf.paragraphs import blocks_of, paragraph_text
 from yakusu.documents.pdf.pdf import PdfDocument, read
 from yakusu.documents.registry import check_suffixes, read_document
 from yakusu.errors import DataError
@@ -346,6 +350,103 @@ def test_other_outputs_are_refused(name: str) -> None:
         check_suffixes(Path("in.pdf"), Path(name))
 
 
+# ---- limits ------------------------------------------------------------------------------
+
+
+def test_a_page_with_too_many_characters_is_refused() -> None:
+    crowded = pdf([text(20, 50, "a")], lines(20, 50, *["a" * 1000] * 101))
+    with pytest.raises(DataError, match=r"^page 2 has more than 100,000 characters: divide it$"):
+        document(crowded)
+
+
+def test_a_file_with_too_many_pages_is_refused() -> None:
+    kids = b"/Count 10001/Kids[" + b"4 0 R " * 10_000
+    data = pdf([text(20, 50, "a")]).replace(b"/Count 1/Kids[", kids)
+    with pytest.raises(DataError, match=r"^it has more than 10,000 pages: split it$"):
+        document(data)
+
+
+def _snippet(left: float, base: float, right: float, shown: str = "text", em: float = 1) -> Snippet:
+    return Snippet(left, right, base, em, shown)
+
+
+def _scattered(n: int) -> list[Snippet]:
+    rng = random.Random(n)
+    found = [(rng.random() * 400, rng.random() * n) for _ in range(n)]
+    return [_snippet(x, y, x + 2) for x, y in found]
+
+
+def _beside_long_column(n: int) -> list[Snippet]:
+    column = [_snippet(0, 1.2 * i, 10) for i in range(n)]
+    return [*column, _snippet(20, 0, 30), _snippet(0, 1.2 * n + 9, 30)]
+
+
+def _ever_narrower(n: int) -> list[Snippet]:
+    """Columns that end, each below one that is as long as the rest of the page."""
+    found = [_snippet(0, 10 * n, 3 * n)]
+    for i in range(n):
+        end = 2 * (n - i)
+        found += [_snippet(0, 10 * i, 1), _snippet(end + 4, 10 * i, end + 5)]
+        found.append(_snippet(0, 10 * i + 5, end + 1))
+    return found
+
+
+LAYOUTS = {
+    "scattered text": _scattered,
+    "a column beside one line": _beside_long_column,
+    "columns in columns": _ever_narrower,
+    "many columns": lambda n: [_snippet(3 * i, 2 * j, 3 * i + 1) for i in range(n) for j in (0, 1)],
+    "tall text": lambda n: [_snippet(0, i, 9, em=99 * n) for i in range(n)],
+    "one row": lambda n: [_snippet(i, 0, i + 0.5) for i in range(n)],
+    "cells of many lines": lambda n: [
+        *(_snippet(20 * x, 0, 20 * x + 4) for x in range(3)),
+        *(_snippet(20 * (1 + i % 2), i + 1, 20 * (1 + i % 2) + 4) for i in range(n)),
+        *(_snippet(20 * x, n + 9, 20 * x + 4) for x in range(3)),
+    ],
+    "one paragraph": lambda n: [_snippet(0, 1.2 * i, 50, "a line of text,") for i in range(n)],
+    "items": lambda n: [_snippet(0, 1.2 * i, 50, "- an item of a list") for i in range(n)],
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_work_grows_with_the_snippets_of_a_page(name: str) -> None:
+    def work(n: int) -> Callable[[], object]:
+        page = LAYOUTS[name](n)
+        return lambda: blocks_of([flows(page, 1.0)])
+
+    assert growth(work, 150) < 2.6
+
+
+def test_the_work_grows_with_the_pages_that_have_notes_only() -> None:
+    def work(n: int) -> Callable[[], object]:
+        body, note = _snippet(0, 0, 90, "a long line of text", 10), _snippet(0, 0, 9, "a note", 5)
+        return lambda: blocks_of([[[body] * 9], *[[[note]]] * n])
+
+    assert growth(work, 150) < 2.6
+
+
+@pytest.mark.parametrize("places", ["in a row", "nested"])
+def test_a_place_is_looked_up_among_all_tables_at_once(places: str) -> None:
+    def work(n: int) -> Callable[[], object]:
+        edges = [
+            (3 * i, 3 * i + 2, 0, 2) if places == "in a row" else (i, 2 * n - i, i, 2 * n - i)
+            for i in range(n)
+        ]
+        tables = PageGrids([Grid((x, to_x), (y, to_y)) for x, to_x, y, to_y in edges])
+        return lambda: [tables.cell(n, n) for _ in range(n)]
+
+    assert growth(work, 100) < 2.2
+
+
+def test_of_tables_that_overlap_the_first_one_counts() -> None:
+    tables = PageGrids([Grid((2, 3, 4), (2, 4)), Grid((0, 3, 9), (0, 3, 9))])
+    assert [tables.cell(x, 3) for x in (-1, 1, 2, 3, 4, 9)] == [
+        *(None, (1, 1, 0), (0, 0, 0), (0, 0, 1), (1, 1, 1), None)
+    ]
+    assert tables.cell(3, 4) == (1, 1, 1) and tables.cell(3, 9) is None
+    assert PageGrids([]).cell(0, 0) is None
+
+
 # ---- in a process with limits ----------------------------------------------------------------
 
 
@@ -372,6 +473,24 @@ def test_a_page_that_needs_too_much_memory_is_refused_with_the_limit(readers: Re
     data = pdf([text(20, 50, "a")], drawn=b" " * 120_000_000)
     with pytest.raises(DataError, match="takes more memory than 100 MB"):
         _texts(readers, data)
+
+
+def test_forms_that_contain_others_twice_are_refused_with_a_limit() -> None:
+    inside = [b"/X%d Do /X%d Do" % (i + 1, i + 1) for i in range(30)]
+    objects = b"".join(
+        b"%d 0 obj\n<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X%d %d 0 R>>>>"
+        b"/Length %d>>stream\n%s\nendstream\nendobj\n" % (9 + i, i + 1, 10 + i, len(each), each)
+        for i, each in enumerate(inside)
+    )
+    resources = b"/Resources<</XObject<</X0 9 0 R>>"
+    data = pdf([text(20, 50, "a")], drawn=b"/X0 Do").replace(b"/Resources<<", resources)
+    data = data.replace(b"xref\n", objects + b"xref\n", 1).replace(b"startxref", b"")
+    limits = DocumentLimits(memory=100_000_000, cpu_seconds=1)
+    with (
+        closing(Readers(limits, LimitSettings("100 MB", "1 s", "9 s"))) as short,
+        pytest.raises(DocumentLimitError, match=r"^a\.pdf: reading or writing it takes more "),
+    ):
+        _texts(short, data)
 
 
 def test_a_damaged_file_gives_text_or_a_sentence(readers: Readers) -> None:

@@ -36,7 +36,12 @@ Sources = Annotated[
         "--ray, files and folders.",
     ),
 ]
-_Out = Annotated[str | None, typer.Option(metavar="PATH", help="Document or folder to write.")]
+_Out = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH", help="Document or folder to write; of a PDF file, its text as .md or .docx."
+    ),
+]
 _Ensemble = Annotated[
     list[str] | None,
     typer.Option(

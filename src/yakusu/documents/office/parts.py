@@ -16,8 +16,9 @@ from yakusu.errors import DataError
 
 _MAX_DEPTH = 16  # of paragraphs in paragraphs, such as those of text boxes
 _MAX_GROWTH = 20  # of a paragraph: its formatting may be written for each of its parts
-KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
+_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 _FREE_GROWTH = 2**16  # bytes that a paragraph may grow anyway
+Scope = dict[str, int]  # indexes of texts, by text
 
 
 class PartSource(Protocol):
@@ -25,6 +26,26 @@ class PartSource(Protocol):
 
     def read(self, name: str) -> bytes:
         """Return the contents of a member."""
+
+
+class DocumentTexts:
+    """The texts of a document, which may consist of several archives.
+
+    Attributes:
+        items: The texts.
+        n_free: Bytes of XML that may be kept as they were parsed.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[str] = []
+        self.n_free = _KEPT_SIZE
+
+    def index(self, text: str, scope: Scope) -> int:
+        """The index of a text, which is added if the scope lacks it."""
+        if text not in scope:
+            scope[text] = len(self.items)
+            self.items.append(text)
+        return scope[text]
 
 
 class Dialect(Protocol):
@@ -84,26 +105,30 @@ class OfficePart:
         name: The name of the part.
         dialect: Its format.
         texts: Texts of previous parts, to which those of this part are added.
-        n_free: Bytes of XML that may be kept.
-
-    Attributes:
-        n_kept: Bytes of XML that are kept.
+        scope: Texts of other parts that this part may repeat, to which its own are added; equal
+            texts get one translation. None: it repeats none.
 
     Raises:
         DataError: The part is not valid XML, or exceeds a limit.
     """
 
     def __init__(
-        self, archive: PartSource, name: str, dialect: Dialect, texts: list[str], n_free: int
+        self,
+        archive: PartSource,
+        name: str,
+        dialect: Dialect,
+        texts: DocumentTexts,
+        *,
+        scope: Scope | None = None,
     ) -> None:
         self._archive = archive
         self._name = name
         self._dialect = dialect
-        self._texts = texts
+        self._all, self._texts, self._scope = texts, texts.items, scope
         self._indexes = array("Q")  # of the texts of the paragraphs
         xml = read_part(archive, name)
-        self.n_kept = len(xml.content) if len(xml.content) <= n_free else 0
-        self._xml = xml if self.n_kept else None
+        self._xml = xml if len(xml.content) <= texts.n_free else None
+        texts.n_free -= len(xml.content) if self._xml else 0
         self._kept: list[_Wanted] = []
 
         def use(element: Element) -> None:
@@ -190,6 +215,8 @@ class OfficePart:
 
     def _index(self, text: str, alternatives: tuple[AlternativeElement, ...]) -> int:
         """The index of a new text, or of the text of which it is a copy."""
+        if self._scope is not None:
+            return self._all.index(text, self._scope)
         for alternative in alternatives:
             if alternative.is_copy and alternative.texts[text]:
                 return alternative.texts[text].popleft()

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from yakusu.data.files.office.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.parts import DocumentTexts
-from yakusu.documents.office.ooxml.sheet_names import SheetNames
+from yakusu.documents.office.ooxml.sheet_names import WorkbookSheetNames
 from yakusu.documents.office.ooxml.workbook import WORKBOOK, Workbook, settled
+from yakusu.documents.office.parts import DocumentTexts
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -37,7 +37,7 @@ class _WorkbookDocument:
         self._workbook = Workbook(package, texts, {})
         self._workbook.read()
         self._reports = [*self._workbook.reports()]
-        self._names = SheetNames(package, texts) if has_names else None
+        self._names = WorkbookSheetNames(package, texts) if has_names else None
         self._reports += self._names.reports if self._names else ()
         self.texts: Sequence[str] = texts.items
         self.skipped: Sequence[str] = self._reports

@@ -15,6 +15,9 @@ _GAP = 1.0  # em between columns
 _NARROWEST, _FILLED = 7.0, 0.6  # em of a column of prose, and its part that lines fill on average
 _DEEPEST = 4  # columns in columns
 _APART = 1.6  # em between the baselines of lines that do not belong together
+_MAX_COLUMNS = 100  # of a region: more are not read as columns
+_FARTHEST = 100  # snippets among which one beside another one is looked for,
+_MOST_BELOW = 200  # and those below all columns but the first, until the region ends
 _Interval = tuple[float, float]
 
 
@@ -67,28 +70,37 @@ def _region(
     Returns:
         Its first snippet, the one after its last, and its columns; None: there is none.
     """
-    one, j = every[i], i + 1
-    while j < len(every) and every[j].top < one.bottom:
-        if max(every[j].left - one.right, one.left - every[j].right) >= _GAP * em:
+    one = every[i]
+    for end in range(i + 2, min(len(every), i + _FARTHEST) + 1):
+        each = every[end - 1]
+        if each.top >= one.bottom:
+            return None
+        if max(each.left - one.right, one.left - each.right) >= _GAP * em:
             break
-        j += 1
     else:
         return None
-    if j == len(every):
-        return None
     columns = list[_Interval]()
-    for each in every[i : j + 1]:
+    for each in every[i:end]:
         columns = _with(columns, each, em)
     if len(columns) < 2:
         return None
-    first, end = i, j + 1
-    while first > least and len(wider := _with(columns, every[first - 1], em)) > 1:
+    first, others = i, end  # `others`: the end of what is in other columns than the first
+    while first > least and _are_columns(wider := _with(columns, every[first - 1], em)):
         columns, first = wider, first - 1
-    while end < len(every) and len(wider := _with(columns, every[end], em)) > 1:
+    while (
+        end < len(every)
+        and end - others < _MOST_BELOW
+        and _are_columns(wider := _with(columns, every[end], em))
+    ):
         columns, end = wider, end + 1
+        others = end if every[end - 1].left >= columns[0][1] else others
     if end < len(every):
         end = _without_rest(every, i, end, columns, em)
     return first, end, columns
+
+
+def _are_columns(columns: Sequence[_Interval]) -> bool:
+    return 1 < len(columns) <= _MAX_COLUMNS
 
 
 def _with(columns: Sequence[_Interval], snippet: Snippet, em: float) -> list[_Interval]:
@@ -106,10 +118,9 @@ def _without_rest(
     every: Sequence[Snippet], first: int, end: int, columns: Sequence[_Interval], em: float
 ) -> int:
     """The end of a region without text of the first column that stands apart below all columns."""
-    is_first = [each.left < columns[0][1] for each in every[first:end]]
-    last = max((i for i, found in enumerate(is_first, first) if not found), default=end)
-    for i in range(last + 1, end):
-        if every[i].base - max(each.base for each in every[first:i]) > _APART * em:
+    others = (i for i in range(end - 1, first - 1, -1) if every[i].left >= columns[0][1])
+    for i in range(next(others, end) + 1, end):
+        if every[i].base - every[i - 1].base > _APART * em:
             return i
     return end
 
@@ -139,15 +150,16 @@ def _as_table(snippets: Sequence[Snippet], columns: Sequence[_Interval]) -> list
     first, end = full[0], full[-1] + 1
     while end < len(cells) and not cells[end][0]:
         end += 1
-    table = list[list[str]]()
+    table = list[list[list[str]]]()
     for row in cells[first:end]:
         if table and not row[0]:  # the cells of the row above have several lines
-            table[-1] = ["\n".join(filter(None, cell)) for cell in zip(table[-1], row, strict=True)]
+            table[-1].append(row)
         else:
-            table.append(row)
+            table.append([row])
     inside = [each for row in lines[first:end] for each in row]
     around = [each for row in [*lines[:first], *lines[end:]] for each in row]
-    return [*around, as_stretch(inside, tuple(map(tuple, table)))]
+    joined = (("\n".join(filter(None, x)) for x in zip(*row, strict=True)) for row in table)
+    return [*around, as_stretch(inside, tuple(map(tuple, joined)))]
 
 
 def as_stretch(snippets: Sequence[Snippet], table: CellTexts) -> Snippet:

@@ -22,11 +22,33 @@ class Grid(NamedTuple):
     xs: Sequence[float]
     ys: Sequence[float]
 
-    def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """The row and the column of a place; None if it is outside."""
-        if not (self.xs[0] <= x < self.xs[-1] and self.ys[0] <= y < self.ys[-1]):
+
+class PageGrids:
+    """The tables of a page; where several overlap, the first one counts.
+
+    Args:
+        grids: Their edges.
+    """
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self._grids = grids
+        self._xs = sorted({x for grid in grids for x in (grid.xs[0], grid.xs[-1])})
+        self._ys = sorted({y for grid in grids for y in (grid.ys[0], grid.ys[-1])})
+        # The table of each rectangle between the edges of all; outermost ones are in none.
+        self._owners = [[-1] * (len(self._xs) + 1) for _ in range(len(self._ys) + 1)]
+        for number, grid in reversed([*enumerate(grids)]):
+            left, right = (bisect_right(self._xs, x) for x in (grid.xs[0], grid.xs[-1]))
+            top, bottom = (bisect_right(self._ys, y) for y in (grid.ys[0], grid.ys[-1]))
+            for owners in self._owners[top:bottom]:
+                owners[left:right] = [number] * (right - left)
+
+    def cell(self, x: float, y: float) -> tuple[int, int, int] | None:
+        """The number of the table, the row and the column of a place; None: it is in no table."""
+        number = self._owners[bisect_right(self._ys, y)][bisect_right(self._xs, x)]
+        if number < 0:
             return None
-        return bisect_right(self.ys, y) - 1, bisect_right(self.xs, x) - 1
+        grid = self._grids[number]
+        return number, bisect_right(grid.ys, y) - 1, bisect_right(grid.xs, x) - 1
 
 
 def grids(rules: Iterable[DrawnLine]) -> list[Grid]:

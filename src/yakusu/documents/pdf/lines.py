@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from yakusu import lazy
 from yakusu.data.lines.words import UNSPACED
-from yakusu.documents.pdf.page import PageContent, Snippet
+from yakusu.documents.pdf.page import PageText, Snippet
 
 _LABEL = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?")  # the number of a section
 # What begins an item of a list: a bullet; or a number or a letter in brackets or with a point.
@@ -24,10 +24,9 @@ _SHARE = 4  # others are on more than one in so many pages
 _NUMBER = re.compile(r"\d+|(?<!\w)[ivxlc]+(?!\w)")
 
 
-def joined_texts(before: str, after: str) -> str:
-    """Two parts of a text; a space separates them in scripts that use spaces."""
-    is_unspaced = _UNSPACED.match(before[-1:]) and _UNSPACED.match(after[:1])
-    return before + after if is_unspaced else f"{before} {after}"
+def space_between(before: str, after: str) -> str:
+    """What separates two parts of a text: a space, in scripts that use spaces."""
+    return "" if _UNSPACED.match(before[-1:]) and _UNSPACED.match(after[:1]) else " "
 
 
 def with_markers(snippets: Iterable[Snippet]) -> Iterator[Snippet]:
@@ -71,29 +70,31 @@ def _are_beside(one: Snippet, other: Snippet) -> bool:
 def line(row: Sequence[Snippet]) -> Snippet:
     """The snippets of a row as one."""
     main = max(row, key=lambda each: (each.size, each.right - each.left))
-    text, last = "", row[0]
+    parts, last = list[str](), row[0]
     for each in row:
         part = each.text
         if each.size < _SMALL * main.size and main.base - each.base > _LIFTED * main.size:
             part = part.translate(RAISED) if part.isdecimal() else part
-        spaced = text and each.left - last.right > _SPACE * main.size
-        text, last = joined_texts(text, part) if spaced else text + part, each
+        if parts and each.left - last.right > _SPACE * main.size:
+            part = space_between(parts[-1], part) + part
+        parts.append(part)
+        last = each
     right = max(each.right for each in row)
-    return main._replace(left=row[0].left, right=right, text=text)
+    return main._replace(left=row[0].left, right=right, text="".join(parts))
 
 
 def without_running(
-    pages: Sequence[PageContent], texts: Sequence[Sequence[Snippet]]
+    pages: Sequence[PageText],
 ) -> tuple[list[list[Snippet]], list[str]]:
     """Leave out the lines that pages repeat at their ends, apart from numbers, and page numbers.
 
     Returns:
         The snippets of each page that remain; each repeated line once.
     """
-    found = [[*_outer(page, text)] for page, text in zip(pages, texts, strict=True)]
+    found = [[*_outer(page)] for page in pages]
     counts = Counter(name for lines in found for name in {name for name, _, _ in lines})
     kept, left_out = list[list[Snippet]](), dict[object, str]()
-    for number, (lines, text) in enumerate(zip(found, texts, strict=True), 1):
+    for number, (lines, page) in enumerate(zip(found, pages, strict=True), 1):
         removed = set[Snippet]()
         for name, row, is_apart in lines:
             shown = line(row).text
@@ -101,18 +102,16 @@ def without_running(
             if is_repeated or shown.strip("-–— ") == str(number):
                 removed.update(row)
                 left_out.setdefault(name, shown)
-        kept.append([each for each in text if each not in removed])
+        kept.append([each for each in page.snippets if each not in removed])
     if not any(kept):  # what pages repeat is all that there is
-        return [list(text) for text in texts], []
+        return [list(page.snippets) for page in pages], []
     return kept, list(left_out.values())
 
 
-def _outer(
-    page: PageContent, text: Sequence[Snippet]
-) -> Iterator[tuple[tuple[object, ...], list[Snippet], bool]]:
+def _outer(page: PageText) -> Iterator[tuple[tuple[object, ...], list[Snippet], bool]]:
     """Yield what lines at both ends of pages have in common, the line, and whether it is apart."""
     height = page.bottom - page.top
-    every = rows(each for each in text if not each.rows and each.base <= page.bottom)
+    every = rows(each for each in page.snippets if not each.rows and each.base <= page.bottom)
     for ordered, end in ((every, page.top), (every[::-1], page.bottom)):
         is_apart = False
         for row, following in [*zip_longest(ordered, ordered[1:])][:_MOST][::-1]:

@@ -97,6 +97,21 @@ class Snippet(NamedTuple):
         return self.base + (0.0 if self.rows else 0.2 * self.size)
 
 
+@dataclass(frozen=True)
+class PageText:
+    """The text of a page.
+
+    Attributes:
+        snippets: The text and the tables.
+        top: The upper end of the page.
+        bottom: Its lower end.
+    """
+
+    snippets: Sequence[Snippet]
+    top: float
+    bottom: float
+
+
 def snippets(glyphs: Iterable[Glyph], cell_of: CellOf) -> Iterator[Snippet]:
     """Yield the snippets of text that characters form, in their order."""
     begun: Snippet | None = None

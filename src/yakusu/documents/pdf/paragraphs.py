@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, takewhile
 
 from yakusu.documents.pdf.blocks import Block, TableBlock, TextBlock
-from yakusu.documents.pdf.lines import MARKER, RAISED, joined_texts
+from yakusu.documents.pdf.lines import MARKER, RAISED, space_between
 from yakusu.documents.pdf.page import Snippet
 from yakusu.documents.pdf.pdfium import HYPHEN
 
@@ -41,6 +41,7 @@ class _Part:
         lines: The lines; a table is one line.
         left: Where the column begins.
         right: Where its longest line ends.
+        least: Where the line that begins farthest to the left begins.
         marker: What begins an item of a list; "": it is none.
         kind: 1 for a heading, -1 for a note, 0 for other text.
     """
@@ -48,6 +49,7 @@ class _Part:
     lines: list[Snippet]
     left: float
     right: float
+    least: float
     marker: str
     kind: int
 
@@ -61,13 +63,15 @@ def blocks_of(pages: Iterable[Iterable[Flow]]) -> list[Block]:
     flows = [flow for page in pages for flow in page]
     body, leading = _usual(flows)
     parts = list[_Part]()
+    before: _Part | None = None  # the last one that is no note
     for flow in flows:
         found = _parts(flow, body, leading)
-        before = next((part for part in reversed(parts) if part.kind >= 0), None)
         if found and before and _goes_on(before, found[0]):
-            before.lines += found.pop(0).lines
-            before.right = max(line.right for line in flow)
+            first = found.pop(0)
+            before.lines += first.lines
+            before.right = first.right
         parts += found
+        before = next((part for part in reversed(found) if part.kind >= 0), before)
     words = Counter(
         word.lower() for flow in flows for line in flow for word in _WORD.findall(line.text)
     )
@@ -110,11 +114,12 @@ def _parts(flow: Flow, body: float, leading: float) -> list[_Part]:
         kind = (line.size >= _LARGER * body) - (line.size <= _SMALLER * body)
         marker = "" if kind > 0 or line.rows else _marker(part, line, right)
         if line.rows:
-            parts.append(_Part([line], left, right, "", 0))
+            parts.append(_Part([line], left, right, line.left, "", 0))
         elif part is None or marker or not _continues(part, line, kind, leading):
-            parts.append(_Part([line], left, right, marker, kind))
+            parts.append(_Part([line], left, right, line.left, marker, kind))
         else:
             part.lines.append(line)
+            part.least = min(part.least, line.left)
             part.kind = max(part.kind, kind)
     return parts
 
@@ -147,8 +152,9 @@ def _continues(part: _Part, line: Snippet, kind: int, leading: float) -> bool:
         return True
     if kind > 0:
         return not _is_last(last, line, part.right)
-    least = min(each.left for each in part.lines)
-    if line.left > least + _INDENT * em and (len(part.lines) > 1 or line.left > first.left + em):
+    if line.left > part.least + _INDENT * em and (
+        len(part.lines) > 1 or line.left > first.left + em
+    ):
         return False
     if line.left < last.left - _INDENT * em and len(part.lines) > 1:
         return False
@@ -165,7 +171,7 @@ def _is_last(line: Snippet, following: Snippet, right: float) -> bool:
     """Whether a line ends a paragraph: the first word of the next line would fit in."""
     text = following.text
     width = (following.right - following.left) / len(text)
-    word = 1 if joined_texts("x", text)[1:2] != " " else len(text.split(" ", 1)[0])
+    word = len(text.split(" ", 1)[0])
     free = right - line.right - (word * width + 0.3 * line.size)
     return free > (0 if _END.search(line.text) else _SLACK * line.size)
 
@@ -259,7 +265,7 @@ def _space(before: str, after: str, words: Mapping[str, int]) -> str:
     head, tail = _ends(before, after)
     parts = head.lower(), tail  # not words themselves
     is_divided = all(parts) and "".join(parts) in words and not any(map(words.get, parts))
-    return "" if is_divided else joined_texts(before[-1], after[0])[1:-1]
+    return "" if is_divided else space_between(before, after)
 
 
 def _ends(before: str, after: str) -> tuple[str, str]:

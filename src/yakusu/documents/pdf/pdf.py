@@ -12,16 +12,16 @@ feet, and page numbers.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from contextlib import closing
 
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.pdf.blocks import Block, texts_of, with_texts
 from yakusu.documents.pdf.columns import as_stretch, flows
-from yakusu.documents.pdf.grids import Grid, grids
+from yakusu.documents.pdf.grids import PageGrids, grids
 from yakusu.documents.pdf.lines import line, rows, with_markers, without_running
 from yakusu.documents.pdf.markdown import as_markdown
-from yakusu.documents.pdf.page import CellTexts, PageContent, Snippet, snippets
+from yakusu.documents.pdf.page import CellTexts, PageContent, PageText, Snippet, snippets
 from yakusu.documents.pdf.paragraphs import blocks_of, most_size
 from yakusu.documents.pdf.pdfium import read_pages
 from yakusu.documents.pdf.word import as_word
@@ -39,40 +39,34 @@ def read(data: bytes, options: DocumentOptions) -> "PdfDocument":
     """Read a PDF file.
 
     Raises:
-        DataError: It is damaged or encrypted, or has no text.
+        DataError: It is damaged or encrypted, exceeds a limit, or has no text.
     """
-    pages = read_pages(data)
-    if not any(page.glyphs for page in pages):
+    with closing(read_pages(data)) as contents:
+        pages = [_text(page) for page in contents]
+    if not any(page.snippets for page in pages):
         raise DataError(
             "it has no text, only scanned pages: add their text with OCR first, as in ocrmypdf "
             "SCAN.pdf NEW.pdf"
         )
-    kept, left_out = without_running(pages, [_snippets(page) for page in pages])
+    kept, left_out = without_running(pages)
     em = most_size(kept)
     found = blocks_of(flows(with_markers(page), em) for page in kept)
-    empty = [number for number, page in enumerate(pages, 1) if not page.glyphs]
+    empty = [number for number, page in enumerate(pages, 1) if not page.snippets]
     return PdfDocument(found, options.suffix, [*_checks(left_out, empty)])
 
 
-def _snippets(page: PageContent) -> list[Snippet]:
+def _text(page: PageContent) -> PageText:
     """The text and the tables of a page; text that is turned comes below."""
     found = list[Snippet]()
     for number, glyphs in enumerate(page.glyphs):
         tables = grids(page.rules) if number == 0 else []
-        text = [*snippets(glyphs, partial(_cell, tables))]
+        text = [*snippets(glyphs, PageGrids(tables).cell)]
         if number == 0:
             found = _with_tables(text, len(tables))
         elif text:
             below = max(each.bottom for each in found) + _APART - min(each.top for each in text)
             found += [each._replace(base=each.base + below) for each in text]
-    return found
-
-
-def _cell(tables: Sequence[Grid], x: float, y: float) -> tuple[int, int, int] | None:
-    for number, table in enumerate(tables):
-        if cell := table.cell(x, y):
-            return number, *cell
-    return None
+    return PageText(found, page.top, page.bottom)
 
 
 def _with_tables(text: Iterable[Snippet], n_tables: int) -> list[Snippet]:

@@ -4,7 +4,8 @@ import ctypes
 import math
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -20,17 +21,19 @@ HYPHEN = "\u00ad"  # at the end of a line: a hyphen that may be there only becau
 _HYPHENS = {"\x02", "\ufffe", HYPHEN}  # what PDFium says for it
 _UNKNOWN = "\ufffd"
 _TURN = 15  # degrees: text that is turned by another multiple of it is separate
-_MAX_RULES = 2_000  # of a page: more are those of a drawing
+_MAX_RULES, _MAX_OBJECTS = 2_000, 100_000  # of a page: more are those of a drawing
+_MAX_PAGES, _MAX_TEXT = 10_000, 20_000_000  # of a file: pages, and characters
+_MAX_CHARACTERS = 100_000  # of a page
 _SHORTEST = 8.0  # points of a rule
 _SLANT = 1.0  # points by which both ends of a rule may differ in the other direction
 _ONE_AT_A_TIME = Lock()  # PDFium must not be used by several threads
 
 
-def read_pages(data: bytes) -> list[PageContent]:
-    """Read the pages of a PDF file.
+def read_pages(data: bytes) -> Generator[PageContent, None, None]:
+    """Yield the pages of a PDF file; others wait until it is closed.
 
     Raises:
-        DataError: It is damaged, or needs a password.
+        DataError: It is damaged, needs a password, or has too many pages or characters.
         ModuleNotFoundError: pypdfium2 is not installed.
     """
     import pypdfium2
@@ -38,30 +41,38 @@ def read_pages(data: bytes) -> list[PageContent]:
     with _ONE_AT_A_TIME:
         try:
             with pypdfium2.PdfDocument(data) as document:
-                return [_content(page) for page in _pages(document)]
+                yield from map(_content, _pages(document))
         except pypdfium2.PdfiumError as error:
             if "password" in str(error).lower():
                 raise DataError("it is encrypted: remove its password") from error
             raise DataError("it is damaged: obtain it again, or print it to a new PDF") from error
 
 
-def _pages(document: "pypdfium2.PdfDocument") -> "Iterator[pypdfium2.PdfPage]":
+def _pages(
+    document: "pypdfium2.PdfDocument",
+) -> "Iterator[tuple[pypdfium2.PdfPage, pypdfium2.PdfTextPage]]":
+    """Yield each page with its text."""
+    if len(document) > _MAX_PAGES:
+        raise DataError(f"it has more than {_MAX_PAGES:,} pages: split it")
+    n_characters = 0
     for number in range(len(document)):
-        page = document[number]
-        try:
-            yield page
-        finally:
-            page.close()
+        with closing(document[number]) as page, closing(page.get_textpage()) as text:
+            found = text.count_chars()
+            if found > _MAX_CHARACTERS:
+                raise DataError(
+                    f"page {number + 1} has more than {_MAX_CHARACTERS:,} characters: divide it"
+                )
+            n_characters += found
+            if n_characters > _MAX_TEXT:
+                raise DataError(f"it has more than {_MAX_TEXT:,} characters: split it")
+            yield page, text
 
 
-def _content(page: "pypdfium2.PdfPage") -> PageContent:
+def _content(found: "tuple[pypdfium2.PdfPage, pypdfium2.PdfTextPage]") -> PageContent:
+    page, text = found
     by_angle = defaultdict[int, list[Glyph]](list)
-    text = page.get_textpage()
-    try:
-        for angle, glyph in _glyphs(text.raw):
-            by_angle[angle].append(glyph)
-    finally:
-        text.close()
+    for angle, glyph in _glyphs(text.raw):
+        by_angle[angle].append(glyph)
     angles = sorted(by_angle, key=lambda angle: -len(by_angle[angle]))
     main = angles[0] if angles else 0
     left, bottom, right, top = page.get_bbox()
@@ -167,7 +178,10 @@ def _edges(page: "pypdfium2.PdfPage") -> list[tuple[float, float, float, float]]
     import pypdfium2.raw as pdfium
 
     found = list[tuple[float, float, float, float]]()
-    for number in range(pdfium.FPDFPage_CountObjects(page)):
+    n_objects = pdfium.FPDFPage_CountObjects(page)
+    if n_objects > _MAX_OBJECTS:
+        return []
+    for number in range(n_objects):
         each = pdfium.FPDFPage_GetObject(page, number)
         if pdfium.FPDFPageObj_GetType(each) != pdfium.FPDF_PAGEOBJ_PATH:
             continue

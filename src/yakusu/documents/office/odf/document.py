@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator, Sequence, Set
 
-from yakusu.documents.office.odf.charts import ChartDialect, ChartPart
+from yakusu.documents.office.odf.charts import ChartDialect
 from yakusu.documents.office.odf.comparisons import SheetComparisons
 from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive, objects_in
 from yakusu.documents.office.odf.pages import PageDialect
 from yakusu.documents.office.odf.sheet_names import OdfSheetNames
-from yakusu.documents.office.odf.sheets import SheetPart, TextIndexes
+from yakusu.documents.office.odf.sheets import SheetPart
 from yakusu.documents.office.odf.text import TextDialect, styles_of
 from yakusu.documents.office.odf.turning import TurningPart
-from yakusu.documents.office.parts import OfficePart, read_part
+from yakusu.documents.office.parts import DocumentTexts, OfficePart, Scope, read_part
 
 _PICTURES = "ObjectReplacements/"
 KINDS = ("text", "presentation", "graphics", "spreadsheet")
 _DIALECTS = {"text": TextDialect, "presentation": PageDialect, "graphics": PageDialect}  # by kind
-_KEPT_SIZE = 2**19  # bytes of XML; parsed, they take up to 50 MB, and large parts more
 _LISTED = 5  # texts in a report
 
 
@@ -32,11 +31,11 @@ class OdfDocument:
     reports_blank = False
 
     def __init__(self, archive: DocumentArchive, kind: str, *, has_names: bool = False) -> None:
-        self.texts: list[str] = []
+        self._texts = DocumentTexts()
+        self.texts: Sequence[str] = self._texts.items
         self.skipped: list[str] = []
         self._archive = archive
         self._parts: dict[str, OfficePart | SheetPart] = {}
-        self._n_free = _KEPT_SIZE
         scope = self._read("", kind)
         cells = frozenset(scope) if kind == "spreadsheet" else None
         for folder, inner in objects_in(archive):
@@ -51,25 +50,22 @@ class OdfDocument:
             if len(self.texts) > before and picture in archive.names:
                 self.skipped.append(f"{picture}, the picture of an object with texts")
         is_named = has_names and kind == "spreadsheet"
-        self._names = OdfSheetNames(archive, self.texts) if is_named else None
+        self._names = OdfSheetNames(archive, self._texts) if is_named else None
         self._reports = [*self.skipped, *(self._names.reports if self._names else ())]
         self.skipped = self._reports
 
-    def _read(self, folder: str, kind: str) -> TextIndexes:
+    def _read(self, folder: str, kind: str) -> Scope:
         """Read a document; return the texts of its cells."""
-        scope, comparisons = dict[str, int](), SheetComparisons()
+        scope, comparisons = Scope(), SheetComparisons()
         names = [
             folder + name for name in (CONTENT, STYLES) if folder + name in self._archive.names
         ]
         if kind == "spreadsheet":
             if folder + STYLES in names:
                 comparisons.read(read_part(self._archive, folder + STYLES).content)
-            part = SheetPart(
-                *(self._archive, folder + CONTENT, comparisons, self.texts),
-                scope=scope,
-                n_free=self._n_free,
-            )
-            self._keep(folder + CONTENT, part)
+            name = folder + CONTENT
+            part = SheetPart(self._archive, name, comparisons, self._texts, scope=scope)
+            self._parts[name] = part
             if folder + STYLES in names:  # headers and footers of pages
                 self._add(folder + STYLES, TextDialect)
             self.skipped += reports(comparisons, part, folder)
@@ -79,25 +75,17 @@ class OdfDocument:
                 self._add(folder + STYLES, TextDialect)
         return scope
 
-    def _read_chart(self, folder: str, scope: TextIndexes, labels: Set[str] | None) -> None:
+    def _read_chart(self, folder: str, scope: Scope, labels: Set[str] | None) -> None:
         """Read a chart, in whose table only these labels are translated; None: all."""
         name = folder + CONTENT
         dialect = ChartDialect(lambda text: labels is None or text in labels)
-        part = ChartPart(self._archive, name, dialect, self.texts, scope=scope, n_free=self._n_free)
-        self._keep(name, part)
+        self._parts[name] = OfficePart(self._archive, name, dialect, self._texts, scope=scope)
 
     def _add(self, name: str, kind: type[TextDialect]) -> None:
         dialect = kind(styles_of(self._archive, name))
         styles = name.removesuffix(CONTENT) + STYLES  # that of a file of styles is its own
-        part = TurningPart(
-            *(self._archive, name, dialect, self.texts, self._n_free),
-            common=[styles] if styles in self._archive.names else [],
-        )
-        self._keep(name, part)
-
-    def _keep(self, name: str, part: OfficePart | SheetPart) -> None:
-        self._parts[name] = part
-        self._n_free -= part.n_kept
+        common = [styles] if styles in self._archive.names else []
+        self._parts[name] = TurningPart(self._archive, name, dialect, self._texts, common=common)
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""

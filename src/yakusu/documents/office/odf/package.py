@@ -10,6 +10,8 @@ from yakusu.errors import DataError
 
 CONTENT, STYLES = "content.xml", "styles.xml"
 _MANIFEST = "META-INF/manifest.xml"
+_UNDECLARED = b"<manifest:manifest>"  # the DTD of OpenOffice.org declares the namespace
+_DECLARED = b'<manifest:manifest xmlns:manifest="http://openoffice.org/2001/manifest">'
 TYPE = "application/vnd.oasis.opendocument."
 
 
@@ -48,6 +50,17 @@ def opened_archive(data: bytes, kinds: tuple[str, ...], what: str, suffix: str) 
     return archive
 
 
+class _Manifest:
+    """The manifest of an archive, with the declaration of its namespace."""
+
+    def __init__(self, archive: DocumentArchive) -> None:
+        self._archive = archive
+
+    def read(self, name: str) -> bytes:
+        """Return the manifest."""
+        return self._archive.read(name).replace(_UNDECLARED, _DECLARED, 1)
+
+
 def objects_in(archive: DocumentArchive) -> Iterator[tuple[str, str]]:
     """Yield the documents in a document: their folders, such as "Object 1/", and their kinds.
 
@@ -63,6 +76,6 @@ def objects_in(archive: DocumentArchive) -> Iterator[tuple[str, str]]:
         if kind.startswith(TYPE) and path.endswith("/") and path != "/":
             found.append((path, kind.removeprefix(TYPE).removesuffix("-template")))
 
-    parse_part(archive, _MANIFEST, lambda _, name: name == "file-entry", use)
+    parse_part(_Manifest(archive), _MANIFEST, lambda _, name: name == "file-entry", use)
     names = {*archive.names}
     yield from (each for each in dict.fromkeys(found) if each[0] + CONTENT in names)

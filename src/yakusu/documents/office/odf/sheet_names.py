@@ -2,20 +2,18 @@
 
     <table:table table:name="Sales">    table:formula="of:=[$Sales.A1]"    xlink:href="#Sales.A1"
 
-References are in attributes, also of charts and settings. All names stay if the spreadsheet has
-macros, or makes references of texts; a name stays if a constant of a formula contains it.
+References are in attributes, also of charts and settings. A name stays if a constant of a formula
+contains it.
 """
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
-from urllib.parse import unquote
+from collections.abc import Iterator, Set
 
-from yakusu.data.files.xmltree import XmlFile, escaped
-from yakusu.data.lines.words import has_letter
+from yakusu.data.files.xmltree import escaped
 from yakusu.documents.office.odf.package import CONTENT, STYLES, DocumentArchive
-from yakusu.documents.office.parts import read_part
-from yakusu.documents.office.sheet_names import new_names
+from yakusu.documents.office.parts import DocumentTexts, read_part
+from yakusu.documents.office.sheet_names import Rename, SheetNames, with_anchor
 
 _ATTRIBUTE = r"""\s++[\w.:-]++\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+')"""
 _TAG = re.compile(rf"<[A-Za-z][\w.:-]*+(?:{_ATTRIBUTE})++\s*+/?>")
@@ -27,74 +25,56 @@ _REFERENCE = re.compile(  # a constant; the name of a sheet before the address o
     r"""("(?:[^"]|"")*+"?)|(?<!'\#)(?<!'\#\$)(?<![\w.])('(?:[^']|'')*+'?|[^\W\d]\w*+)"""
     r"(\.(?:\$?[A-Za-z]{1,3}\$?\d|\$?[A-Za-z]{1,3}[:\]]|\#REF))?"
 )
-_CONSTANT = re.compile('"((?:[^"]|"")*+)"?')
 _MAKES_REFERENCES = re.compile(r"\b(?:INDIRECT\(|ADDRESS\(|SHEET\(|HYPERLINK\([^;&]{0,1000}+&)")
 _TEXTS = ("string-value", "title", "desc", "name", "display-name")  # attributes of text
 _PLAIN = re.compile(r"[^\W\d]\w*")  # a name that needs no quotes
 _EXTERNAL = re.compile("'?file:")
-_Rename = Callable[[str], str]  # the new name of a sheet
 
 
-class OdfSheetNames:
+class OdfSheetNames(SheetNames):
     """The names of the sheets of a spreadsheet.
 
     Args:
         archive: The spreadsheet.
         texts: Receives the names that can change.
-
-    Attributes:
-        reports: A sentence for each name that stays.
     """
 
-    def __init__(self, archive: DocumentArchive, texts: list[str]) -> None:
-        self._archive = archive
+    makes_references = _MAKES_REFERENCES
+    reason = "a text in a formula contains the name of the sheet"
+
+    def __init__(self, archive: DocumentArchive, texts: DocumentTexts) -> None:
         own = (CONTENT, STYLES, "settings.xml")
-        self._parts = [n for n in archive.names if n in own or n.endswith(f"/{CONTENT}")]
-        self._names = [*_names_in(read_part(archive, CONTENT).content.decode())]
-        staying, reason = self._staying()
-        self.reports = [f"{reason} {name!r}" for name in self._names if name in staying]
-        self._indexes: dict[str, int] = {}
-        for name in self._names:
-            if has_letter(name) and name not in staying and name not in self._indexes:
-                self._indexes[name] = len(texts)
-                texts.append(name)
+        super().__init__(
+            archive,
+            [name for name in archive.names if name in own or name.endswith(f"/{CONTENT}")],
+            [*_names_in(read_part(archive, CONTENT).content.decode())],
+            texts,
+            has_macros=any(name.startswith(("Basic/", "Scripts/")) for name in archive.names),
+        )
 
-    def _staying(self) -> tuple[set[str], str]:
-        """The names that stay, and why."""
-        if any(name.startswith(("Basic/", "Scripts/")) for name in self._archive.names):
-            return {*self._names}, "macros may use the name of the sheet"
-        constants = set[str]()
-        for part in self._parts:
-            for attribute, value in _attributes(read_part(self._archive, part).content.decode()):
-                if attribute not in ("formula", "condition", "expression"):
-                    continue
-                if _MAKES_REFERENCES.search(value):
-                    reason = "formulas may build references from the name of the sheet"
-                    return {*self._names}, reason
-                constants |= {each.casefold() for each in _CONSTANT.findall(value)}
-        every = "\n".join(constants)
-        found = {name for name in self._names if name.casefold().replace("'", "''") in every}
-        return found, "a text in a formula contains the name of the sheet"
+    def formulas(self, content: str) -> Iterator[str]:
+        """The formulas of a part."""
+        for attribute, value in _attributes(content):
+            if attribute in ("formula", "condition", "expression"):
+                yield value
 
-    def renamed(
-        self, contents: dict[str, bytes | bytearray], translations: Sequence[str]
-    ) -> tuple[dict[str, bytes | bytearray], list[str]]:
-        """The parts with new names of sheets, and a sentence for each translation that is none.
+    def occurring(self, constants: Set[str]) -> set[str]:
+        """The names that constants of formulas contain."""
+        every = "\n".join(constants).casefold()
+        return {name for name in self._names if name.casefold().replace("'", "''") in every}
 
-        Args:
-            contents: Parts that change anyway.
-            translations: A translation for each text.
-        """
-        own = {name: translations[index] for name, index in self._indexes.items()}
-        new, reports = new_names(self._names, own)
-        found = dict(contents)
-        for part in self._parts if new else ():
-            xml = XmlFile(bytes(contents.get(part) or self._archive.read(part)))
-            old = xml.content.decode()
-            changed = _with_names(old, lambda name: new.get(name, name))
-            if changed != old:
-                found[part] = xml.encoded(bytearray(changed.encode()))
-        return found, reports
+    def with_names(self, content: str, rename: Rename) -> str:
+        """A part with other names of sheets."""
+
+        def in_tag(tag: re.Match[str]) -> str:
+            is_sheet = _SHEET.match(tag[0]) is not None
+            return _VALUE.sub(lambda found: _with_value(found, rename, is_sheet=is_sheet), tag[0])
+
+        def active(found: re.Match[str]) -> str:
+            old = html.unescape(found[2])
+            return found[0] if rename(old) == old else found[1] + escaped(rename(old))
+
+        return _ACTIVE.sub(active, _TAG.sub(in_tag, content))
 
 
 def _names_in(content: str) -> Iterator[str]:
@@ -112,21 +92,7 @@ def _attributes(content: str) -> Iterator[tuple[str, str]]:
             yield found[2], html.unescape(found[3][1:-1])
 
 
-def _with_names(content: str, rename: _Rename) -> str:
-    """A part with other names of sheets."""
-
-    def in_tag(tag: re.Match[str]) -> str:
-        is_sheet = _SHEET.match(tag[0]) is not None
-        return _VALUE.sub(lambda found: _with_value(found, rename, is_sheet=is_sheet), tag[0])
-
-    def active(found: re.Match[str]) -> str:
-        old = html.unescape(found[2])
-        return found[0] if rename(old) == old else found[1] + escaped(rename(old))
-
-    return _ACTIVE.sub(active, _TAG.sub(in_tag, content))
-
-
-def _with_value(found: re.Match[str], rename: _Rename, *, is_sheet: bool) -> str:
+def _with_value(found: re.Match[str], rename: Rename, *, is_sheet: bool) -> str:
     """An attribute with other names of sheets."""
     raw = found[3][1:-1]
     old = html.unescape(raw)
@@ -135,7 +101,7 @@ def _with_value(found: re.Match[str], rename: _Rename, *, is_sheet: bool) -> str
     elif found[2] in _TEXTS:
         return found[0]
     elif found[2] == "href":
-        new = _with_anchor(old, rename)
+        new = with_anchor(old, rename, _with_place)
     else:
         new = _with_references(old, rename)
     if new == old:
@@ -143,7 +109,7 @@ def _with_value(found: re.Match[str], rename: _Rename, *, is_sheet: bool) -> str
     return f'{found[1]}"{escaped(new).replace(chr(34), "&quot;")}"'
 
 
-def _with_references(text: str, rename: _Rename) -> str:
+def _with_references(text: str, rename: Rename) -> str:
     """A formula or the address of a range with other names of sheets."""
 
     def replaced(found: re.Match[str]) -> str:
@@ -157,16 +123,10 @@ def _with_references(text: str, rename: _Rename) -> str:
     return _REFERENCE.sub(replaced, text) if "." in text else text
 
 
-def _with_anchor(target: str, rename: _Rename) -> str:
-    """The target of a link, which may be within the spreadsheet."""
-    if not target.startswith("#"):
-        return target
-    place = unquote(target[1:])
+def _with_place(place: str, rename: Rename) -> str:
+    """A place in the spreadsheet, which may be a sheet without a cell."""
     name = place[1:-1] if place.startswith("'") and place.endswith("'") else place
-    if rename(name) != name:  # the sheet, without a cell
-        return f"#{_quoted(rename(name))}"
-    new = _with_references(place, rename)
-    return target if new == place else f"#{new}"
+    return _with_references(place, rename) if rename(name) == name else _quoted(rename(name))
 
 
 def _quoted(name: str) -> str:

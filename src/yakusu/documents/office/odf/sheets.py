@@ -16,7 +16,6 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from xml.parsers import expat
 
@@ -33,12 +32,11 @@ from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.odf.comparisons import SheetComparisons
 from yakusu.documents.office.odf.text import NAMES, OFFICE, TEXT, TextDialect
-from yakusu.documents.office.parts import OfficePart, PartSource, read_part
+from yakusu.documents.office.parts import DocumentTexts, OfficePart, PartSource, Scope, read_part
 from yakusu.documents.splice import Copy, SourceSegment
 from yakusu.errors import DataError
 
 TABLE = NAMES + "table:1.0"
-TextIndexes = dict[str, int]  # indexes of the texts of cells, by text
 _CELLS = ("table-cell", "covered-table-cell")
 _SKIPPED = {"tracked-changes", "dde-links"}
 _SHOWN = {"span", "a", "s", "line-break"}  # what may be in a paragraph of a cell with a value
@@ -202,24 +200,19 @@ class _SheetPart(OfficePart):
         archive: PartSource,
         name: str,
         dialect: SheetDialect,
-        texts: list[str],
+        texts: DocumentTexts,
         *,
-        n_free: int,
-        scope: TextIndexes,
+        scope: Scope,
         plain: "_PlainCells | None" = None,
     ) -> None:
-        self._scope = scope
-        self._plain = plain
-        super().__init__(archive, name, dialect, texts, n_free)
+        self._cells, self._plain = scope, plain
+        super().__init__(archive, name, dialect, texts, scope=scope)
         self._plain = None  # read
 
     def _paragraphs(self, element: Element, xml: XmlFile) -> Iterator[tuple[Element, Inline, Any]]:
         if self._plain:
-            self._plain.read(self._scope, self._texts, element.start)
+            self._plain.read(self._cells, self._all, element.start)
         return super()._paragraphs(element, xml)
-
-    def _index(self, text: str, alternatives: tuple[Any, ...]) -> int:
-        return index_in(self._scope, self._texts, text)
 
     def _wanted(self, element: Element, paragraphs: Iterable[tuple[Element, Inline, Any]]) -> Any:
         found = list(paragraphs)
@@ -258,14 +251,6 @@ def with_value(tag: bytes, value: str) -> bytes:
     text = escaped(value).replace('"', "&quot;").replace("\n", "&#10;")
     start, end = value_place(tag, b":string-value") or (len(tag), len(tag))
     return tag[:start] + f'"{text}"'.encode() * (start < end) + tag[end:]
-
-
-def index_in(scope: TextIndexes, texts: list[str], text: str) -> int:
-    """The index of a text, which is added if the scope lacks it."""
-    if text not in scope:
-        scope[text] = len(texts)
-        texts.append(text)
-    return scope[text]
 
 
 # ---- cells that are not parsed -------------------------------------------------------------------
@@ -319,7 +304,7 @@ class _PlainCells:
         self._n_cells.append(len(self._tags))
         return end - start - length
 
-    def read(self, scope: TextIndexes, texts: list[str], before: int | None = None) -> None:
+    def read(self, scope: Scope, texts: DocumentTexts, before: int | None = None) -> None:
         """Add the texts of the cells.
 
         Args:
@@ -335,14 +320,14 @@ class _PlainCells:
         if before is None:
             self._content = None
 
-    def _read_cells(self, end: int, scope: TextIndexes, texts: list[str]) -> None:
+    def _read_cells(self, end: int, scope: Scope, texts: DocumentTexts) -> None:
         assert self._content is not None
         for i in range(len(self.indexes), end):
             text = _decoded(self._content[self._texts[i] : self._text_ends[i]])
             index = scope.get(text)
             if index is None:
                 is_used = has_letter(text) and not self._dialect.stays(text)
-                index = index_in(scope, texts, text) if is_used else _NONE
+                index = texts.index(text, scope) if is_used else _NONE
             self.indexes.append(index)
 
     def rest(self, content: bytes) -> bytes:
@@ -475,10 +460,8 @@ class SheetPart:
         comparisons: What cells are compared with; what the part compares them with is added.
         texts: Texts of previous parts, to which those of this part are added.
         scope: The texts of cells, to which those of this part are added.
-        n_free: Bytes of XML that may be kept.
 
     Attributes:
-        n_kept: Bytes of XML that are kept.
         n_results: Texts that are results of formulas.
         n_unequal: Cells whose text is not their value.
 
@@ -491,12 +474,11 @@ class SheetPart:
         archive: PartSource,
         name: str,
         comparisons: SheetComparisons,
-        texts: list[str],
+        texts: DocumentTexts,
         *,
-        scope: TextIndexes,
-        n_free: int,
+        scope: Scope,
     ) -> None:
-        self._archive, self._name, self._texts = archive, name, texts
+        self._archive, self._name, self._texts = archive, name, texts.items
         content = read_part(archive, name).content
         comparisons.read(content)
         self.n_results = _n_results(content) if b":formula" in content else 0
@@ -509,14 +491,13 @@ class SheetPart:
         del content
         try:
             dialect.add_styles(rest, name)
-            part = partial(_SheetPart, rest, name, dialect, texts, scope=scope, n_free=n_free)
-            self._part = part(plain=self._plain)
+            self._part = _SheetPart(rest, name, dialect, texts, scope=scope, plain=self._plain)
         except DataError:  # the lines in its message may be those of the rest
-            _SheetPart(archive, name, dialect, [], scope={}, n_free=0)
+            _SheetPart(archive, name, dialect, DocumentTexts(), scope={})
             raise
         if self._plain:
             self._plain.read(scope, texts)
-        self.n_kept, self.n_unequal = self._part.n_kept, len(dialect.unequal)
+        self.n_unequal = len(dialect.unequal)
 
     def render(self, translations: Sequence[str]) -> bytes | bytearray | None:
         """Return the part with these translations of `texts`, None if none is different."""

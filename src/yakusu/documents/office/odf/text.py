@@ -8,6 +8,7 @@ translated paragraphs.
 
 import re
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 
 from yakusu.data.files.xmltree import CharacterData, Element, Other, XmlFile, escaped
 from yakusu.documents.inline import Piece, PieceKind, Run
@@ -121,11 +122,18 @@ class TextDialect:
                 yield _piece(child, run)
 
     def _container(self, element: Element, run: Run, xml: XmlFile) -> Iterator[Piece]:
-        """The pieces of an element around text."""
-        name = str(element.start)
-        yield Piece(PieceKind.START, element.start, element.inner, name=name)
+        """The pieces of an element around text.
+
+        Spans around it stay around it if it has only text: in slides and cells, LibreOffice does
+        not show spans in a link.
+        """
+        name, start, end = str(element.start), None, None
+        if run.before and all(isinstance(child, CharacterData) for child in element.children):
+            start, end = replace(run, after=b""), replace(run, before=b"")
+            run = replace(run, before=b"", after=b"")
+        yield Piece(PieceKind.START, element.start, element.inner, name=name, run=start)
         yield from self._content(element, run, xml)
-        yield Piece(PieceKind.END, element.inner_end, element.end, name=name)
+        yield Piece(PieceKind.END, element.inner_end, element.end, name=name, run=end)
 
     def _inner(self, run: Run, span: Element, xml: XmlFile) -> Run:
         """The run of text in a span that is in a run."""

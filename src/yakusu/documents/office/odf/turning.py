@@ -2,29 +2,43 @@
 
 <style:style style:name="yakusu1" style:family="paragraph" style:parent-style-name="Standard">
     <style:paragraph-properties fo:text-align="right" style:writing-mode="rl-tb"/></style:style>
+
+Text that is written from right to left has its own properties of bold, italics and size. Where the
+styles of a paragraph and its spans lack them, the copies get those of other text.
 """
 
+import html
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import NamedTuple
 
 from yakusu.data.files.xmltree import Element, XmlFile, attributes_of, with_attribute
-from yakusu.documents.inline import Inline
+from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.direction import new_direction
 from yakusu.documents.office.odf.text import NAMES, TEXT
-from yakusu.documents.office.parts import Dialect, OfficePart, PartSource, read_part
+from yakusu.documents.office.parts import (
+    Dialect,
+    DocumentTexts,
+    OfficePart,
+    PartSource,
+    read_part,
+)
 from yakusu.documents.splice import Copy, SourceSegment
 
 _STYLE, _FORMAT = NAMES + "style:1.0", NAMES + "xsl-fo-compatible:1.0"
-_NEW = f'<style:style xmlns:style="{_STYLE}" style:family="paragraph"></style:style>'
+_NEW = f'<style:style xmlns:style="{_STYLE}" style:family="{{}}"></style:style>'
 _AUTOMATIC = re.compile(
     rb"<(?P<name>(?:[\w.-]{1,20}:)?automatic-styles)(?P<attributes>(?:\s[^<>/]*+(?:/[^<>/]++)*+)?+)(?P<end>/?>)"
 )
 _TAG = re.compile(r"<([\w.-]{1,20}:)?[\w.-]+(?:\s[^<>]*)?>")
-_PROPERTIES = re.compile(r"<([\w.-]{1,20}:)?paragraph-properties(?:\s[^<>]*)?>")
+_PARAGRAPHS = re.compile(r"<(?:[\w.-]{1,20}:)?paragraph-properties(?:\s[^<>]*)?>")
+_TEXTS = re.compile(r"<(?:[\w.-]{1,20}:)?text-properties(?:\s[^<>]*)?>")
+_AFTER_TEXTS = re.compile(r"<(?:[\w.-]{1,20}:)?map[\s/>]|</(?:[\w.-]{1,20}:)?style\s*>")
+_SPAN_STYLE = re.compile(rb"""(\sstyle-name|:style-name)(\s*=\s*)(?:"([^"]*)"|'([^']*)')""")
+_LEFTWARD = ("font-weight", "font-style", "font-size")  # properties that leftward text has anew
 # The writing mode of a direction, the sides of paragraphs that change, and their new side
 _MODES = {
     "rtl": ("rl-tb", ("", "start", "left"), "right"),
@@ -48,27 +62,21 @@ class _Style:
     Attributes:
         parent: The style on which it is based.
         side: The side at which it aligns them; "": that of its parent.
-        source: Its source, if it is of paragraphs and only this part has it; "": others have it.
+        source: Its source, if only this part has it; "": others have it.
+        fonts: Those of `_LEFTWARD` that it states; None: for leftward text, too.
     """
 
     parent: _StyleKey
     side: str
     source: str
+    fonts: Mapping[str, str | None]
 
 
 class TurningPart(OfficePart):
-    """The paragraphs of a part, which turn with their translations.
+    """The paragraphs of a part, which turn with their translations; see `OfficePart`.
 
     Args:
-        archive: The document.
-        name: The name of the part.
-        dialect: Its format.
-        texts: Texts of previous parts, to which those of this part are added.
-        n_free: Bytes of XML that may be kept.
         common: The names of parts with styles that this part may use.
-
-    Raises:
-        DataError: The part is not valid XML, or exceeds a limit.
     """
 
     def __init__(
@@ -76,17 +84,16 @@ class TurningPart(OfficePart):
         archive: PartSource,
         name: str,
         dialect: Dialect,
-        texts: list[str],
-        n_free: int,
+        texts: DocumentTexts,
         *,
         common: Sequence[str],
     ) -> None:
         self._common = common
         self._styles: dict[_StyleKey, _Style] | None = None  # when the first paragraph turns
         self._own: re.Match[bytes] | None = None  # where the part has its own styles
-        self._added: dict[tuple[str, str, str], tuple[str, str]] = {}  # names and sources
+        self._added: dict[Hashable, tuple[str, str]] = {}  # names and sources
         self._numbers = count(1)  # of added styles
-        super().__init__(archive, name, dialect, texts, n_free)
+        super().__init__(archive, name, dialect, texts)
 
     def render(self, translations: Sequence[str]) -> bytes | bytearray | None:
         """See `OfficePart.render`."""
@@ -115,28 +122,59 @@ class TurningPart(OfficePart):
     ) -> bytes:
         """The bytes of a paragraph with its tags."""
         start, inner, inner_end, end = places
+        tag, direction = copy(start, inner), new_direction(inline.text, translation)
+        if direction and self._has_styles(start):
+            tag = self._turned(tag, keys, direction)
+            inline = self._with_fonts(inline) if direction == "rtl" else inline
         content = self._written(inline, end - start, translation, copy)
-        tag = copy(start, inner)
-        if direction := new_direction(inline.text, translation):
-            tag = self._turned(tag, start, keys, direction)
         return tag + content + copy(inner_end, end)
 
-    def _turned(self, tag: bytes, start: int, keys: Sequence[_StyleKey], direction: str) -> bytes:
+    def _turned(self, tag: bytes, keys: Sequence[_StyleKey], direction: str) -> bytes:
         """The start tag of a paragraph with another style."""
-        if self._styles is None:
-            self._styles = self._read_styles()
-        if not self._own or self._own.end() > start:
-            return tag
         mode, sides, side = _MODES[direction]
         side = side if self._side(keys) in sides else ""
-        key = keys[0].name, mode, side
-        if key not in self._added:
-            names = (f"yakusu{n}" for n in self._numbers)
-            name = next(each for each in names if _StyleKey("paragraph", each) not in self._styles)
-            self._added[key] = name, self._copied(keys[0], name, mode, side)
+        fonts = self._fonts(keys) if direction == "rtl" else {}
+        name = self._copy_of(keys[0], mode, side, fonts)
         found = _TAG.match(text := tag.decode())
         assert found is not None
-        return with_attribute(text, f"{found[1] or ''}style-name", self._added[key][0]).encode()
+        return with_attribute(text, f"{found[1] or ''}style-name", name).encode()
+
+    def _with_fonts(self, inline: Inline) -> Inline:
+        """A paragraph whose spans have styles with properties for text from right to left."""
+        known: dict[int, Run] = {}  # pieces in one run share its spans
+
+        def turned(run: Run | None) -> Run | None:
+            return run and known.setdefault(id(run), self._leftward(run))
+
+        return replace(
+            inline,
+            marks={m: piece._replace(run=turned(piece.run)) for m, piece in inline.marks.items()},
+            before=[piece._replace(run=turned(piece.run)) for piece in inline.before],
+            runs={pair: turned(run) for pair, run in inline.runs.items()},
+        )
+
+    def _leftward(self, run: Run) -> Run:
+        """A run whose spans have styles with properties for text from right to left."""
+
+        def replaced(found: re.Match[bytes]) -> bytes:
+            name = html.unescape((found[3] or found[4] or b"").decode())
+            key = _StyleKey("text", name)
+            if fonts := self._fonts([key]):
+                name = self._copy_of(key, "", "", fonts)
+                return found[1] + found[2] + f'"{name}"'.encode()
+            return found[0]
+
+        return replace(run, before=_SPAN_STYLE.sub(replaced, run.before))
+
+    def _copy_of(self, key: _StyleKey, mode: str, side: str, fonts: Mapping[str, str]) -> str:
+        """The name of a copy of a style with other properties, which is added."""
+        assert self._styles is not None
+        added = key, mode, side, tuple(fonts.items())
+        if added not in self._added:
+            names = (f"yakusu{n}" for n in self._numbers)
+            name = next(each for each in names if _StyleKey(key.family, each) not in self._styles)
+            self._added[added] = name, self._copied(key, name, mode, side, fonts)
+        return self._added[added][0]
 
     def _completed(self, written: bytearray) -> bytearray:
         own = self._own
@@ -150,32 +188,44 @@ class TurningPart(OfficePart):
 
     # ---- styles ------------------------------------------------------------------------------
 
-    def _read_styles(self) -> dict[_StyleKey, _Style]:
-        """The styles that the part may use; where it has its own is noted."""
-        found: dict[_StyleKey, _Style] = {}
-        for part in (*self._common, self._name):
-            xml = read_part(self._archive, part)
-            found |= _styles_in(xml, is_own=part == self._name)
-            self._own = _AUTOMATIC.search(xml.content)
-        return found
+    def _has_styles(self, start: int) -> bool:
+        """Whether the part has its own styles, before a place; all styles are read."""
+        if self._styles is None:
+            self._styles = {}
+            for part in (*self._common, self._name):
+                xml = read_part(self._archive, part)
+                self._styles |= _styles_in(xml, is_own=part == self._name)
+                self._own = _AUTOMATIC.search(xml.content)
+        return self._own is not None and self._own.end() <= start
 
-    def _side(self, keys: Sequence[_StyleKey]) -> str:
-        """The side at which a paragraph is aligned; "": no style states it."""
+    def _chain(self, keys: Sequence[_StyleKey]) -> Iterator[_Style]:
+        """The styles of a paragraph or span, each followed by those on which it is based."""
         assert self._styles is not None
         for key in keys:
             for _ in range(_MAX_PARENTS):
                 if (style := self._styles.get(key)) is None:
                     break
-                if style.side:
-                    return style.side
+                yield style
                 key = style.parent
-        return ""
 
-    def _copied(self, base: _StyleKey, name: str, mode: str, side: str) -> str:
-        """The source of a style that is based on another one and has another direction."""
+    def _side(self, keys: Sequence[_StyleKey]) -> str:
+        """The side at which a paragraph is aligned; "": no style states it."""
+        return next((style.side for style in self._chain(keys) if style.side), "")
+
+    def _fonts(self, keys: Sequence[_StyleKey]) -> dict[str, str]:
+        """The properties that styles state, but not for text from right to left."""
+        found: dict[str, str | None] = {}
+        for style in self._chain(keys):
+            found = {**style.fonts, **found}
+        return {name: value for name, value in found.items() if value}
+
+    def _copied(
+        self, base: _StyleKey, name: str, mode: str, side: str, fonts: Mapping[str, str]
+    ) -> str:
+        """The source of a style that is based on another one and has other properties."""
         assert self._styles is not None
         known = self._styles.get(base)
-        source = (known and known.source) or _NEW
+        source = (known and known.source) or _NEW.format(base.family)
         head = _TAG.match(source)
         assert head is not None
         prefix = head[1] or ""
@@ -185,21 +235,36 @@ class TurningPart(OfficePart):
         inside, end = source[head.end() :], ""
         if tag.endswith("/>"):
             tag, end = tag.removesuffix("/>") + ">", f"</{prefix}style>"
-        properties = _PROPERTIES.search(inside)
-        own = properties[0] if properties else f"<{prefix}paragraph-properties/>"
-        new = with_attribute(own, f"{prefix}writing-mode", mode)
-        if side:
-            stated = [key for key, _ in attributes_of(new) if key.endswith(":text-align")]
-            if not stated:
-                new = with_attribute(new, "xmlns:fo", _FORMAT)
-            new = with_attribute(new, (stated or ["fo:text-align"])[0], side)
-        if properties:
-            return tag + inside.replace(own, new, 1) + end
-        return tag + new + inside + end
+        if mode:
+            found = _PARAGRAPHS.search(inside)
+            start, stop = found.span() if found else (0, 0)
+            new = inside[start:stop] or f"<{prefix}paragraph-properties/>"
+            new = _aligned(with_attribute(new, f"{prefix}writing-mode", mode), side)
+            inside = inside[:start] + new + inside[stop:]
+        if fonts:
+            found = _TEXTS.search(inside)
+            after = _AFTER_TEXTS.search(inside)
+            start = stop = after.start() if after else len(inside)
+            start, stop = found.span() if found else (start, stop)
+            new = inside[start:stop] or f"<{prefix}text-properties/>"
+            for key, value in fonts.items():
+                new = with_attribute(new, f"{prefix}{key}-complex", value)
+            inside = inside[:start] + new + inside[stop:]
+        return tag + inside + end
+
+
+def _aligned(properties: str, side: str) -> str:
+    """The start tag of properties with another side; "": the same."""
+    if not side:
+        return properties
+    stated = [key for key, _ in attributes_of(properties) if key.endswith(":text-align")]
+    if not stated:
+        properties = with_attribute(properties, "xmlns:fo", _FORMAT)
+    return with_attribute(properties, (stated or ["fo:text-align"])[0], side)
 
 
 def _styles_in(xml: XmlFile, *, is_own: bool) -> dict[_StyleKey, _Style]:
-    """The styles of a part; its automatic ones are those of paragraphs of the part only."""
+    """The styles of a part; its automatic ones are those of the part only."""
     found: dict[_StyleKey, _Style] = {}
 
     def use(style: Element) -> None:
@@ -209,11 +274,24 @@ def _styles_in(xml: XmlFile, *, is_own: bool) -> dict[_StyleKey, _Style]:
         key = _StyleKey(style.get("family"), style.get("name"))
         properties = style.named("paragraph-properties")
         side = properties[0].attributes.get(f"{_FORMAT} text-align", "") if properties else ""
-        is_copied = is_automatic and key.family == "paragraph"
+        is_copied = is_automatic and key.family in ("paragraph", "text")
         source = xml.raw(style.start, style.end) if is_copied else ""
-        found[key] = _Style(_StyleKey(key.family, style.get("parent-style-name")), side, source)
+        parent = _StyleKey(key.family, style.get("parent-style-name"))
+        found[key] = _Style(parent, side, source, _fonts_of(style))
 
     xml.parse(lambda namespace, name: (namespace, name) == (_STYLE, "style"), use)
+    return found
+
+
+def _fonts_of(style: Element) -> dict[str, str | None]:
+    """Those of `_LEFTWARD` that a style states; None: for leftward text, too."""
+    found: dict[str, str | None] = {}
+    for properties in style.named("text-properties"):
+        for name in _LEFTWARD:
+            if f"{_STYLE} {name}-complex" in properties.attributes:
+                found[name] = None
+            elif value := properties.attributes.get(f"{_FORMAT} {name}"):
+                found[name] = value
     return found
 
 

@@ -20,8 +20,8 @@ from yakusu.data.lines.private_use import MARKS
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.inline import Run
 from yakusu.documents.office.ooxml.cells import SHEET_NAMESPACES, VALUE, CellDialect
-from yakusu.documents.office.ooxml.parts import DocumentTexts, OoxmlPart, Scope
-from yakusu.documents.office.parts import Paragraph, PartSource, read_part
+from yakusu.documents.office.ooxml.parts import OoxmlPart
+from yakusu.documents.office.parts import DocumentTexts, Paragraph, PartSource, Scope, read_part
 from yakusu.errors import DataError
 
 _STRETCH = b"<?plain?>"

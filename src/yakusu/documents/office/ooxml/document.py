@@ -6,7 +6,8 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.documents.office.ooxml.cell_parts import CellPart
 from yakusu.documents.office.ooxml.cells import CellDialect
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.parts import DocumentTexts, OoxmlPart, Scope, TurnableDialect
+from yakusu.documents.office.ooxml.parts import OoxmlPart, TurnableDialect
+from yakusu.documents.office.parts import DocumentTexts, Scope
 
 # What parts refer to that has text of the document: types of relationships.
 CHARTS = ("chart", "chartEx")

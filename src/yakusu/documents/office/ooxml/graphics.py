@@ -11,7 +11,6 @@ from yakusu.data.files.office.archive import Archive
 from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package
-from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
 from yakusu.documents.office.ooxml.workbook import (
     WORKBOOK,
     Workbook,
@@ -20,6 +19,7 @@ from yakusu.documents.office.ooxml.workbook import (
     shown,
     shown_in_file,
 )
+from yakusu.documents.office.parts import DocumentTexts, Scope
 from yakusu.errors import DataError
 
 _MAX_WORKBOOKS = 2**26  # bytes of all workbooks, decompressed

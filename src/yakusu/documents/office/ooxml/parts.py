@@ -10,36 +10,15 @@ from yakusu.documents.inline import Inline, Run
 from yakusu.documents.office.direction import new_direction
 from yakusu.documents.office.ooxml.runs import is_copy
 from yakusu.documents.office.parts import (
-    KEPT_SIZE,
     AlternativeElement,
     Dialect,
+    DocumentTexts,
     OfficePart,
     Paragraph,
     PartSource,
+    Scope,
 )
 from yakusu.documents.splice import Copy
-
-Scope = dict[str, int]  # indexes of texts, by text
-
-
-class DocumentTexts:
-    """The texts of a document, which may consist of several archives.
-
-    Attributes:
-        items: The texts.
-        n_free: Bytes of XML that may be kept as they were parsed.
-    """
-
-    def __init__(self) -> None:
-        self.items: list[str] = []
-        self.n_free = KEPT_SIZE
-
-    def index(self, text: str, scope: Scope) -> int:
-        """The index of a text, which is added if the scope lacks it."""
-        if text not in scope:
-            scope[text] = len(self.items)
-            self.items.append(text)
-        return scope[text]
 
 
 class TurnableDialect(Dialect, Protocol):
@@ -59,19 +38,7 @@ class TurnableDialect(Dialect, Protocol):
 
 
 class OoxmlPart(OfficePart):
-    """The paragraphs of a part.
-
-    Args:
-        archive: The archive.
-        name: The name of the part.
-        dialect: Its format.
-        texts: Texts of previous parts, to which those of this part are added.
-        scope: Texts of other parts that this part may repeat, to which its own are added; equal
-            texts get one translation. None: it repeats none.
-
-    Raises:
-        DataError: The part is not valid XML, or exceeds a limit.
-    """
+    """The paragraphs of a part, which turn with their translations; see `OfficePart`."""
 
     def __init__(
         self,
@@ -84,10 +51,8 @@ class OoxmlPart(OfficePart):
     ) -> None:
         # Indexes by text, of the first of two alternatives; by the place of what contains both.
         self._choices = defaultdict[int, defaultdict[str, deque[int]]](lambda: defaultdict(deque))
-        self._all, self._scope = texts, scope
         self._turnable = dialect
-        super().__init__(archive, name, dialect, texts.items, texts.n_free)
-        texts.n_free -= self.n_kept
+        super().__init__(archive, name, dialect, texts, scope=scope)
 
     @property
     def indexes(self) -> frozenset[int]:
@@ -107,11 +72,6 @@ class OoxmlPart(OfficePart):
             if which is not None and around.parent is not None:
                 yield AlternativeElement(which, self._choices[around.parent.start])
             around = around.parent
-
-    def _index(self, text: str, alternatives: tuple[AlternativeElement, ...]) -> int:
-        if self._scope is None:
-            return super()._index(text, alternatives)
-        return self._all.index(text, self._scope)
 
     def _written(self, inline: Inline, size: int, translation: str, copy: Copy[bytes]) -> bytes:
         direction = new_direction(inline.text, translation)

@@ -14,8 +14,7 @@ from yakusu.documents.office.ooxml.comparisons import WorkbookComparisons, unesc
 from yakusu.documents.office.ooxml.document import CHARTS, EMBEDDED, TextParts, graphics
 from yakusu.documents.office.ooxml.drawing import DrawingDialect
 from yakusu.documents.office.ooxml.package import Package, PackageKind
-from yakusu.documents.office.ooxml.parts import DocumentTexts, Scope
-from yakusu.documents.office.parts import parse_part, read_part
+from yakusu.documents.office.parts import DocumentTexts, Scope, parse_part, read_part
 
 WORKBOOK = PackageKind(
     "an Excel workbook",
