@@ -147,11 +147,9 @@ class EntropyCodes:
             raise ValueError("the integers or the blocks do not fit")
         if int(arrays["lengths"].sum(dtype=np.uint64)) != len(arrays["stream"]):
             raise ValueError("the blocks do not have the length of the stream")
-        parts = iter(np.split(counts, begins[1:]))
-        frequencies = tuple(
-            Frequencies.from_counts(of, [next(parts) for _ in sizes[0]])
-            for of in np.split(values, ends[len(sizes[0]) - 1 : -1 : len(sizes[0])])
-        )
+        per_segment = ends[len(sizes[0]) - 1 : -1 : len(sizes[0])]
+        parts = np.split(values, per_segment), np.split(counts, per_segment), sizes
+        frequencies = tuple(map(Frequencies.from_counts, *parts))
         return cls(arrays["stream"], arrays["lengths"], segments, frequencies, n_rows)
 
     def row(self, row: int) -> Shorts:
