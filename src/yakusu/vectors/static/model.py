@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from yakusu.arrays import Array, Floats, Longs
+from yakusu.arrays import Array, Floats, Longs, distinct
 from yakusu.compress import kernels
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.file import open_compressed
@@ -135,16 +135,16 @@ class StaticEmbeddings:
             tokens: Ids of all texts, one text after the other.
             lengths: Number of tokens of each text, (N,).
         """
-        distinct, numbers = np.unique(tokens, return_inverse=True)
         weights, mapping = self._of_tokens.weights, self._of_tokens.mapping
         n_tokens = self._table.shape[0] if mapping is None else len(mapping)
-        if len(distinct) and distinct[-1] >= n_tokens:
+        if tokens.size and tokens.max() >= n_tokens:
             raise ModelError("the tokenizer has ids without a vector: copy the folder again")
-        coordinates = self._table.coordinates(distinct if mapping is None else mapping[distinct])
+        used, numbers = distinct(tokens, n_tokens)
+        coordinates = self._table.coordinates(used if mapping is None else mapping[used])
         per_text = np.maximum(lengths, 1).astype(np.float32)
         shares = (lengths > 0).astype(np.float32)
         if weights is not None:
-            coordinates *= weights[distinct][:, None]
+            coordinates *= weights[used][:, None]
             of_text = np.repeat(np.arange(len(lengths)), lengths)
             sums = np.bincount(of_text, weights[tokens], len(lengths))
             shares = sums.astype(np.float32) / per_text
