@@ -154,7 +154,12 @@ def made_folders(embeddings: Path, runs: Path) -> Iterator[tuple[str, str, Path,
     for name, config in COMPRESSED.items():
         if not (runs / name).exists():
             compress_static(embeddings, runs / name, config=config)
-        yield f"yakusu, {name}", "yakusu", runs / name, (runs / name / "embeddings.ykv").stat().st_size
+        yield (
+            f"yakusu, {name}",
+            "yakusu",
+            runs / name,
+            (runs / name / "embeddings.ykv").stat().st_size,
+        )
     smaller: dict[str, dict[str, Any]] = {
         "int8": {"quantize_to": "int8"},
         "int8, 128 dimensions": {"quantize_to": "int8", "dimensionality": 128},
@@ -173,7 +178,9 @@ def _table(folder: Path) -> int:
 
 def _folder_bytes(folder: Path, table: int) -> int:
     others = ("config.json", "tokenizer.json", "tokens.safetensors")
-    return table + sum((folder / each).stat().st_size for each in others if (folder / each).exists())
+    return table + sum(
+        (folder / each).stat().st_size for each in others if (folder / each).exists()
+    )
 
 
 def opened(library: str, folder: Path) -> Encode:

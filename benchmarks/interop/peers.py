@@ -32,6 +32,7 @@ TESTS = {  # of each peer, in tests
     "argos": ("export/test_argos.py",),
     "marian": ("export/test_marian_import.py",),
     "gensim": _VECTORS,
+    "model2vec": ("vectors/test_static.py",),
 }
 VERSIONS = """
 import json, platform, sys

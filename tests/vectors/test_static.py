@@ -223,6 +223,28 @@ def test_the_vectors_depend_neither_on_the_batch_nor_on_kept_tokens(
     assert opened.encode(TEXTS) == pytest.approx(right, abs=1e-6)
 
 
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_model2vec_gives_the_same_ids_and_vectors(
+    write: Callable[..., Path], vectors: Floats, tmp_path: Path, with_rows: bool
+) -> None:
+    model2vec = pytest.importorskip("model2vec")
+    arrays: dict[str, Any] = {"embeddings": vectors}
+    if with_rows:
+        arrays = {"embeddings": vectors[:5], "mapping": np.arange(N) % 5}
+        arrays["weights"] = np.linspace(0.1, 2, N)
+    folder, small = write({"normalize": True, "max_length": 3}, **arrays), tmp_path / "small"
+    yakusu.vectors.compress_static(folder, small, config=INTEGERS)
+    yakusu.vectors.export_static(small, tmp_path / "dense")
+    for path, same in ((folder, folder), (tmp_path / "dense", small)):
+        peer, opened = model2vec.StaticModel.from_pretrained(path), yakusu.vectors.open_static(same)
+        for options in ({}, {"max_length": 1}, {"max_length": None, "normalize": False}):
+            found, right = opened.encode(TEXTS, **options), peer.encode(TEXTS, **options)
+            assert found == pytest.approx(right, abs=1e-5)
+        assert opened.encode("a bag").shape == peer.encode("a bag").shape == (H,)
+        peer.max_length = None
+        assert opened.tokenize(TEXTS) == peer.tokenize(TEXTS)
+
+
 @pytest.mark.parametrize("nested", ["", "0_StaticEmbedding"])
 def test_folders_of_sentence_transformers_are_read(
     write: Callable[..., Path], vectors: Floats, nested: str

@@ -167,7 +167,7 @@ class EntropyCodes:
         """
         integers = np.empty((len(rows), self.n_components), dtype=np.int16)
         segment_of = np.searchsorted(self._begins[:-1], rows, side="right") - 1
-        for segment in np.flatnonzero(np.bincount(segment_of)):
+        for segment in np.flatnonzero(np.bincount(segment_of)).tolist():
             places = np.flatnonzero(segment_of == segment)
             block_of, row_of = np.divmod(rows[places] - self._begins[segment], BLOCK)
             blocks, wanted, rank_of = self._by_depth(block_of, row_of)
