@@ -43,7 +43,7 @@ Encode = Callable[[list[str]], np.ndarray]
 benchmark = Benchmark(
     "static_embeddings",
     __doc__,
-    example="python -m benchmarks.compression.static_embeddings --embeddings minilm --record",
+    example="python -m benchmarks.compression.static_embeddings --embeddings minilm --runs runs/static",
     needs=["data", "runs"],
 )
 benchmark.option("--embeddings", type=Path, required=True, help="folder of a model2vec model")

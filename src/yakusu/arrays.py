@@ -40,7 +40,7 @@ SHAPE = "shape of "  # prefix of the name of a matrix of encoded integers, for i
 INTEGERS = ".numbers"  # suffix of the names of matrices that are encoded
 
 
-def distinct(numbers: Integers, n: int) -> tuple[Longs, Longs]:
+def distinct_numbers(numbers: Integers, n: int) -> tuple[Longs, Longs]:
     """Return the distinct ones of numbers from 0 to n - 1, and the place of each number in these.
 
     Unlike `np.unique`, it does not import `numpy.ma`, which takes 30 ms.

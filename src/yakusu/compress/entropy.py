@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.arrays import Integers, Shorts, distinct
+from yakusu.arrays import Integers, Shorts, distinct_numbers
 from yakusu.compress import kernels
 from yakusu.compress.lattice import Tier, spans
 from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, decode, encode
@@ -193,7 +193,7 @@ class EntropyCodes:
             The distinct blocks (L,) in the order in which they are decoded, by the number of rows;
             the numbers of rows (L,); and the index in both of the block of each row, (n,).
         """
-        blocks, number_of = distinct(block_of, int(block_of.max()) + 1)
+        blocks, number_of = distinct_numbers(block_of, int(block_of.max()) + 1)
         wanted = np.zeros(len(blocks), dtype=np.int32)
         np.maximum.at(wanted, number_of, row_of.astype(np.int32) + 1)
         wanted[-1] = BLOCK  # stays the last one, because it may be shorter

@@ -20,15 +20,19 @@ from yakusu.arrays import Array, Arrays, ArraysOnDisk, Floats, Longs
 from yakusu.errors import ModelError
 from yakusu.folder import read_regular
 
-TABLE, TOKENS = "embeddings.ykv", "tokens.safetensors"
+TABLE, TOKENS, DENSE = "embeddings.ykv", "tokens.safetensors", "model.safetensors"
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
-_NESTED = "0_StaticEmbedding"
 _LAYOUTS = (  # files of the vectors, the configuration and the tokenizer; name of the vectors
     (TABLE, CONFIG, TOKENIZER, ""),
-    ("model.safetensors", CONFIG, TOKENIZER, "embeddings"),
+    (DENSE, CONFIG, TOKENIZER, "embeddings"),
     *(
-        (f"{at}model.safetensors", "config_sentence_transformers.json", f"{at}{TOKENIZER}", name)
-        for at, name in (("", "embedding.weight"), (f"{_NESTED}/", "embedding.weight"))
+        (
+            f"{at}{DENSE}",
+            "config_sentence_transformers.json",
+            f"{at}{TOKENIZER}",
+            "embedding.weight",
+        )
+        for at in ("", "0_StaticEmbedding/")
     ),
 )
 _FLOATS = (np.float16, np.float32, np.float64)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from yakusu.arrays import Array, Floats, Longs, distinct
+from yakusu.arrays import Array, Floats, Longs, distinct_numbers
 from yakusu.compress import kernels
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.file import open_compressed
@@ -139,7 +139,7 @@ class StaticEmbeddings:
         n_tokens = self._table.shape[0] if mapping is None else len(mapping)
         if tokens.size and tokens.max() >= n_tokens:
             raise ModelError("the tokenizer has ids without a vector: copy the folder again")
-        used, numbers = distinct(tokens, n_tokens)
+        used, numbers = distinct_numbers(tokens, n_tokens)
         coordinates = self._table.coordinates(used if mapping is None else mapping[used])
         per_text = np.maximum(lengths, 1).astype(np.float32)
         shares = (lengths > 0).astype(np.float32)

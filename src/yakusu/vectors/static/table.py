@@ -7,7 +7,7 @@ So the mean of some vectors is mean + (mean of x_w) B. V rows, H dimensions, M c
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,42 +18,28 @@ from yakusu.compress.storage import CompressedMatrix
 _KEPT = 2**21  # coordinates of tokens that are kept: 8 MB
 
 
-class TokenTable(Protocol):
-    """The vectors of V rows."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(V, H)."""
-
-    @property
-    def kind(self) -> "np.dtype[Any]":
-        """Type of the vectors of texts."""
-
-    def coordinates(self, rows: Integers) -> Floats:
-        """Return what is averaged for rows (n,): (n, M)."""
-
-    def vectors(self, means: Floats, shares: Floats) -> Floats:
-        """Return the vectors (N, H) of mean coordinates (N, M) and mean weights (N,)."""
-
-
 @dataclass(frozen=True, eq=False)
 class DenseTable:
-    """Vectors that are not compressed, (V, H)."""
+    """Vectors that are not compressed, (V, H); M = H."""
 
     rows: Array
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(V, H)."""
         return len(self.rows), self.rows.shape[1]
 
     @property
     def kind(self) -> "np.dtype[Any]":
+        """Type of the vectors of texts."""
         return np.dtype(np.float32) if self.rows.dtype == np.int8 else self.rows.dtype
 
     def coordinates(self, rows: Integers) -> Floats:
+        """Return what is averaged for rows (n,): (n, M)."""
         return self.rows[rows].astype(np.float32, copy=False)
 
     def vectors(self, means: Floats, shares: Floats) -> Floats:
+        """Return the vectors (N, H) of mean coordinates (N, M) and mean weights (N,)."""
         return means
 
 
@@ -74,13 +60,16 @@ class CodedTable:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(V, H)."""
         return len(self.matrix), self.matrix.width
 
     @property
     def kind(self) -> "np.dtype[Any]":
+        """Type of the vectors of texts."""
         return np.dtype(np.float32)
 
     def coordinates(self, rows: Integers) -> Floats:
+        """Return what is averaged for rows (n,): (n, M)."""
         with self._lock:
             places = self._place[rows]
             found = self._kept[places]
@@ -102,6 +91,7 @@ class CodedTable:
         return self._weights.take(codes + self._begins)
 
     def vectors(self, means: Floats, shares: Floats) -> Floats:
+        """Return the vectors (N, H) of mean coordinates (N, M) and mean weights (N,)."""
         mean, basis = self._affine
         vectors: Floats = means @ basis
         vectors += shares[:, None] * mean
@@ -122,3 +112,6 @@ class CodedTable:
     def _affine(self) -> tuple[Floats, Floats]:
         book = self.matrix.book
         return book.mean.astype(np.float32), book.basis.astype(np.float32)
+
+
+TokenTable = DenseTable | CodedTable

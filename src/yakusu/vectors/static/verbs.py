@@ -15,7 +15,7 @@ from yakusu.errors import DataError
 from yakusu.folder import replace_folder
 from yakusu.progress import Progress
 from yakusu.vectors.file import open_compressed
-from yakusu.vectors.static.folder import CONFIG, TABLE, TOKENIZER, TOKENS, StaticFolder
+from yakusu.vectors.static.folder import CONFIG, DENSE, TABLE, TOKENIZER, TOKENS, StaticFolder
 from yakusu.vectors.verbs import Report, compress
 
 
@@ -100,7 +100,7 @@ def export_static(folder: str | Path, out: str | Path) -> None:
 
     def fill(temporary: Path) -> None:
         arrays = {"embeddings": matrix.dense(), **of_tokens.arrays}
-        save_file(arrays, temporary / "model.safetensors")
+        save_file(arrays, temporary / DENSE)
         shutil.copyfile(files.config, temporary / CONFIG)
         shutil.copyfile(files.tokenizer, temporary / TOKENIZER)
 
