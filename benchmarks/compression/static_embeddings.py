@@ -26,6 +26,7 @@ from benchmarks.compression.word_tasks import paper_sets, unused_sets
 from benchmarks.records import Record
 from benchmarks.tables import Table, entries, times
 from yakusu.compress import CompressConfig
+from yakusu.errors import DataError
 from yakusu.vectors import compress_static, open_static
 from yakusu.vectors.nearest import unit
 from yakusu.vectors.testsets import read_task
@@ -43,10 +44,11 @@ Encode = Callable[[list[str]], np.ndarray]
 benchmark = Benchmark(
     "static_embeddings",
     __doc__,
-    example="python -m benchmarks.compression.static_embeddings --embeddings minilm --runs runs/static",
+    example="python -m benchmarks.compression.static_embeddings --embeddings minilm "
+    "--runs runs/static",
     needs=["data", "runs"],
 )
-benchmark.option("--embeddings", type=Path, required=True, help="folder of a model2vec model")
+benchmark.option("--embeddings", type=Path, help="folder of a model2vec model")
 benchmark.option("--name", default="", help="name of the model, for the record")
 
 _QUALITY = Table(
@@ -227,6 +229,8 @@ def measured(library: str, folder: Path, texts: Path) -> dict[str, float]:
 
 def main(args: argparse.Namespace) -> None:
     """Score all systems, measure the libraries, and print both."""
+    if args.embeddings is None:
+        raise DataError("--embeddings is missing: give the folder of a model2vec model")
     benchmark.installed({"model2vec": "model2vec", "laghu": "laghu"}, INSTALL)
     args.runs.mkdir(parents=True, exist_ok=True)
     english, german = (

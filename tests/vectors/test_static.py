@@ -14,8 +14,8 @@ from safetensors.numpy import save_file
 import yakusu
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, ModelError, RecipeError
+from yakusu.vectors.static import averaging
 from yakusu.vectors.static import model as static_model
-from yakusu.vectors.static import table
 
 tokenizers = pytest.importorskip("tokenizers", reason="pip install tokenizers")
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -214,7 +214,7 @@ def test_the_vectors_depend_neither_on_the_batch_nor_on_kept_tokens(
     yakusu.vectors.compress_static(write(embeddings=vectors), tmp_path / "s", config=INTEGERS)
     right = yakusu.vectors.open_static(tmp_path / "s").encode(TEXTS)
     monkeypatch.setattr(static_model, "_AT_ONCE", 5)
-    monkeypatch.setattr(table, "_KEPT", 3 * H)
+    monkeypatch.setattr(averaging, "_KEPT", 3 * H)
     opened = yakusu.vectors.open_static(tmp_path / "s")
     for _ in range(2):
         assert opened.encode(TEXTS, batch_size=3) == pytest.approx(right, abs=1e-6)

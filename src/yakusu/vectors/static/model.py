@@ -14,8 +14,8 @@ from yakusu.arrays import Array, Floats, Longs, distinct_numbers
 from yakusu.compress import kernels
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.file import open_compressed
+from yakusu.vectors.static.averaging import CodedTokens, DenseTokens, TokenVectors
 from yakusu.vectors.static.folder import OfTokens, StaticFolder, StaticSettings
-from yakusu.vectors.static.table import CodedTable, DenseTable, TokenTable
 from yakusu.vectors.static.tokens import StaticTokenizer
 
 _AT_ONCE = 2**14  # tokens whose coordinates are in memory
@@ -35,10 +35,10 @@ def open_static(folder: str | Path, *, verified: bool = False) -> "StaticEmbeddi
     """
     files = StaticFolder.of(Path(folder))
     tokenizer = StaticTokenizer(files.tokenizer)
-    table: TokenTable = (
-        CodedTable(open_compressed(files.vectors, verified=verified))
+    table: TokenVectors = (
+        CodedTokens(open_compressed(files.vectors, verified=verified))
         if files.is_compressed
-        else DenseTable(files.dense())
+        else DenseTokens(files.dense())
     )
     of_tokens = files.of_tokens(table.shape[0])
     per_token = table.shape[0] if of_tokens.mapping is None else len(of_tokens.mapping)
@@ -62,7 +62,7 @@ class StaticEmbeddings:
 
     def __init__(
         self,
-        table: TokenTable,
+        table: TokenVectors,
         tokenizer: StaticTokenizer,
         of_tokens: OfTokens,
         settings: StaticSettings,
@@ -132,7 +132,7 @@ class StaticEmbeddings:
         """Return mean vectors (N, H).
 
         Args:
-            tokens: Ids of all texts, one text after the other.
+            tokens: WordIds of all texts, one text after the other.
             lengths: Number of tokens of each text, (N,).
         """
         weights, mapping = self._of_tokens.weights, self._of_tokens.mapping

@@ -18,7 +18,7 @@ import numpy as np
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import read_regular
 
-Ids = Sequence[int]
+WordIds = Sequence[int]
 _WORD = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9 ]")  # of printable ASCII characters
 _MOST_WORDS = 2**14  # kept; about 3 MB
 _BERT = ("BertNormalizer", "BertPreTokenizer", "WordPiece")
@@ -75,7 +75,7 @@ class StaticTokenizer:
     def _median_length(self) -> int:
         return int(np.median([*map(len, self._tokenizer.get_vocab())]))
 
-    def _used(self, ids: Ids) -> list[int]:
+    def _used(self, ids: WordIds) -> list[int]:
         """Leave out unknown tokens."""
         if self._unknown in ids:
             return [number for number in ids if number != self._unknown]
@@ -90,7 +90,7 @@ class StaticTokenizer:
             and self._starts.isdisjoint(text)
         )
 
-    def _by_words(self, texts: Sequence[str]) -> Iterable[Ids]:
+    def _by_words(self, texts: Sequence[str]) -> Iterable[WordIds]:
         split = [*map(_WORD.findall, texts)]
         known = self._known
         if new := [*set(chain.from_iterable(split)).difference(known)]:
@@ -100,7 +100,7 @@ class StaticTokenizer:
             self._known = known
         return ([*chain.from_iterable(map(known.__getitem__, words))] for words in split)
 
-    def _encoded(self, texts: Sequence[str]) -> list[Ids]:
+    def _encoded(self, texts: Sequence[str]) -> list[WordIds]:
         try:
             encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         except (TypeError, UnicodeError) as error:

@@ -19,7 +19,7 @@ _KEPT = 2**21  # coordinates of tokens that are kept: 8 MB
 
 
 @dataclass(frozen=True, eq=False)
-class DenseTable:
+class DenseTokens:
     """Vectors that are not compressed, (V, H); M = H."""
 
     rows: Array
@@ -43,7 +43,7 @@ class DenseTable:
         return means
 
 
-class CodedTable:
+class CodedTokens:
     """Vectors as codes or integers in a memory map.
 
     The first tokens of texts are mostly the frequent ones, so their coordinates are kept.
@@ -114,4 +114,4 @@ class CodedTable:
         return book.mean.astype(np.float32), book.basis.astype(np.float32)
 
 
-TokenTable = DenseTable | CodedTable
+TokenVectors = DenseTokens | CodedTokens
