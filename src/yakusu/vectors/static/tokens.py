@@ -18,7 +18,6 @@ import numpy as np
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import read_regular
 
-WordIds = Sequence[int]
 _WORD = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9 ]")  # of printable ASCII characters
 _MOST_WORDS = 2**14  # kept; about 3 MB
 _BERT = ("BertNormalizer", "BertPreTokenizer", "WordPiece")
@@ -75,7 +74,7 @@ class StaticTokenizer:
     def _median_length(self) -> int:
         return int(np.median([*map(len, self._tokenizer.get_vocab())]))
 
-    def _used(self, ids: WordIds) -> list[int]:
+    def _used(self, ids: Sequence[int]) -> list[int]:
         """Leave out unknown tokens."""
         if self._unknown in ids:
             return [number for number in ids if number != self._unknown]
@@ -90,7 +89,7 @@ class StaticTokenizer:
             and self._starts.isdisjoint(text)
         )
 
-    def _by_words(self, texts: Sequence[str]) -> Iterable[WordIds]:
+    def _by_words(self, texts: Sequence[str]) -> Iterable[Sequence[int]]:
         split = [*map(_WORD.findall, texts)]
         known = self._known
         if new := [*set(chain.from_iterable(split)).difference(known)]:
@@ -100,7 +99,7 @@ class StaticTokenizer:
             self._known = known
         return ([*chain.from_iterable(map(known.__getitem__, words))] for words in split)
 
-    def _encoded(self, texts: Sequence[str]) -> list[WordIds]:
+    def _encoded(self, texts: Sequence[str]) -> list[Sequence[int]]:
         try:
             encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         except (TypeError, UnicodeError) as error:
