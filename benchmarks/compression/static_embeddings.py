@@ -69,7 +69,7 @@ _COSTS = Table(
     (
         ("Library", "{name}"),
         ("Opening adds, MiB", "{added:.1f}"),
-        ("First vector, ms", "{first_ms:.1f}"),
+        ("First vector, ms of CPU", "{first_ms:.1f}"),
         ("Texts per second", "{rate:,.0f}"),
         ("Most memory, MiB", "{encoding_mib:.0f}"),
     ),

@@ -132,7 +132,7 @@ class StaticEmbeddings:
         """Return mean vectors (N, H).
 
         Args:
-            tokens: WordIds of all texts, one text after the other.
+            tokens: Ids of all texts, one text after the other.
             lengths: Number of tokens of each text, (N,).
         """
         weights, mapping = self._of_tokens.weights, self._of_tokens.mapping
