@@ -39,6 +39,19 @@ SCALE = "scale of "  # prefix of the name of a matrix of int8 rows, for its scal
 SHAPE = "shape of "  # prefix of the name of a matrix of encoded integers, for its shape
 INTEGERS = ".numbers"  # suffix of the names of matrices that are encoded
 
+
+def distinct_numbers(numbers: Integers, n: int) -> tuple[Longs, Longs]:
+    """Return the distinct ones of numbers from 0 to n - 1, and the place of each number in these.
+
+    Unlike `np.unique`, it does not import `numpy.ma`, which takes 30 ms.
+    """
+    places = np.zeros(n, np.int64)
+    places[numbers] = 1
+    found = np.flatnonzero(places)
+    places[found] = np.arange(len(found))
+    return found, places[numbers]
+
+
 # ---- safetensors ---------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from yakusu.vectors import CompressedVectors, write_compressed
 lookup: Any = pytest.importorskip(
     "benchmarks.speed.embedding_lookup", reason="only a checkout has benchmarks"
 )
+static: Any = importlib.import_module("benchmarks.compression.static_embeddings")
 search: Any = importlib.import_module("benchmarks.speed.embedding_search")
 records: Any = importlib.import_module("benchmarks.records")
 
@@ -96,3 +97,18 @@ def test_lookup_has_goals_for_yakusu_only() -> None:
     made = record(name="a", medians=medians, goals=lookup.GOALS)
     (table,) = lookup.tables([made])
     assert [row[table.head.index("Goal")] for row in table.rows] == ["30", "-"]
+
+
+def test_sentences_that_share_a_translation_answer_each_other() -> None:
+    pairs = [("a", "A"), ("x", "X"), ("b", "A"), ("b", "B"), ("c", "B"), ("a", "A"), ("y", "Y")]
+    made = static.Retrieval.of(pairs, n_sentences=4, n_queries=5)
+    assert made.sentences == ["a", "b", "c", "x"] and made.queries == [0, 1, 2]
+    assert made.answers == [{1}, {0, 2}, {1}]
+    assert static.Retrieval.of(pairs, n_sentences=4, n_queries=1).queries == [0]
+
+
+def test_the_rank_of_the_first_answer_counts_among_ten() -> None:
+    angles = np.radians([0, 5, 1, 2, 3, 4, 90, *range(6, 12)])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    made = static.Retrieval([""] * len(angles), [0, 0, 0], [{1}, {2, 1}, {6}])
+    assert made.reciprocal_ranks(vectors).tolist() == [1 / 5, 1, 0]

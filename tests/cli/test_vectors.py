@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import yakusu
 
@@ -311,3 +312,39 @@ def test_words_that_are_not_utf8_are_decoded_or_skipped_on_request(
     more.write_bytes(b"\xfcber 1 2 3 4\n")
     said = run_yakusu("vectors", "append", out, more, "--encoding", "latin-1")
     assert said.code == 0 and yakusu.vectors.open_words(out).words[-1] == "\u00fcber", said.err
+
+
+def test_a_folder_of_static_embeddings_is_compressed_and_exported(
+    run_yakusu: RunYakusu, tmp_path: Path
+) -> None:
+    folder, small, dense = (tmp_path / name for name in ("model", "small", "dense"))
+    folder.mkdir()
+    vectors = np.random.default_rng(3).standard_normal((900, 4)).astype(np.float32)
+    save_file({"embeddings": vectors}, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"normalize": true}')
+    (folder / "tokenizer.json").write_text("{}")
+    options = ("--method", "integers", "--ratio", "4")
+    said = run_yakusu("vectors", "compress", folder, small, *options)
+    assert said.code == 0, said.err
+    assert said.out.startswith("900 vectors x 4 dimensions as integers: ")
+    assert re.search(
+        r"^model: 14\.5 kB before, 3\.\d kB after \(\d\.\d times smaller\), both with 2 bytes of "
+        rf"tokenizer\nfolder: {re.escape(str(small))}\n\Z",
+        said.out,
+        re.MULTILINE,
+    )
+    said = run_yakusu("vectors", "export", small, dense)
+    assert (said.code, said.out, said.err) == (0, f"folder: {dense}\n", "")
+    rebuilt = load_file(dense / "model.safetensors")["embeddings"]
+    assert (rebuilt == yakusu.vectors.open_compressed(small / "embeddings.ykv").dense()).all()
+    assert (dense / "config.json").read_text() == '{"normalize": true}'
+
+    refused = {
+        ("compress", folder, small, "--words", "w.txt"): "whose tokens are in its tokenizer",
+        ("export", small, tmp_path / "new", "--format", "npy"): "leave out --format",
+        ("compress", folder, folder): "was not written by yakusu",
+        ("compress", tmp_path, small): "does not contain static embeddings",
+    }
+    for words, message in refused.items():
+        said = run_yakusu("vectors", *words)
+        assert said.code == 2 and message in said.err

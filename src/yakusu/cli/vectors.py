@@ -24,8 +24,10 @@ from yakusu.cli.show import counted
 from yakusu.cli.vectors_evaluate import vectors_evaluate_verb
 from yakusu.cli.vectors_export import vectors_export_verb
 from yakusu.cli.vectors_words import WordEncoding, WordErrors, WordList, read_as_told
+from yakusu.errors import DataError
 
 if TYPE_CHECKING:
+    from yakusu.vectors.static.verbs import StaticReport
     from yakusu.vectors.verbs import Facts, Report
 
 vectors = typer.Typer(
@@ -50,15 +52,15 @@ def vectors_compress_verb(
         str,
         typer.Argument(
             metavar="IN",
-            help="Word vectors (GloVe, word2vec, fastText, .npz, ...) or a matrix (.npy, .npz, "
-            "safetensors, Parquet).",
+            help="Word vectors (GloVe, word2vec, fastText, .npz, ...), a matrix (.npy, .npz, "
+            "safetensors, Parquet), or the folder of a model2vec model.",
         ),
     ],
     out: Annotated[
         str,
         typer.Argument(
             metavar="OUT",
-            help="The file to write; an existing file of compressed vectors is replaced.",
+            help="The file or folder to write; existing compressed vectors are replaced.",
         ),
     ],
     method: Method = None,
@@ -79,7 +81,8 @@ def vectors_compress_verb(
 ) -> None:
     """Compress vectors into one file; the report is written to OUT.json and OUT.png.
 
-    A matrix without --words is compressed without words: its rows are numbered from 0.
+    A matrix without --words is compressed without words: its rows are numbered from 0. Static
+    embeddings, as model2vec saves them, become a folder, which contains the report.
 
     --ratio, --bits or --max-loss determines the sizes of codes, or the step size of integers. All
     other settings are read from section [compress] of a TOML file (--config) or set with --set; see
@@ -88,14 +91,28 @@ def vectors_compress_verb(
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --set compress.k=16`
 
     Example: `yakusu vectors compress embeddings.npy embeddings.ykv --bits 1024`
+
+    Example: `yakusu vectors compress potion small --method integers --ratio 8`
     """
     options = {"method": method, "ratio": ratio, "bits": bits, "max_loss": max_loss}
-    existed = Path(out).exists()
-    given = read_as_told(source, words, encoding, errors)
+    existed, made_with = Path(out).exists(), compress_config(config, settings, options)
+    if Path(source).is_dir():
+        if any((words, encoding, errors, weights)):
+            raise DataError(
+                f"{source} is a folder, whose tokens are in its tokenizer: leave out --words, "
+                "--encoding, --errors and --weights"
+            )
+        made = yakusu.vectors.compress_static(
+            source, out, config=made_with, progress=ConsoleProgress()
+        )
+        _print_report(made.vectors)
+        _print_sizes(made)
+        print(f"{'replaced' if existed else 'folder:'} {out}")
+        return
     report = yakusu.vectors.compress(
-        given,
+        read_as_told(source, words, encoding, errors),
         out,
-        config=compress_config(config, settings, options),
+        config=made_with,
         words=words,
         weights=weights,
         progress=ConsoleProgress(),
@@ -124,6 +141,14 @@ def _print_report(report: "Report") -> None:
     else:
         for band in report.recall:
             print(f"of the 10 nearest vectors, {band.recall:.1%} are kept ({band.used} examined)")
+
+
+def _print_sizes(made: "StaticReport") -> None:
+    print(
+        f"model: {decimal(made.before)} before, {decimal(made.after)} after "
+        f"({made.before / made.after:.1f} times smaller), both with {decimal(made.tokenizer)} of "
+        "tokenizer"
+    )
 
 
 @vectors.command("inspect")

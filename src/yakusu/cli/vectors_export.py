@@ -1,5 +1,6 @@
 """The verb `vectors export`."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -8,6 +9,7 @@ from rich.filesize import decimal
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.show import counted
+from yakusu.errors import DataError
 
 _NAMES = {
     "word2vec": "word2vec text",
@@ -19,9 +21,11 @@ _NAMES = {
 
 
 def vectors_export_verb(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Compressed vectors, a file or folder.")
+    ],
     out: Annotated[
-        str, typer.Argument(metavar="OUT", help="The file to write; it must not exist.")
+        str, typer.Argument(metavar="OUT", help="The file or folder to write; it must not exist.")
     ],
     form: Annotated[
         Literal["word2vec", "word2vec-binary", "glove", "npy", "gensim"] | None,
@@ -37,8 +41,16 @@ def vectors_export_verb(
     word2vec, word2vec-binary and glove cannot represent words with spaces. npy also writes
     OUT.words.txt, with one word per line. Vectors without words are exported to npy only.
 
+    A folder of compressed static embeddings is written as a folder that model2vec reads.
+
     Example: `yakusu vectors export glove.ykv glove.bin`
     """
+    if Path(file).is_dir():
+        if form is not None:
+            raise DataError(f"{file} is a folder, which has no other formats: leave out --format")
+        yakusu.vectors.export_static(file, out)
+        print(f"folder: {out}")
+        return
     made = yakusu.vectors.export(file, out, form=form, progress=ConsoleProgress())
     size = decimal(sum(path.stat().st_size for path in made.files))
     name = _NAMES[made.form] + (" and a list of words" if len(made.files) > 1 else "")

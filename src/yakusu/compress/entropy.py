@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.arrays import Integers, Shorts
+from yakusu.arrays import Integers, Shorts, distinct_numbers
 from yakusu.compress import kernels
 from yakusu.compress.lattice import Tier, spans
 from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, decode, encode
@@ -147,11 +147,9 @@ class EntropyCodes:
             raise ValueError("the integers or the blocks do not fit")
         if int(arrays["lengths"].sum(dtype=np.uint64)) != len(arrays["stream"]):
             raise ValueError("the blocks do not have the length of the stream")
-        parts = iter(np.split(counts, begins[1:]))
-        frequencies = tuple(
-            Frequencies.from_counts(of, [next(parts) for _ in sizes[0]])
-            for of in np.split(values, ends[len(sizes[0]) - 1 : -1 : len(sizes[0])])
-        )
+        per_segment = ends[len(sizes[0]) - 1 : -1 : len(sizes[0])]
+        parts = np.split(values, per_segment), np.split(counts, per_segment), sizes
+        frequencies = tuple(map(Frequencies.from_counts, *parts))
         return cls(arrays["stream"], arrays["lengths"], segments, frequencies, n_rows)
 
     def row(self, row: int) -> Shorts:
@@ -169,7 +167,7 @@ class EntropyCodes:
         """
         integers = np.empty((len(rows), self.n_components), dtype=np.int16)
         segment_of = np.searchsorted(self._begins[:-1], rows, side="right") - 1
-        for segment in np.unique(segment_of):
+        for segment in np.flatnonzero(np.bincount(segment_of)).tolist():
             places = np.flatnonzero(segment_of == segment)
             block_of, row_of = np.divmod(rows[places] - self._begins[segment], BLOCK)
             blocks, wanted, rank_of = self._by_depth(block_of, row_of)
@@ -195,7 +193,7 @@ class EntropyCodes:
             The distinct blocks (L,) in the order in which they are decoded, by the number of rows;
             the numbers of rows (L,); and the index in both of the block of each row, (n,).
         """
-        blocks, number_of = np.unique(block_of, return_inverse=True)
+        blocks, number_of = distinct_numbers(block_of, int(block_of.max()) + 1)
         wanted = np.zeros(len(blocks), dtype=np.int32)
         np.maximum.at(wanted, number_of, row_of.astype(np.int32) + 1)
         wanted[-1] = BLOCK  # stays the last one, because it may be shorter

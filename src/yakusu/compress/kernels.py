@@ -21,6 +21,7 @@ _FUNCTIONS = Functions(
         "yk_scan4": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot8": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot16": (None, _P, _P, _N, c_int, _P, _P),
+        "yk_sum_rows": (None, _P, _N, _P, _P, _N, _P),
         "yk_rans_decode": (c_int, *[_P] * 4, _N, *[c_int] * 3, *[_P] * 3, c_int, _P, _P),
     },
 )
@@ -58,6 +59,27 @@ def dot(
     library = _FUNCTIONS.library()
     function = library.yk_dot8 if integers.dtype == np.int8 else library.yk_dot16
     function(_scans(), integers.ctypes.data, *integers.shape, weights.ctypes.data, sums.ctypes.data)
+    return sums
+
+
+def sums_of_rows(
+    rows: npt.NDArray[np.float32], numbers: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float32]:
+    """Return the sum of the rows of each group, (n, M).
+
+    Args:
+        rows: Rows, (any, M), C-contiguous.
+        numbers: Numbers of the rows of all groups, one group after the other; not checked.
+        lengths: How many numbers each group has, (n,).
+    """
+    sums = np.zeros((len(lengths), rows.shape[1]), dtype=np.float32)
+    if are_available():
+        groups = numbers.ctypes.data, lengths.ctypes.data, len(lengths)
+        _FUNCTIONS.library().yk_sum_rows(rows.ctypes.data, rows.shape[1], *groups, sums.ctypes.data)
+    elif len(numbers):
+        some = np.flatnonzero(lengths)
+        begins = np.cumsum(lengths[some]) - lengths[some]
+        sums[some] = np.add.reduceat(rows[numbers], begins)
     return sums
 
 

@@ -12,7 +12,7 @@ frequencies; each block of 16 rows has its own state and can be read without the
 V rows, M components, L blocks that are coded side by side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -62,16 +62,26 @@ class Frequencies:
                 "step"
             )
         values = np.concatenate([values for values, _ in found]).astype(np.int16)
-        return cls.from_counts(values, [scaled(counts) for _, counts in found])
+        counts = np.concatenate([scaled(counts) for _, counts in found])
+        return cls.from_counts(values, counts, np.array([len(values) for values, _ in found]))
 
     @classmethod
     def from_counts(
-        cls, values: npt.NDArray[np.int16], counts: Sequence[Integers]
+        cls, values: npt.NDArray[np.int16], counts: Integers, sizes: Integers
     ) -> "Frequencies":
-        """Build the tables from frequencies that sum to T in each component."""
-        cumulative = [np.cumsum(np.concatenate([[0], count])) for count in counts]
-        starts = np.cumsum([0, *map(len, cumulative)])
-        return cls(values, np.concatenate(cumulative).astype(np.uint16), starts.astype(np.int32))
+        """Build the tables.
+
+        Args:
+            values: Distinct integers of each component, one component after the other.
+            counts: Frequency of each of them; those of a component sum to T.
+            sizes: Number of distinct integers of each component, (M,).
+        """
+        components = np.arange(len(sizes))
+        of = np.repeat(components, sizes + 1)  # component of each entry of `cumulative`
+        sums = np.concatenate([[0], np.cumsum(counts)])
+        cumulative = sums[np.arange(len(of)) - of] - of * TOTAL
+        starts = np.concatenate([[0], np.cumsum(sizes + 1)])
+        return cls(values, cumulative.astype(np.uint16), starts.astype(np.int32))
 
     @property
     def n_components(self) -> int:
@@ -86,9 +96,12 @@ class Frequencies:
     @cached_property
     def coarse(self) -> npt.NDArray[np.uint16]:
         """The first integer of each component whose range has a number with these upper bits."""
-        slots = np.arange(0, TOTAL, 2**COARSE)
-        first = [np.searchsorted(cumulative, slots, side="right") for _, cumulative in self.tables]
-        return np.stack(first).astype(np.uint16) - np.uint16(1)
+        n_slots = TOTAL >> COARSE
+        slots = -(-self.cumulative.astype(np.int64) >> COARSE)  # the first that each entry precedes
+        of = np.repeat(np.arange(self.n_components), np.diff(self.starts)) * (n_slots + 1)
+        n_before = np.bincount(of + slots, minlength=self.n_components * (n_slots + 1))
+        n_before = np.cumsum(n_before.reshape(-1, n_slots + 1), axis=1)[:, :-1]
+        return (n_before - 1).astype(np.uint16, order="C")
 
     @cached_property
     def addresses(self) -> tuple[list[int], tuple[npt.NDArray[Any], ...]]:

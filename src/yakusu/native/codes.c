@@ -19,6 +19,19 @@ API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, i
     scans->dot16(integers, n_rows, n_components, weights, out);
 }
 
+/* ---- sums of rows -------------------------------------------------------------------------- */
+
+API void yk_sum_rows(const float *rows, int64_t width, const int64_t *numbers, const int64_t *lengths,
+                     int64_t n_groups, float *out) {
+    for (int64_t i = 0; i < n_groups; i++, out += width) {
+        for (int64_t m = 0; m < width; m++) out[m] = 0;
+        for (const int64_t *end = numbers + lengths[i]; numbers < end; numbers++) {
+            const float *row = rows + *numbers * width;
+            for (int64_t m = 0; m < width; m++) out[m] += row[m];
+        }
+    }
+}
+
 /* ---- entropy coding ------------------------------------------------------------------------ */
 
 /* The symbol of a slot among n, or -1: the search begins at `symbol` and goes upwards. */

@@ -32,6 +32,12 @@ API void yk_dot8(const Scans *scans, const int8_t *integers, int64_t n_rows, int
 API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, int n_components,
                   const int16_t *weights, int64_t *out);
 
+/* Sums of rows: out[i] = the sum of the rows with the numbers of group i, in this order.
+   rows: (any, width). numbers: those of all groups, one group after another; each is the number of a row.
+   lengths: (n_groups), how many numbers each group has. out: (n_groups, width). */
+API void yk_sum_rows(const float *rows, int64_t width, const int64_t *numbers, const int64_t *lengths,
+                     int64_t n_groups, float *out);
+
 /* Decode blocks of integers that are entropy-coded with rANS, row by row and component by component.
    stream: the words of all blocks; the first two words of a block are the high and the low half of its first
      state. Any words are valid input.

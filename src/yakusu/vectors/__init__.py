@@ -1,4 +1,4 @@
-"""Word vectors and matrices compressed into one memory-mapped file; needs 'yakusu[compress]'."""
+"""Word vectors, matrices and static embeddings, compressed; needs 'yakusu[compress]'."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from yakusu.vectors.keyed import CompressedVectors
     from yakusu.vectors.matrices import open_matrix
     from yakusu.vectors.matrixfile import MatrixFile
+    from yakusu.vectors.static.model import StaticEmbeddings, open_static
+    from yakusu.vectors.static.verbs import StaticReport, compress_static, export_static
     from yakusu.vectors.verbs import compress, inspect, neighbours
 
 _MODULES = {  # public name -> the module that defines it
@@ -19,6 +21,8 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("open_compressed", "open_words", "write_compressed"), "file"),
     **dict.fromkeys(("WordVectors", "read_vectors"), "formats"),
     **dict.fromkeys(("Exported", "export"), "exports"),
+    **dict.fromkeys(("StaticEmbeddings", "open_static"), "static.model"),
+    **dict.fromkeys(("StaticReport", "compress_static", "export_static"), "static.verbs"),
     "open_matrix": "matrices",
     "MatrixFile": "matrixfile",
     "CompressedVectors": "keyed",
@@ -29,15 +33,20 @@ __all__ = [
     "CompressedVectors",
     "Exported",
     "MatrixFile",
+    "StaticEmbeddings",
+    "StaticReport",
     "WordVectors",
     "append",
     "compress",
+    "compress_static",
     "evaluate",
     "export",
+    "export_static",
     "inspect",
     "neighbours",
     "open_compressed",
     "open_matrix",
+    "open_static",
     "open_words",
     "read_vectors",
     "write_compressed",
