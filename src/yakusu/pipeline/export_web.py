@@ -13,7 +13,7 @@ from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
-from yakusu.errors import ModelError, RunError
+from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import read_json, save_folder, write_file
 from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.evaluate import NamedLines, given_test_set, translated_lines
@@ -120,6 +120,8 @@ def export_web(
     has_test = test_src is not None or test_tgt is not None
     _check(folders, out, is_file=is_file, has_test=has_test)
     test = given_test_set(test_src, test_tgt)
+    if test == []:
+        raise DataError("the test set is empty: give sentences and their translations")
     opened = [_Opened.of(folder) for folder in folders]
     made = [
         each.exported(name, test, progress)
@@ -208,12 +210,20 @@ class _Opened:
     def _scores(
         self, packing: "RecordedPacking", test: Sequence[Pair] | None, progress: Progress
     ) -> WebScores | None:
-        """BLEU before and after; None: there is no test set."""
-        pairs, name = (
-            (self._dev_set(), "the dev set") if test is None else (test, "the given test set")
-        )
-        if not pairs:
+        """BLEU before and after; None: there is no test set, or the dev set cannot be used."""
+        if test is not None:
+            return self._compared(packing, test, f"test set of {len(test):,} pairs", progress)
+        try:
+            pairs = self._dev_set()
+            name = f"dev set of {len(pairs):,} pairs"
+            return self._compared(packing, pairs, name, progress) if pairs else None
+        except (DataError, RunError, ModuleNotFoundError) as error:
+            progress.say(f"BLEU is not measured on the dev set: {error}")
             return None
+
+    def _compared(
+        self, packing: "RecordedPacking", pairs: Sequence[Pair], name: str, progress: Progress
+    ) -> WebScores:
         exact = EngineConfig(engine="native", precision="float32")
         before, after = Translator.load(self.folder, engine=exact), copy(self.translator)
         after.decoder = NativeDecoder([NativeModel.of(packing)])
@@ -228,7 +238,7 @@ class _Opened:
             )
             return score
 
-        return WebScores(bleu(before), bleu(after), f"{name} of {len(pairs):,} pairs")
+        return WebScores(bleu(before), bleu(after), name)
 
     def _dev_set(self) -> list[Pair]:
         """The dev set of the training run, if its files are there."""
@@ -239,7 +249,9 @@ class _Opened:
         if not isinstance(facts, Receipt):
             return []
         dev = facts.recipe.data.dev
-        return [*read_pairs(dev)] if dev.files and all(p.exists() for p in dev.files) else []
+        if not dev.files or not all(path.exists() for path in dev.files):
+            return []
+        return [pair for pair in read_pairs(dev) if all(pair)]
 
 
 def _section(facts: WebModelExport) -> str:

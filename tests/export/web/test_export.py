@@ -10,7 +10,7 @@ import pytest
 from tests.export.marians import Marian
 from tests.export.web.conftest import Node
 from yakusu import export_web
-from yakusu.errors import ModelError, RunError
+from yakusu.errors import DataError, ModelError, RunError
 from yakusu.native.compile import WEB_MODULES, web_sources
 from yakusu.pipeline.export_web import WebExport
 from yakusu.pipeline.import_model import import_model
@@ -43,8 +43,14 @@ def test_a_module_has_its_files_and_says_their_sizes(exported: tuple[Path, WebEx
 
 
 def test_rows_that_8_bits_do_not_hold_are_counted(tmp_path: Path) -> None:
-    made = export_web(FIXTURES / "transformer", tmp_path / "module")
-    assert made.models[0].rounded > 0
+    test = {"test_src": ["a b", "b a"], "test_tgt": ["a b", "b a"]}
+    (made,) = export_web(FIXTURES / "transformer", tmp_path / "new" / "page.html", **test).models
+    assert made.rounded > 0
+    assert made.scores is not None
+    assert made.scores.before.signature == made.scores.after.signature
+    assert made.scores.name == "test set of 2 pairs"
+    with pytest.raises(DataError, match="the test set is empty"):
+        export_web(FIXTURES / "transformer", tmp_path / "page.html", test_src=[], test_tgt=[])
 
 
 def test_a_script_reads_only_what_the_runtime_has(exported: tuple[Path, Any], node: Node) -> None:

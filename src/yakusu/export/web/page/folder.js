@@ -2,8 +2,8 @@
 
 window.yakusu = {
   async read(name) {
-    const response = await fetch(name);
-    if (!response.ok) throw new Error(`${name} cannot be read: ${response.status}`);
+    const response = await fetch(name).catch(() => null);
+    if (!response?.ok) throw new Error(`${name} cannot be read: check the connection`);
     kept?.then(({ active }) => active.postMessage(name));
     return response.arrayBuffer();
   },
