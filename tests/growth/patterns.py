@@ -103,12 +103,6 @@ def _of_layouts() -> list[Any]:
     return [re.compile(layout.code) for layout in LAYOUTS if layout.code]
 
 
-def _of_flags() -> list[Any]:
-    from yakusu.documents.messages.po import _PLACEHOLDERS
-
-    return [re.compile(flags) for flags, _ in _PLACEHOLDERS]
-
-
 def _of_parts() -> list[Any]:
     from yakusu.documents.office.docx import _PARTS
 
@@ -157,13 +151,12 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/markdown/jsx.py: f'(?:[^{quote}\\\\\\\\\\\\n]|\\\\\\\\.)*+(?P<end>{quote}?)'": (
         _of_strings
     ),
-    "documents/messages/icu.py: quote: pattern": lambda: [
+    "documents/messages/icu.py: quote: self.pattern": lambda: [
         re.compile(r"([{}#][{}#']*)|'(?=[{}#'<]|$)")
     ],
     "documents/messages/icu.py: __init__: code": _of_layouts,
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
-    "documents/messages/po.py: _refusal: flags": _of_flags,
     "documents/messages/apps/xml_values.py: _text_items: code": lambda: [
         re.compile("blue fox|blue")
     ],
