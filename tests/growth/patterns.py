@@ -176,7 +176,6 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/messages/icu.py: __init__: code": _of_layouts,
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
-    "documents/messages/po.py: _refusal: flags": _of_flags,
     "documents/messages/apps/xml_values.py: _text_items: code": lambda: [
         re.compile("blue fox|blue")
     ],
