@@ -1,7 +1,10 @@
 """What `yakusu export --to web` writes and refuses."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +90,13 @@ def test_a_vocabulary_of_another_toolkit_is_refused(
     with pytest.raises(ModelError, match="needs a vocabulary of SentencePiece"):
         export_web(tmp_path / "model", tmp_path / "module")
     assert not (tmp_path / "module").exists()
+
+
+def test_the_same_model_gives_the_same_bytes(
+    exported: tuple[Path, Any], model_folder: Path, tmp_path: Path
+) -> None:
+    script = "import sys, yakusu; yakusu.export_web(*sys.argv[1:])"
+    command = [sys.executable, "-c", script, str(model_folder), str(tmp_path / "again")]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": "1"})
+    for path in exported[0].iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name

@@ -6,62 +6,37 @@ something reads.
 """
 
 import ast
-import builtins
 import dataclasses
 import enum
 import functools
-import importlib
 import inspect
 import logging
 import re
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import FunctionType, MemberDescriptorType, ModuleType
+from types import FunctionType, MemberDescriptorType
 from typing import Any
 
-import regex
-
-from yakusu import lazy
 from yakusu.config import Config
 from yakusu.errors import ModelError
 from yakusu.export.web.characters import case_changes, character_sets, zeros
+from yakusu.export.web.inspected import (
+    NO_DEFAULT,
+    ScriptCode,
+    is_generated,
+    is_own_code,
+    qualified_name,
+    record_fields,
+    syntax_tree,
+)
 from yakusu.export.web.javascript import Transpiler
+from yakusu.export.web.names import PATTERN_TYPES, Names
 from yakusu.export.web.patterns import Ranges, as_javascript
 from yakusu.export.web.sets import compact
 from yakusu.export.web.syntax import literal
-from yakusu.typed import REQUIRED
 
-_PATTERNS = (re.Pattern, regex.Pattern, lazy._Lazy)
-_LIBRARIES = frozenset(
-    (
-        *("re", "regex", "math", "itertools", "collections", "functools", "operator", "bisect"),
-        *("heapq", "dataclasses", "unicodedata", "copy", "fractions", "contextlib", "decimal"),
-    )
-)
-_TYPES = frozenset(
-    (
-        *("str", "int", "float", "bool", "list", "dict", "set", "tuple", "frozenset", "bytes"),
-        *("object", "deque", "defaultdict", "Counter"),
-    )
-)
-# Methods of values that are not classes of the bundle, and of classes of `runtime.js`
-_BUILT_IN = frozenset(
-    (
-        *("__getitem__", "append", "add", "capitalize", "casefold", "clear", "copy", "count"),
-        *("decode", "difference", "discard", "encode", "end", "endswith", "extend", "find"),
-        *("findall", "finditer", "fullmatch", "get", "group", "groups", "index"),
-        *("insert", "intersection", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"),
-        *("isdisjoint", "islower", "isnumeric", "isspace", "issubset", "issuperset", "isupper"),
-        *("items", "join", "keys", "lower", "lstrip", "match", "most_common", "partition"),
-        *("pop", "popleft", "remove", "removeprefix", "removesuffix", "replace", "rfind"),
-        *("rstrip", "search", "setdefault", "sort", "span", "split", "splitlines", "start"),
-        *("startswith", "strip", "sub", "title", "translate", "union", "update", "upper"),
-        *("values"),
-    )
-)
 _HELD = frozenset(
     (
         *("Engine", "Model", "Segmenter", "Session", "WebDecoder", "WebSearches"),
@@ -116,7 +91,7 @@ class Bundle:
             name: The name of a constant, and
             module: the module that it is a constant of.
         """
-        qualified = _qualified(thing) or f"{module}.{name}"
+        qualified = qualified_name(thing) or f"{module}.{name}"
         if qualified in self.replaced:
             return self.replaced[qualified]
         if (
@@ -171,15 +146,15 @@ class Bundle:
         """The name of a function or a class, which is translated once."""
         if id(thing) in self._names:
             return self._names[id(thing)]
-        if not _is_ours(thing):
-            raise ModelError(f"no translation for {_qualified(thing) or thing!r}")
+        if not is_own_code(thing):
+            raise ModelError(f"no translation for {qualified_name(thing) or thing!r}")
         name = self._names[id(thing)] = self._new_name(thing.__name__)
         self._kept.append(thing)
         if inspect.isclass(thing):
             self.classes[name] = thing
             for base in thing.__bases__:
                 if (
-                    _is_ours(base)
+                    is_own_code(base)
                     and base is not Config
                     and not getattr(base, "_is_protocol", False)
                 ):
@@ -191,12 +166,12 @@ class Bundle:
     def _function(self, name: str, thing: Any) -> str:
         """Translate a function."""
         function = inspect.unwrap(thing)
-        if (arguments := self.tabulated.get(_qualified(function))) is not None:
+        if (arguments := self.tabulated.get(qualified_name(function))) is not None:
             rows = (f"[{self.value(own)}, {self.value(thing(*own))}]" for own in arguments)
             return f"const {name} = $.table([{', '.join(rows)}]);"
-        node = _tree(function)
-        meanings = _Names(self, function)
-        text = Transpiler(meanings, _qualified(function)).function(node, name)
+        node = syntax_tree(function)
+        meanings = Names(self, function)
+        text = Transpiler(meanings, qualified_name(function)).function(node, name)
         if hasattr(thing, "cache_info"):
             text = f"const {name} = $.cache({text});"
         return text
@@ -211,13 +186,17 @@ class Bundle:
 
     def _made(self, thing: Any, name: str, module: str) -> str:
         """The value of a constant; that of an object is the expression that makes it."""
-        plain = (tuple, Config, *_PATTERNS)
-        if not _is_ours(type(thing)) or dataclasses.is_dataclass(thing) or isinstance(thing, plain):
+        plain = (tuple, Config, *PATTERN_TYPES)
+        if (
+            not is_own_code(type(thing))
+            or dataclasses.is_dataclass(thing)
+            or isinstance(thing, plain)
+        ):
             return self.value(thing)
         scope = sys.modules[module]
         for node in ast.parse(inspect.getsource(scope)).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-                return Transpiler(_Names(self, scope), module).value(node.value)
+                return Transpiler(Names(self, scope), module).value(node.value)
         return self.value(thing)
 
     def named_pattern(self, made: str) -> str:
@@ -243,7 +222,7 @@ class Bundle:
                 try:
                     self._definitions[name] = self._function(name, thing)
                 except ModelError as error:
-                    where = ModelError(f"{_qualified(thing)}: {error}")
+                    where = ModelError(f"{qualified_name(thing)}: {error}")
                     faults[name], self._waiting[name] = where, thing
             for name, kind in list(self.classes.items()):
                 faults |= self._add_methods(name, kind)
@@ -255,7 +234,7 @@ class Bundle:
         faults = {}
         for method, value in vars(kind).items():
             needed = method in self.attributes or method in _SPECIAL
-            qualified = f"{_qualified(kind)}.{method}"
+            qualified = f"{qualified_name(kind)}.{method}"
             needed &= not isinstance(value, MemberDescriptorType)  # a slot
             if needed and (name, method) not in self._methods and qualified not in self.omitted:
                 try:
@@ -272,21 +251,21 @@ class Bundle:
             return f'static {{ $.cached(this, "{name}", {self._getter(kind, value.func)}); }}'
         elif isinstance(value, property):
             head, value = "get", value.fget
-        if not isinstance(value, FunctionType) or _is_generated(kind, value):
-            if name in dict(_fields(kind) or ()) or name in _SPECIAL or callable(value):
+        if not isinstance(value, FunctionType) or is_generated(kind, value):
+            if name in dict(record_fields(kind) or ()) or name in _SPECIAL or callable(value):
                 return ""
             return f"static {{ this.prototype.{name} = {self.value(value)}; }}"
-        node, meanings = _tree(value), _Names(self, value, kind)
+        node, meanings = syntax_tree(value), Names(self, value, kind)
         if head == "static" and isinstance(vars(kind)[name], classmethod):
-            text = Transpiler(meanings, _qualified(value)).function(node, name, head="static")
+            text = Transpiler(meanings, qualified_name(value)).function(node, name, head="static")
             return text.replace("{", "{const cls = this;", 1) if "cls" in text else text
-        return Transpiler(meanings, _qualified(value)).function(
+        return Transpiler(meanings, qualified_name(value)).function(
             node, name, head=head, instance=instance
         )
 
     def _getter(self, kind: type, function: Any) -> str:
-        transpiler = Transpiler(_Names(self, function, kind), _qualified(function))
-        return transpiler.function(_tree(function), "", instance=True)
+        transpiler = Transpiler(Names(self, function, kind), qualified_name(function))
+        return transpiler.function(syntax_tree(function), "", instance=True)
 
     def _class(self, name: str, kind: type) -> str:
         bases = [self._names[id(base)] for base in kind.__bases__ if id(base) in self._names]
@@ -294,7 +273,7 @@ class Bundle:
         if issubclass(kind, Exception) and not bases:
             bases = ["Error"]
         methods = [text for (own, _), text in self._methods.items() if own == name]
-        fields = _fields(kind)
+        fields = record_fields(kind)
         made = ""
         if fields is not None:
             parameters = ", ".join(self._field(each) for each in fields)
@@ -314,9 +293,9 @@ class Bundle:
 
     def _field(self, item: tuple[str, Any]) -> str:
         name, default = item
-        if default is _REQUIRED:
+        if default is NO_DEFAULT:
             return name
-        return f"{name} = {default if isinstance(default, _Code) else self.value(default)}"
+        return f"{name} = {default if isinstance(default, ScriptCode) else self.value(default)}"
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -326,7 +305,7 @@ class Bundle:
         Raises:
             ModelError: There is none.
         """
-        if isinstance(thing, _PATTERNS):
+        if isinstance(thing, PATTERN_TYPES):
             return self.pattern(thing)
         if isinstance(thing, logging.Logger):
             return "$.logger"
@@ -335,7 +314,7 @@ class Bundle:
         if (dataclasses.is_dataclass(thing) or isinstance(thing, Config)) and not inspect.isclass(
             thing
         ):
-            given = [getattr(thing, name) for name, _ in _fields(type(thing)) or ()]
+            given = [getattr(thing, name) for name, _ in record_fields(type(thing)) or ()]
             return f"new {self._defined(type(thing))}({', '.join(map(self.value, given))})"
         if isinstance(thing, tuple) and hasattr(thing, "_fields"):
             return f"new {self._defined(type(thing))}({', '.join(map(self.value, thing))})"
@@ -354,11 +333,11 @@ class Bundle:
         if isinstance(thing, functools.partial):
             parts = (self.reference(thing.func), *map(self.value, thing.args))
             return f"$.partial({', '.join(parts)})"
-        if _is_ours(type(thing)):
+        if is_own_code(type(thing)):
             own = ", ".join(f"{name}: {self.value(value)}" for name, value in vars(thing).items())
             return f"$.object({self._defined(type(thing))}, {{{own}}})"
         if inspect.isclass(thing) or callable(thing):
-            return self.reference(thing) if _is_ours(thing) else _Names(self, None).library(thing)
+            return self.reference(thing) if is_own_code(thing) else Names(self, None).library(thing)
         return literal(thing)
 
     def pattern(self, pattern: Any) -> str:
@@ -377,240 +356,11 @@ class Bundle:
         return f"$.re({', '.join([f'[{parts}]', *more])})"
 
 
-class _Code(str):
-    """An expression of JavaScript."""
-
-
-_REQUIRED = object()
-
-
-@dataclass
-class _Names:
-    """What the names of a function mean in a bundle."""
-
-    bundle: Bundle
-    function: FunctionType | ModuleType | None
-    kind: type | None = None
-
-    def _found(self, name: str) -> Any:
-        if not isinstance(self.function, FunctionType):
-            return getattr(self.function, name, None) or getattr(builtins, name)
-        closure = (
-            inspect.getclosurevars(self.function).nonlocals if self.function.__closure__ else {}
-        )
-        if name in closure and name != "__class__":
-            return closure[name]
-        scope = self.function.__globals__
-        if name in scope:
-            return scope[name]
-        if (imported := _imported_inside(self.function, name)) is not None:
-            return imported
-        return getattr(builtins, name)
-
-    def name(self, name: str) -> str:
-        found = self._found(name)
-        if name in _TYPES and getattr(builtins, name, None) is found:
-            return f"$.{name}"
-        if inspect.ismodule(found):
-            raise ModelError(f"no translation for the module {name}")
-        if _library_of(found):
-            return self.library(found)
-        return self.bundle.reference(found, name, self._module())
-
-    def _module(self) -> str:
-        """The name of the module that names are read in."""
-        if isinstance(self.function, ModuleType):
-            return self.function.__name__
-        return self.function.__module__ if self.function else ""
-
-    def library(self, found: Any) -> str:
-        name = "" if isinstance(found, Mapping) else getattr(found, "__name__", "")
-        if isinstance(found, functools.partial) or not name:
-            raise ModelError(f"no translation for {found!r}")
-        owner = getattr(found, "__objclass__", None)
-        return f"$.{owner.__name__}.{name}" if owner else f"$.{name}"
-
-    def attribute(self, base: str, name: str) -> str | None:
-        try:
-            found = self._found(base)
-        except AttributeError:
-            return None
-        if base in _TYPES:
-            return f"$.{base}.{name}"
-        if isinstance(found, ModuleType):
-            if found.__name__.split(".")[0] in _LIBRARIES:
-                return _of_library(found, name)
-            if by_hand := self.bundle.replaced.get(f"{found.__name__}.{name}"):
-                return by_hand
-            return self.bundle.reference(getattr(found, name), name, found.__name__)
-        if isinstance(found, _PATTERNS) and name == "pattern":
-            return literal(found.pattern)
-        if inspect.isclass(found) and issubclass(found, enum.Enum):
-            return self.bundle.value(getattr(found, name))
-        if inspect.isclass(found) and _library_of(found):
-            return f"$.{found.__name__}.{name}"
-        return None
-
-    def pattern(self, library: str, pattern: ast.expr) -> str:
-        """See `Meanings`."""
-        scope = getattr(self.function, "__globals__", {})
-        text = eval(compile(ast.Expression(pattern), "<pattern>", "eval"), scope)
-        made = self.bundle.pattern(importlib.import_module(library).compile(text))
-        return self.bundle.named_pattern(made)
-
-    def parameters(self, function: ast.expr, named: Set[str]) -> Sequence[str] | None:
-        if isinstance(function, ast.Name) and function.id == "cls" and self.kind:
-            return _parameters(self.kind)
-        if isinstance(function, ast.Name):
-            try:
-                found = self._found(function.id)
-            except AttributeError:
-                return self._stated(function.id)
-            return _parameters(found) if _is_ours(found) else None
-        assert isinstance(function, ast.Attribute)
-        if isinstance(function.value, ast.Name):
-            try:
-                found = self._found(function.value.id)
-            except AttributeError:
-                found = None
-            if isinstance(found, ModuleType) and _is_ours(getattr(found, function.attr)):
-                return _parameters(getattr(found, function.attr))
-        every = {
-            tuple(_parameters(value))
-            for kind in (*self.bundle.by_hand, *self.bundle.classes.values())
-            for value in (inspect.getattr_static(kind, function.attr, None),)
-            if isinstance(value, FunctionType | classmethod | staticmethod)
-            and _qualified(value) not in self.bundle.omitted
-        }
-        fitting = [own for own in every if named <= {*own}]
-        places = {tuple(own.index(name) for name in sorted(named)) for own in fitting}
-        return max(fitting, key=len) if len(places) == 1 else None
-
-    def _stated(self, name: str) -> Sequence[str] | None:
-        """The parameters of a function that is given, if its type is a protocol."""
-        call = vars(getattr(self.function, "__annotations__", {}).get(name, object)).get("__call__")
-        return _parameters(call) if isinstance(call, FunctionType) else None
-
-    def is_class(self, name: str) -> bool:
-        found = self._found(name)
-        return inspect.isclass(found) and (_is_ours(found) or issubclass(found, Exception))
-
-    def is_method(self, name: str) -> bool:
-        if name in _BUILT_IN:
-            return True
-        kinds = (*self.bundle.classes.values(), *self.bundle.by_hand)
-        return any(name in _method_names(kind) for kind in kinds)
-
-    def uses(self, name: str) -> None:
-        self.bundle.attributes.add(name)
-
-
-def _qualified(thing: Any) -> str:
-    thing = inspect.unwrap(thing) if callable(thing) else thing
-    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
-    return f"{module}.{name}" if module and name else ""
-
-
-def _is_ours(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", "")).startswith("yakusu.") and callable(thing)
-
-
-def _library_of(thing: Any) -> bool:
-    """Whether a function or type is one of Python's."""
-    module = str(getattr(thing, "__module__", None) or "")
-    known = module.lstrip("_").split(".")[0]
-    return callable(thing) and (known in _LIBRARIES | {"builtins", "typing"} or module == "")
-
-
-def _of_library(module: ModuleType, name: str) -> str:
-    value = getattr(module, name)
-    if isinstance(value, int | float):
-        return literal(value)
-    return f"$.{module.__name__}_{name}" if module in (re, regex) else f"$.{name}"
-
-
 def _is_small(thing: object) -> bool:
     if isinstance(thing, str):
         return len(thing) <= 3
     return thing is None or isinstance(thing, bool | int | float)
 
 
-def _is_generated(kind: type, function: FunctionType) -> bool:
-    """Whether a method was made by a decorator of the class, such as dataclass."""
-    return function.__code__.co_filename == "<string>" or function.__module__ != kind.__module__
-
-
-@functools.cache
-def _method_names(kind: type) -> frozenset[str]:
-    every = (item for base in kind.__mro__ for item in vars(base).items())
-    return frozenset(name for name, value in every if isinstance(value, FunctionType))
-
-
-def _fields(kind: type) -> list[tuple[str, Any]] | None:
-    """The fields of a record, with their defaults."""
-    if dataclasses.is_dataclass(kind):
-        return [(each.name, _default(each)) for each in dataclasses.fields(kind) if each.init]
-    if issubclass(kind, Config):
-        fields = kind.model_fields().items()
-        return [
-            (name, _REQUIRED if own.default is REQUIRED else own.default) for name, own in fields
-        ]
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        defaults = kind._field_defaults  # type: ignore[attr-defined]
-        return [(name, defaults.get(name, _REQUIRED)) for name in kind._fields]
-    return None
-
-
-def _default(item: "dataclasses.Field[Any]") -> Any:
-    if item.default is not dataclasses.MISSING:
-        return item.default
-    if item.default_factory is dataclasses.MISSING:
-        return _REQUIRED
-    return _Code(f"$.{getattr(item.default_factory, '__name__', '')}()")
-
-
-def _parameters(thing: Any) -> list[str]:
-    """The names of parameters in the order of the translation, without self."""
-    if inspect.isclass(thing):
-        fields = _fields(thing)
-        if fields is not None:
-            return [name for name, _ in fields]
-        return _parameters(thing.__init__)
-    function = (
-        thing.__func__ if isinstance(thing, classmethod | staticmethod) else inspect.unwrap(thing)
-    )
-    names = list(inspect.signature(function).parameters)
-    return names[1:] if names[:1] in (["self"], ["cls"]) else names
-
-
 def _bases_first(classes: Mapping[str, type]) -> Iterator[tuple[str, type]]:
     return iter(sorted(classes.items(), key=lambda item: len(item[1].__mro__)))
-
-
-@functools.cache
-def _tree(function: FunctionType) -> ast.FunctionDef:
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    if not isinstance(node, ast.FunctionDef):
-        raise ModelError(f"no translation for {_qualified(function)}: it is not a function")
-    return node
-
-
-def _imported_inside(function: FunctionType, name: str) -> Any:
-    """What a function imports under a name, when it is called."""
-    module, attribute = _imports(inspect.unwrap(function)).get(name, ("", ""))
-    if not module:
-        return None
-    found = importlib.import_module(module)
-    return getattr(found, attribute) if attribute else found
-
-
-@functools.cache
-def _imports(function: FunctionType) -> dict[str, tuple[str, str]]:
-    """The names that a function imports: the module of each, and its name there."""
-    made: dict[str, tuple[str, str]] = {}
-    for node in ast.walk(_tree(function)):
-        if isinstance(node, ast.Import):
-            made |= {each.asname or each.name: (each.name, "") for each in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            made |= {each.asname or each.name: (node.module, each.name) for each in node.names}
-    return made

@@ -48,7 +48,7 @@ class Transpiler(Expressions):
         return f"function{star} {name}({parameters}) {{{body}}}"
 
     def _declared(self, names: Iterable[str]) -> str:
-        listed = ", ".join(sorted(map(self._local, names)))
+        listed = ", ".join(map(self._local, sorted(names)))
         return f"let {listed};" if listed else ""
 
     # ---- statements ----------------------------------------------------------------------------

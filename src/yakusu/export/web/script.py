@@ -136,7 +136,7 @@ _ATTRIBUTES = (
     "is_header",
 )
 _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
-_LAYOUTS = {own.code for own in layouts.LAYOUTS} | {layouts._CODE}
+_LAYOUTS = [*dict.fromkeys([*(own.code for own in layouts.LAYOUTS), layouts._CODE])]
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
 _STATIC = (  # in this order
     *("runtime", "engine", "search", "sentences", "documents", "translator", "library"),
