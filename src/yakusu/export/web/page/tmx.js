@@ -28,7 +28,7 @@ export function readTmx(text, {source, target}, origin) {
   const root = new DOMParser().parseFromString(text, "application/xml").documentElement;
   if (root.localName !== "tmx" || root.getElementsByTagName("parsererror").length) return null;
   return [...root.getElementsByTagNameNS("*", "tu")].flatMap((unit) => {
-    const [from, to] = [source, target].map((code) => segmentIn(unit, code));
+    const [from, to] = [source, target].map((code) => segmentOf(unit, code));
     if (!from || !to) return [];
     return [{source: from, target: to, origin: property(unit, "x-origin") || origin, time: timeOf(unit)}];
   });
@@ -38,7 +38,7 @@ const children = (element, name) => [...element.children].filter((each) => each.
 const primary = (code) => code.toLowerCase().split(/[-_]/)[0];
 
 /** The text of a unit in a language; one of the same dialect comes first. */
-function segmentIn(unit, code) {
+function segmentOf(unit, code) {
   const variants = children(unit, "tuv").map((each) =>
     [each.getAttribute("xml:lang") || each.getAttribute("lang") || "", each]);
   const [, found] = variants.find(([own]) => own.toLowerCase() === code.toLowerCase()) ??

@@ -69,6 +69,9 @@ function started() {
     made.addEventListener("message", ({data}) => receive(data));
     made.addEventListener("error", () => fail(new Error(t("workerFailed"))));
     return made;
+  }).catch((error) => {
+    worker = null;
+    throw error;
   });
   return worker;
 }

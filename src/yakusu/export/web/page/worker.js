@@ -5,6 +5,7 @@
 
 (() => {
 const WINDOW = 8; // lines of a text that are translated together
+const MOST_WEIGHTS = 2e6; // of attention that are shown, as in the service
 const opened = new Map(); // models: {translator, memory} by their keys
 const running = new Map(); // calls by their ids
 let engine = null; // a promise
@@ -125,7 +126,10 @@ const calls = {
   },
   document({ key, name, data }, call) { return translatedDocument(opened.get(key).translator.with_settings(), name, data, call); },
   attention({ key, text, translation }) {
-    return plain(attention_maps(opened.get(key).translator, wellFormed(text), wellFormed(translation) || null).as_json());
+    const maps = attention_maps(opened.get(key).translator, wellFormed(text), wellFormed(translation) || null);
+    const n = $.sum($.list(maps.weights.values(), (own) => own.values.length));
+    if (n > MOST_WEIGHTS) throw new Error(`the sentence has ${n} attention weights: shorten it`);
+    return plain(maps.as_json());
   },
 };
 
