@@ -103,6 +103,21 @@ def _of_layouts() -> list[Any]:
     return [re.compile(layout.code) for layout in LAYOUTS if layout.code]
 
 
+def _of_quoting() -> list[Any]:
+    return [re.compile(r"([{}#][{}#']*)|'(?=[{}#'<]|$)")]
+
+
+def _of_po_files() -> list[Any]:
+    from yakusu.documents.messages import po_file
+
+    every = (each for each in vars(po_file).values() if isinstance(each, re.Pattern))
+    return [
+        re.compile(each.pattern.decode("latin-1"))
+        for each in every
+        if isinstance(each.pattern, bytes)
+    ]
+
+
 def _of_parts() -> list[Any]:
     from yakusu.documents.office.docx import _PARTS
 
@@ -151,9 +166,7 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/markdown/jsx.py: f'(?:[^{quote}\\\\\\\\\\\\n]|\\\\\\\\.)*+(?P<end>{quote}?)'": (
         _of_strings
     ),
-    "documents/messages/icu.py: quote: self.pattern": lambda: [
-        re.compile(r"([{}#][{}#']*)|'(?=[{}#'<]|$)")
-    ],
+    "documents/messages/icu.py: quote: self.pattern": _of_quoting,
     "documents/messages/icu.py: __init__: code": _of_layouts,
     'documents/messages/icu.py: __init__: f"{code}|[{{}}#\']"': _of_layouts,
     "documents/messages/icu.py: _plain: code": _of_layouts,
@@ -168,6 +181,10 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "documents/tables/cells.py: _rows: f'[^\\\\r\\\\n{re.escape(separator)}]*+'": lambda: [
         re.compile(r"[^\r\n,]*+")
     ],
+    "export/web/bundle.py: pattern: pattern.pattern.decode('latin-1')": _of_po_files,
+    "export/web/script.py: _expressions_of_messages: kept": _of_layouts,
+    'export/web/script.py: _expressions_of_messages: f"{kept}|[{{}}#\']"': _of_layouts,
+    "export/web/script.py: _expressions_of_messages: icu._Quoting(*flags).pattern": _of_quoting,
     "training/flops.py: sustained_flops: f'\\\\b{gpu}\\\\b'": lambda: [re.compile(r"\bA100\b")],
 }
 
