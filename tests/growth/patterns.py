@@ -118,12 +118,6 @@ def _of_po_files() -> list[Any]:
     ]
 
 
-def _of_flags() -> list[Any]:
-    from yakusu.documents.messages.po import _PLACEHOLDERS
-
-    return [re.compile(flags) for flags, _ in _PLACEHOLDERS]
-
-
 def _of_parts() -> list[Any]:
     from yakusu.documents.office.docx import _PARTS
 
