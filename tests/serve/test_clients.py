@@ -38,7 +38,7 @@ def test_libretranslatepy(socket_service: Running) -> None:
     client = LibreTranslateAPI(socket_service.url)
     assert client.translate(TEXT, "de", "en") == expected(TEXT)
     assert client.detect("Wo ist der Bahnhof?")[0]["language"] == "de"
-    assert [language["code"] for language in client.languages()] == ["de", "en"]
+    assert [language["code"] for language in client.languages()] == ["de", "en", "fr"]
 
 
 def test_deep_translator(socket_service: Running) -> None:
@@ -57,7 +57,7 @@ def test_libretranslate_aio(socket_service: Running, tmp_path: Path) -> None:
         assert found.translated_text == [expected(TEXT), expected("Der Zug")]
         assert isinstance(found.detected_language, list) and len(found.alternatives or []) == 2
         assert client.frontend_settings().language.source.code == "de"
-        assert client.languages()[0].targets == ["en", "fr"] and client.health()
+        assert client.languages()[0].targets == ["de", "en", "fr"] and client.health()
         with pytest.raises(libretranslate_aio.ForbiddenError, match="Suggestions are disabled"):
             client.suggest("a", "b", "de", "en")
         url = client.translate_file(tmp_path / "a.txt", "de", "en").translated_file_url
@@ -86,7 +86,7 @@ def test_the_requests_of_argostranslate(socket_service: Running) -> None:
     made = posted("/translate", q=TEXT, source="de", target="en")
     assert made == {"translatedText": expected(TEXT)}
     assert posted("/detect", q="Wo ist der Bahnhof?")[0]["language"] == "de"
-    assert [language["code"] for language in posted("/languages")] == ["de", "en"]
+    assert [language["code"] for language in posted("/languages")] == ["de", "en", "fr"]
 
 
 def test_the_requests_of_mastodon(socket_service: Running) -> None:

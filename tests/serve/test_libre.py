@@ -196,10 +196,16 @@ def test_head_is_answered_like_get_without_the_body(shared: Client) -> None:
 
 
 def test_languages_have_names_and_targets(shared: Client) -> None:
-    assert shared.get("/languages").json() == [
-        {"code": "de", "name": "German", "targets": ["en", "fr"]},
-        {"code": "en", "name": "English", "targets": ["fr"]},
+    every = shared.get("/languages").json()
+    assert every == [
+        {"code": "de", "name": "German", "targets": ["de", "en", "fr"]},
+        {"code": "en", "name": "English", "targets": ["en", "fr"]},
+        {"code": "fr", "name": "French", "targets": ["fr"]},
     ]
+    for source in every:
+        for target in source["targets"]:
+            answer = asked(shared, q="42", source=source["code"], target=target)
+            assert (answer.status_code, target) == (200, target)
 
 
 def test_other_codes_of_a_language_are_understood(shared: Client) -> None:

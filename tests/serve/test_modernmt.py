@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -215,6 +216,8 @@ def test_a_context_vector_ranks_memories_by_their_words(client: ModernMT) -> Non
         (lambda c: c.translate("de", "it", "a"), (400, "", "it is not supported")),
         (lambda c: c.translate("de", "en", "a", ["x"]), (400, "", "hints has 'x'")),
         (lambda c: c.translate("de", "en", "a", None, "1:a"), (400, "", "is not like 3:0.5")),
+        (lambda c: c.translate("de", "en", "a", None, "1:nan"), (400, "", "is not like 3:0.5")),
+        (lambda c: c.translate("de", "en", "a", None, "1:1e999"), (400, "", "is not like 3:0.5")),
         (lambda c: c.translate("de", "en", "a", [9]), (404, "NotFoundException", "no memory 9")),
         (lambda c: c.translate("de", "en", {"a": 1}), (400, "", "q is not a text or a list")),
         (
@@ -296,6 +299,7 @@ def test_a_file_that_grows_beyond_the_limit_is_refused(folders: dict[str, Path])
         ("", "no two languages in its first line"),
         ("tuid,de\n", "no two languages in its first line"),
         ("no header", "'no header' is not the code of a language"),
+        ('de,en\nVentil,"a\nb"\n', "a term in en has a control character"),
         ("de,en\n%s Dateien,%s files\n", "'%s'"),
         ("de,en\n" + "".join(f"a{n},b\n" for n in range(1001)), "limits.terms = 1000"),
     ],
@@ -423,17 +427,57 @@ def test_the_number_of_memories_is_limited(start: StartClient) -> None:
 def test_a_folder_of_data_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(Exception, match=r"memories cannot be written: Not a directory"):
-        CreatedMemories(ServiceStore(None), tmp_path / "a" / "memories", most=1, most_terms=1)
+        CreatedMemories(
+            ServiceStore(None), tmp_path / "a" / "memories", most=1, most_terms=1, most_bytes=10**9
+        )
 
 
 def test_a_deleted_memory_gets_no_terms(tmp_path: Path) -> None:
-    created = CreatedMemories(ServiceStore(None), tmp_path, most=1, most_terms=1)
+    created = CreatedMemories(ServiceStore(None), tmp_path, most=1, most_terms=1, most_bytes=10**9)
     number = created.create(None, "terms", "").number
     created.delete(number)
     added = [TermSet("equivalent", "", (("de", "Ventil"), ("en", "valve")))]
     with pytest.raises(RefusedError, match=f"There is no memory {number}"):
         created.add_terms(number, added, replace=False)
     assert created.terms(number) == []
+
+
+def test_what_is_being_added_to_a_deleted_memory_is_removed(tmp_path: Path) -> None:
+    created = CreatedMemories(ServiceStore(None), tmp_path, most=1, most_terms=1, most_bytes=10**9)
+    number, pair = created.create(None, "a", "").number, ("de", "en")
+    with created.writing(number, pair) as first, created.writing(number, pair):
+        created.delete(number)
+        first.write_text("a segment")
+    assert not [*tmp_path.iterdir()]
+    with pytest.raises(RefusedError, match=f"There is no memory {number}"):
+        created.writing(number, pair).__enter__()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_size_of_all_memories_is_limited(start: StartClient) -> None:
+    client = start("de-en", limits={"segments": 150_000})
+    number = client.post("/modernmt/memories", data={"name": "a"}).json()["data"]["id"]
+    values = {"source": "de", "target": "en", "translation": "b"}
+    path = f"/modernmt/memories/{number}"
+    answers = [
+        client.post(f"{path}/content", data={**values, "sentence": letter * 9000})
+        for letter in ascii_lowercase[:16]
+    ]
+    assert answers[0].status_code == 200 and answers[-1].status_code == 422
+    assert "limits.segments = 150000" in answers[-1].json()["error"]["message"]
+    terms = [{"language": "de", "term": "a"}, {"language": "en", "term": "b"}]
+    added = client.post(f"{path}/glossary", json={"type": "equivalent", "terms": terms})
+    assert added.status_code == 422
+    assert client.delete(path).status_code == 200
+
+
+def test_the_ids_of_hints_are_numbers_or_texts(start: StartClient) -> None:
+    client = start("de-en")
+    values = {"q": "a", "source": "de", "target": "en"}
+    for hints in ([1.5], [True], [[1]]):
+        answer = client.post("/modernmt/translate", json={**values, "hints": hints})
+        message = "Value for 'hints' not supported: use a list of texts or numbers"
+        assert answer.json()["error"]["message"] == message
 
 
 def test_only_the_path_of_uploads_takes_large_bodies(start: StartClient) -> None:

@@ -73,7 +73,10 @@ VERBS = {
         "view",
         "Show the attention of a model: pictures of one sentence, or statistics over a corpus.",
     ),
-    "serve": Verb("serve", "Serve translators over HTTP: a web page, and LibreTranslate's API."),
+    "serve": Verb(
+        "serve",
+        "Serve translators: a web page, and the APIs of LibreTranslate, DeepL and ModernMT.",
+    ),
 }
 OPTIONS = {
     "--version": "Print the version and exit.",

@@ -58,7 +58,7 @@ def serve_verb(
     config: _Settings = None,
     overrides: Overrides = None,
 ) -> None:
-    """Serve translators over HTTP: a web page, and LibreTranslate's API.
+    """Serve translators: a web page, and the APIs of LibreTranslate, DeepL and ModernMT.
 
     Example: `yakusu serve runs/en-de/model`
     """

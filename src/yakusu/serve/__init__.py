@@ -1,1 +1,1 @@
-"""A translation service: LibreTranslate's API, an API of its own under /v1, and documents."""
+"""A translation service: an API of its own, and those of LibreTranslate, DeepL and ModernMT."""

@@ -50,7 +50,7 @@ def create_app(service: Service) -> Starlette:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.allow_origins,
-            allow_methods=["DELETE", "GET", "HEAD", "POST", "PUT"],
+            allow_methods=["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"],
             allow_headers=["Authorization", "Content-Type", *modernmt.HEADERS],
         )
     clients = ByAddress("requests", config)

@@ -47,6 +47,7 @@ class Limits(Config):
         glossaries: Maximum number of stored glossaries of an API key.
         entries: Maximum number of terms in a stored glossary.
         stored: Maximum size of all stored glossaries together, in bytes.
+        segments: Size of all created memories together, in bytes, beyond which nothing is added.
         traced: Maximum number of characters of a text whose search is traced.
         detailed: Maximum number of characters of a text with `details`, times `n_best`.
         weights: Maximum number of attention weights in a response.
@@ -81,6 +82,7 @@ class Limits(Config):
     glossaries: int = setting(1_000, ge=0)
     entries: int = setting(10_000, ge=1)
     stored: int = setting(100_000_000, ge=0)
+    segments: int = setting(1_000_000_000, ge=0)
     traced: int = setting(2_000, ge=0)
     detailed: int = setting(100_000, ge=0)
     weights: int = setting(2_000_000, ge=0)

@@ -5,12 +5,15 @@ memory 17 in a language pair are in 17/de-en.db.
 """
 
 import json
+import os
 import shutil
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 from uuid import uuid4
 
@@ -23,6 +26,8 @@ from yakusu.serve.store import ServiceStore, owner_of
 
 TermKind = Literal["unidirectional", "equivalent"]
 _JOBS = 1000
+_SIZE = """SELECT (page_count - freelist_count) * page_size
+FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""  # bytes of the store
 
 
 @dataclass(frozen=True)
@@ -90,15 +95,25 @@ class CreatedMemories:
         folder: Where their segments are; it is created.
         most: Maximum number of memories of an owner: `limits.created`.
         most_terms: Maximum number of sets of terms of a memory: `limits.terms`.
+        most_bytes: Size of all memories, beyond which nothing is added: `limits.segments`.
 
     Raises:
         RecipeError: The folder cannot be created.
     """
 
-    def __init__(self, store: ServiceStore, folder: Path, *, most: int, most_terms: int) -> None:
+    def __init__(
+        self,
+        store: ServiceStore,
+        folder: Path,
+        *,
+        most: int,
+        most_terms: int,
+        most_bytes: int,
+    ) -> None:
         self._store, self._folder = store, folder
-        self._most, self._most_terms = most, most_terms
+        self._most, self._most_terms, self._most_bytes = most, most_terms, most_bytes
         self._jobs = OrderedDict[tuple[str, str], ImportJob]()
+        self._lock, self._writers = Lock(), Counter[int]()  # requests that write to each memory
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -135,14 +150,67 @@ class CreatedMemories:
             db.execute(query, (memory.name, memory.description, memory.number))
 
     def delete(self, number: int) -> None:
-        """Delete a memory with its segments and terms."""
+        """Delete a memory with its segments and terms, after the last request that adds some."""
         with self._store.transaction() as db:
             db.execute("DELETE FROM memory WHERE number = ?", (number,))
-        shutil.rmtree(self._folder / str(number), ignore_errors=True)
+        self._remove_if_deleted(number)
 
     def segments(self, number: int, pair: LanguagePair) -> Path:
         """The file of the segments of a memory in a language pair, which may not exist."""
         return self._folder / str(number) / f"{'-'.join(pair)}.db"
+
+    @contextmanager
+    def writing(self, number: int, pair: LanguagePair) -> Iterator[Path]:
+        """The file of `segments`, in a folder that exists as long as the context.
+
+        If the memory is deleted meanwhile, the file is removed at the end.
+
+        Raises:
+            RefusedError: The memory was deleted (404), or all memories are too large (422).
+        """
+        self._check_room()
+        with self._lock:
+            self._writers[number] += 1
+        try:
+            if not self._exists(number):
+                raise RefusedError(404, f"There is no memory {number}")
+            path = self.segments(number, pair)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            yield path
+        finally:
+            with self._lock:
+                self._writers[number] -= 1
+            self._remove_if_deleted(number)
+
+    def _check_room(self) -> None:
+        """Refuse to add anything if all memories, and what else the store has, are too large."""
+        with self._store.transaction(writes=False) as db:
+            size = db.execute(_SIZE).fetchone()[0]
+        for folder, _, names in os.walk(self._folder):
+            for name in names:
+                with suppress(OSError):  # it is being removed
+                    size += Path(folder, name).stat().st_size
+        if size >= self._most_bytes:
+            message = "The server can store no more segments: delete a memory"
+            raise over_limit("segments", self._most_bytes, 422, message)
+
+    def _exists(self, number: int) -> bool:
+        with self._store.transaction(writes=False) as db:
+            return bool(db.execute("SELECT 1 FROM memory WHERE number = ?", (number,)).fetchone())
+
+    def _remove_if_deleted(self, number: int) -> None:
+        """Remove the segments of a deleted memory, unless a request still writes to it."""
+        folder = self._folder / str(number)
+        gone = folder.with_name(f"{number}-deleted")  # where requests that read create no files
+        with self._lock:
+            if self._writers[number]:
+                return
+            del self._writers[number]
+            if self._exists(number):
+                return
+            with suppress(OSError):  # nothing was added
+                folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     # ---- terms -----------------------------------------------------------------------------------
 
@@ -165,8 +233,10 @@ class CreatedMemories:
             replace: Whether they replace the sets of the same kind and name.
 
         Raises:
-            RefusedError: There are too many terms (422), or the memory was deleted (404).
+            RefusedError: There are too many terms, or all memories are too large (422), or the
+                memory was deleted (404).
         """
+        self._check_room()
         rows = [
             (number, each.kind, each.name, json.dumps(each.terms, ensure_ascii=False))
             for each in sets

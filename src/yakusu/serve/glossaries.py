@@ -234,9 +234,14 @@ def _problem(term: str) -> str:
         return "has an empty field"
     if len(term.encode()) > _LONGEST:
         return f"has a field of more than {_LONGEST} bytes"
-    if any(unicodedata.category(each) in _FORBIDDEN for each in term):
+    if has_control(term):
         return "has a control character"
     return ""
+
+
+def has_control(term: str) -> bool:
+    """Whether a term has a control character, such as a line break."""
+    return any(unicodedata.category(each) in _FORBIDDEN for each in term)
 
 
 def _wrong(number: int, problem: str) -> RefusedError:

@@ -97,6 +97,7 @@ class Service:
             (Path(config.data) if config.data else self.files.folder) / "memories",
             most=config.limits.created,
             most_terms=config.limits.terms,
+            most_bytes=config.limits.segments,
         )
         self.glossaries, self.usage = Glossaries(self.store, self.limits), Usage(self.store)
         self.bodies = Bodies(config.limits, str(self.files.folder))

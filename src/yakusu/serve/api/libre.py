@@ -31,12 +31,19 @@ _LISTED = 10  # texts of a document that are kept
 @routes.post("/languages")  # as Argos Translate requests it
 @routes.get("/languages", LIBRE["languages"])
 async def languages(request: Request) -> JSONResponse:
-    """The source languages, and the target languages of each."""
+    """All languages, those that are sources first, and the target languages of each.
+
+    As in LibreTranslate, each one is a target of itself: some clients list no others as targets.
+    """
     catalog = service_of(request).catalog
     return JSONResponse(
         [
-            {"code": code, "name": language_name(code), "targets": catalog.targets(code)}
-            for code in catalog.sources
+            {
+                "code": code,
+                "name": language_name(code),
+                "targets": sorted({*catalog.targets(code), code}),
+            }
+            for code in dict.fromkeys([*catalog.sources, *catalog.codes])
         ]
     )
 

@@ -152,7 +152,7 @@ class Fields:
         value = self.get(name)
         several = value if isinstance(value, list) else [] if value is None else [value]
         if any(isinstance(each, bool) or not isinstance(each, kinds or str) for each in several):
-            raise _unsupported(name, "a list of texts")
+            raise _unsupported(name, "a list of texts or numbers" if kinds else "a list of texts")
         found = (part.strip() for each in several for part in str(each).split(","))
         return [*filter(None, found)]
 

@@ -23,9 +23,10 @@ _HEX = np.full(256, -1, np.int16)
 for _digit in "0123456789abcdefABCDEF":
     _HEX[ord(_digit)] = int(_digit, 16)
 # Those that read bytes in one pass; Python also has codecs that take quadratic time, such as
-# punycode, and remembers every unknown name.
+# punycode, and remembers every unknown name. Its UTF-7 may give lone surrogates.
+_UTF_7 = {"u7", "unicode_1_1_utf_7", "utf7", "utf_7"}
 _NO_CHARSETS = {"base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec"}
-_CHARSETS = {*aliases, *aliases.values()} - {*_NO_CHARSETS, "zlib_codec", "mbcs"}
+_CHARSETS = {*aliases, *aliases.values()} - {*_NO_CHARSETS, *_UTF_7, "zlib_codec", "mbcs"}
 
 
 def check_charset(name: str) -> str:

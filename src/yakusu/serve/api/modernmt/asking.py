@@ -4,7 +4,6 @@
 {"status": 404, "error": {"type": "NotFoundException", "message": "There is no memory 7"}}
 """
 
-import math
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -22,7 +21,7 @@ from yakusu.serve.memories import LanguagePair
 from yakusu.serve.service import RequestLanguages, Service, service_of
 
 PREFIX = "/modernmt"
-_ID = re.compile(r"[0-9]{1,15}")
+_ID, _WEIGHT = re.compile(r"[0-9]{1,15}"), re.compile(r"[0-9]{1,9}(?:[.][0-9]{1,30})?")
 _SHOWN = 100  # characters of a value that is quoted
 
 
@@ -109,11 +108,10 @@ class Asked:
         found = []
         for each in self.fields.listed(name):
             memory, _, weight = each.partition(":")
-            try:
-                found.append((memory_number(memory, name), float(weight)))
-            except ValueError as error:
-                raise invalid_request(f"{name} is not like 3:0.5,7:0.25") from error
-        return sorted(found, key=lambda item: -item[1] if math.isfinite(item[1]) else 0.0)
+            if not _WEIGHT.fullmatch(weight):
+                raise invalid_request(f"{name} is not like 3:0.5,7:0.25")
+            found.append((memory_number(memory, name), float(weight)))
+        return sorted(found, key=lambda item: -item[1])
 
     def file(self, name: str) -> UploadFile:
         """A parameter that is a file.

@@ -17,6 +17,7 @@ from yakusu.serve.api.modernmt.asking import Asked, model_pairs
 from yakusu.serve.api.modernmt.uploads import uploaded_text
 from yakusu.serve.created import TermKind, TermSet
 from yakusu.serve.errors import invalid_request, over_limit
+from yakusu.serve.glossaries import has_control
 from yakusu.serve.service import Service
 
 _KINDS: dict[str, TermKind] = {"unidirectional": "unidirectional", "equivalent": "equivalent"}
@@ -102,6 +103,8 @@ def _set(kind: TermKind, name: str, given: Sequence[tuple[str, str]]) -> TermSet
     for code, text in terms:
         if not text or len(text) > _LONGEST:
             raise DataError(f"a term in {code} is empty, or has more than {_LONGEST} characters")
+        if has_control(text):
+            raise DataError(f"a term in {code} has a control character, such as a line break")
     if len({code for code, _ in terms}) < 2:
         raise invalid_request("a term has one language only: add its translation")
     if not name and kind == "unidirectional":

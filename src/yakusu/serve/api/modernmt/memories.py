@@ -161,7 +161,10 @@ def _confirm(call: Asked, *, replaced: bool) -> int:
     if not all(map(str.strip, texts)):
         raise invalid_request("the sentence or its translation is blank: send both")
     segment = confirmed_segment(*texts, by=call.key, key=call.fields.text("tuid"))
-    with TranslationMemory.open(seen.writable_file(memory, pair), pair, writable=True) as file:
+    with (
+        seen.writing(memory, pair) as path,
+        TranslationMemory.open(path, pair, writable=True) as file,
+    ):
         number = file.confirm(segment)
         if replaced:
             same = file.chosen(SegmentChoice(key=segment.key))
@@ -198,17 +201,17 @@ def _add_tmx(call: Asked, path: Path) -> int:
     """
     seen, memory = VisibleMemories(call.service, call.key), _named_in_path(call)
     codes, _ = languages_in(str(path))
-    own = [memory.pair] if isinstance(memory, OperatorMemory) else model_pairs(call.service)
-    pairs = [pair for pair in own if None not in find_pair(pair, (*codes,))]
+    known = [memory.pair] if isinstance(memory, OperatorMemory) else model_pairs(call.service)
+    pairs = [pair for pair in known if None not in find_pair(pair, (*codes,))]
     if not pairs:
-        known = listed_codes(codes) or "no language"
-        raise DataError(f"tmx has no pair of languages with a model, but {known}")
+        found = listed_codes(codes) or "no language"
+        raise DataError(f"tmx has no pair of languages with a model, but {found}")
     options = ImportOptions(origin="tmx", who=call.key.name if call.key else "")
     n, faults = 0, list[DataError]()
     for pair in pairs:
         try:
-            found = add_files(seen.writable_file(memory, pair), [path], pair, options, Silent())
-            n += found.added.new
+            with seen.writing(memory, pair) as own:
+                n += add_files(own, [path], pair, options, Silent()).added.new
         except MemoryFileError:
             raise
         except DataError as error:  # no unit has both, unless the file is malformed

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,20 +84,19 @@ class VisibleMemories:
         path = self._service.created.segments(memory.number, pair)
         return path if path.exists() else None
 
-    def writable_file(self, memory: Visible, pair: LanguagePair) -> Path:
-        """The file to which segments of a language pair are added, in a folder that exists.
+    def writing(self, memory: Visible, pair: LanguagePair) -> AbstractContextManager[Path]:
+        """The file to which segments of a language pair are added inside the context.
 
         Raises:
-            RefusedError: It is the operator's, and has other languages (400).
+            RefusedError: It is the operator's, and has other languages (400), or it is the
+                client's, which has deleted it (404).
         """
-        if isinstance(memory, OperatorMemory):
-            if memory.pair != pair:
-                codes = "-".join(memory.pair)
-                raise invalid_request(f"memory {memory.number} has segments of {codes} only")
-            return memory.path
-        path = self._service.created.segments(memory.number, pair)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        return path
+        if isinstance(memory, CreatedMemory):
+            return self._service.created.writing(memory.number, pair)
+        if memory.pair != pair:
+            codes = "-".join(memory.pair)
+            raise invalid_request(f"memory {memory.number} has segments of {codes} only")
+        return nullcontext(memory.path)
 
 
 def memory_object(memory: Visible) -> dict[str, int | str]:
