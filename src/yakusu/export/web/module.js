@@ -30,6 +30,6 @@ export async function load(folder = import.meta.url, { model = MODELS[0], engine
   check(MODELS.includes(model), `there is no model ${model}: choose one of ${MODELS.join(", ")}`);
   const at = (name) => new URL(name, new URL(folder, import.meta.url));
   check(["relaxed", "simd", "scalar"].includes(engine), `there is no engine ${engine}: choose relaxed, simd or scalar`);
-  const opened = bytesAt(at(`engine-${engine}.wasm`)).then(engineOf), read = bytesAt(at(`${model}.bin`)).then(unpacked);
-  return new PublicTranslator(openTranslator(await opened, await read));
+  const parts = [bytesAt(at(`engine-${engine}.wasm`)).then(engineOf), bytesAt(at(`${model}.bin`)).then(unpacked)];
+  return new PublicTranslator(openTranslator(...(await Promise.all(parts))));
 }
