@@ -15,8 +15,7 @@ _SEARCH, _TEXT, _RANDOM = "Search", "Content of the translation", "Sampling"
 _OF_SEARCH = {
     "beam": Shown("Open hypotheses kept at each step; 1: greedy search.", "N"),
     "n_best": Shown(
-        "Translations per sentence, at most --beam. Columns: sentence number, score, "
-        "log-probability, text.",
+        "Translations per sentence, at most --beam. Columns: number, score, log-probability, text.",
         "N",
     ),
     "alpha": Shown(

@@ -38,9 +38,7 @@ Sources = Annotated[
 ]
 _Out = Annotated[
     str | None,
-    typer.Option(
-        metavar="PATH", help="Document or folder to write; of a PDF file, its text as .md or .docx."
-    ),
+    typer.Option(metavar="PATH", help="Document or folder to write; of a PDF, .md or .docx."),
 ]
 _Ensemble = Annotated[
     list[str] | None,
