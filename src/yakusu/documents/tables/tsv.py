@@ -1,4 +1,4 @@
-"""TSV: cells between tabs; quotes are text."""
+"""TSV: cells between tabs; quotes are text, unless cells with tabs or line breaks need them."""
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.units import UnitDocument
