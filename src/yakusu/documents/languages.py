@@ -1,7 +1,11 @@
 """The languages that a file states, compared with those of the model."""
 
+from collections.abc import Sequence
+
 from yakusu.data.languages import language_code, same_language
 from yakusu.errors import DataError
+
+_SHOWN = 5  # languages in a message
 
 
 def check_language(side: str, stated: str, wanted: str, line: int) -> None:
@@ -24,4 +28,23 @@ def check_language(side: str, stated: str, wanted: str, line: int) -> None:
         raise DataError(
             f"line {line}: the {side} language of the file is {stated!r}, but the model "
             f"{translates} {wanted!r}: use another model, or correct the language of the file"
+        )
+
+
+def check_single_language(keys: Sequence[str], source: str) -> None:
+    """Check that the keys at the top of a file are not languages, one of them that of the model.
+
+    Args:
+        keys: The keys.
+        source: The source language of the model, or "".
+
+    Raises:
+        DataError: They are.
+    """
+    codes = [language_code(key) for key in keys]
+    if len({*codes}) > 1 and all(codes) and any(source and same_language(source, c) for c in codes):
+        shown = ", ".join(keys[:_SHOWN]) + (", ..." if keys[_SHOWN:] else "")
+        raise DataError(
+            f"the file has texts in several languages ({shown}): move those to translate into a "
+            "file of their own"
         )
