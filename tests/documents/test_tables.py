@@ -76,6 +76,14 @@ def test_quotes_enclose_cells_of_a_tsv_file_whose_rows_are_even_only_then(newlin
     assert made == expected.replace("Two lamps", '"Zwei\tLampen"')
 
 
+def test_quotes_around_the_names_of_columns_enclose_all_cells_of_a_tsv_file() -> None:
+    data = b'"a"\t"b"\n"1"\t"A ""fine"" day"\n'
+    document = tsv.read(data, columns("b"))
+    assert [*document.texts] == ['A "fine" day']
+    assert document.render(["Tag"]) == data.replace(b'A ""fine"" day', b"Tag")
+    assert [*tsv.read(b'"a"\n"An "old" lamp"\n', columns('"a"')).texts] == ['"An "old" lamp"']
+
+
 @pytest.mark.parametrize("rows", ['1\t"One lamp\n2\tTwo\n3\n', '1\t"One\n2\tA "lamp"\n3\tx\n'])
 def test_single_quotes_in_tsv_enclose_nothing(rows: str) -> None:
     document = tsv.read(f"a\tb\n{rows}".encode(), columns("b"))

@@ -169,14 +169,19 @@ class TableFile:
         return TableCell(at, found.end(), found[0], is_quoted=False)
 
     def _needs_quotes(self) -> bool:
-        """Whether all rows have as many cells only if quotes enclose cells."""
+        """Whether quotes enclose cells, so that all rows have as many cells.
+
+        They do if all cells of the first row are in quotes, or if rows differ in length otherwise.
+        """
 
         def is_even(*, quotes: bool) -> bool:
             self._has_quotes = quotes
             return len({len(cells) for _, cells in self._rows() if cells}) < 2
 
         try:
-            return not is_even(quotes=False) and is_even(quotes=True)
+            header = next(self._rows(), (1, []))[1]
+            is_quoted = all(each.value[:1] == each.value[-1:] == '"' for each in header)
+            return (is_quoted or not is_even(quotes=False)) and is_even(quotes=True)
         except DataError:  # the quotes are text
             return False
 

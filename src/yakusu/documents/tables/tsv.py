@@ -1,4 +1,4 @@
-"""TSV: cells between tabs; quotes are text, unless cells with tabs or line breaks need them."""
+"""TSV: cells between tabs; quotes are text, unless the rows show that they enclose cells."""
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.units import UnitDocument
