@@ -41,8 +41,10 @@ def check_single_language(keys: Sequence[str], source: str) -> None:
     Raises:
         DataError: They are.
     """
-    codes = [language_code(key) for key in keys]
-    if len({*codes}) > 1 and all(codes) and any(source and same_language(source, c) for c in codes):
+    if not (source and all(map(language_code, keys))):
+        return
+    codes = {*map(language_code, keys)}
+    if len(codes) > 1 and any(same_language(source, code) for code in codes):
         shown = ", ".join(keys[:_SHOWN]) + (", ..." if keys[_SHOWN:] else "")
         raise DataError(
             f"the file has texts in several languages ({shown}): move those to translate into a "
