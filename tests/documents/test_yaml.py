@@ -109,6 +109,7 @@ def test_rails_gets_the_language_and_its_plural_forms() -> None:
         ("en:\n  a: x", "no", '"no":\n  a: x'),
         ("en:\n  a: x\nmore:\n  a: x", "de", "en:\n  a: x\nmore:\n  a: x"),
         ("en: x\nfr: x", "de", "en: x\nfr: x"),
+        ("en-US:\n  a: x\nen-GB:\n  a: x", "de", "en-US:\n  a: x\nen-GB:\n  a: x"),
         ("is:\n  a: x", "de", "is:\n  a: x"),
         ("en:\n  a: x", "", "en:\n  a: x"),
         ("en: x", "de", "en: x"),

@@ -32,7 +32,7 @@ def check_language(side: str, stated: str, wanted: str, line: int) -> None:
 
 
 def check_single_language(keys: Sequence[str], source: str) -> None:
-    """Check that the keys at the top of a file are not languages, one of them that of the model.
+    """Check that the keys at the top of a file are not the source language and others.
 
     Args:
         keys: The keys.
@@ -43,8 +43,8 @@ def check_single_language(keys: Sequence[str], source: str) -> None:
     """
     if not (source and all(map(language_code, keys))):
         return
-    codes = {*map(language_code, keys)}
-    if len(codes) > 1 and any(same_language(source, code) for code in codes):
+    are_same = {same_language(source, code) for code in {*map(language_code, keys)}}
+    if len(are_same) == 2:
         shown = ", ".join(keys[:_SHOWN]) + (", ..." if keys[_SHOWN:] else "")
         raise DataError(
             f"the file has texts in several languages ({shown}): move those to translate into a "
