@@ -58,8 +58,8 @@ def test_files_with_text_that_are_copied_are_named(
     said = run_yakusu(*run)
     assert said.code == 1
     warning = f"4 files copied untranslated: {names}"
-    fix = " (convert them, or add --copy-unknown to accept this)"
-    assert caplog.messages[-1] == warning + fix
+    fix = "convert them, name the columns of tables with --columns, or add --copy-unknown"
+    assert caplog.messages[-1] == f"{warning} ({fix} to accept this)"
     assert len(list(out.iterdir())) == 9
     said = run_yakusu(*run, "--overwrite", "--copy-unknown")
     assert said.code == 0 and caplog.messages[-1] == warning
@@ -80,7 +80,7 @@ def test_files_in_other_languages_are_copied_and_named(
     assert said.code == 0
     assert said.out.splitlines()[:2] == [f"{out / 'a.arb'}: 1 text", f"{out / 'a_fr.arb'}: copied"]
     assert (out / "a_fr.arb").read_text() == contents["a_fr.arb"]
-    named = f"1 file copied because their names state other languages: {folder / 'a_fr.arb'} (fr)"
+    named = f"1 file copied because its name states another language: {folder / 'a_fr.arb'} (fr)"
     assert caplog.messages[-1] == named
     said = run_yakusu("translate", model, folder / "a_fr.arb", "--out", tmp_path / "b_fr.arb")
     assert said.out.startswith(f"{tmp_path / 'b_fr.arb'}: 1 text")

@@ -163,6 +163,17 @@ def test_widths_are_texts_and_other_strings_of_a_stringsdict_stay() -> None:
     assert b"yakusu" not in translated(document, str.upper)
 
 
+def test_the_string_for_other_devices_is_no_plural_form() -> None:
+    data = plist(
+        "<key>a</key><dict><key>NSStringDeviceSpecificRuleType</key><dict><key>mac</key><string>"
+        "Click it</string><key>other</key><string>Tap it</string></dict></dict>"
+    )
+    document = property_lists.read(data.encode(), DocumentOptions(("en", "ru")))
+    assert document.categories == ["", ""]
+    made = translated(document, str.upper).decode()
+    assert made == data.replace("Click it", "CLICK IT").replace("Tap it", "TAP IT")
+
+
 def test_a_strings_file_may_be_a_property_list_in_xml() -> None:
     data = plist("<key>a</key><string>Good day</string><key>other</key><string>Bye now</string>")
     document = strings.read(data.encode(), DocumentOptions(("en", "ru")))

@@ -150,6 +150,14 @@ def test_metadata_of_arb_files_stays() -> None:
     assert texts(data) == ["Hi {name}"]
 
 
+def test_a_file_in_several_languages_is_refused() -> None:
+    data = b'{"en": {"a": "The ferry"}, "pt_BR": {"a": "A balsa"}}'
+    with pytest.raises(DataError, match=r"has texts in several languages \(en, pt_BR\)"):
+        read(data, DocumentOptions(("en", "de")))
+    for other in (data.replace(b"pt_BR", b"page"), b'{"en": "English", "fr": "French"}'):
+        assert read(other, DocumentOptions(("en", "de"))).texts
+
+
 def test_only_messages_of_browser_extensions_are_texts() -> None:
     data = json.dumps(
         {

@@ -126,6 +126,20 @@ def test_qt_translations_that_are_missing_or_empty_are_written() -> None:
     ) in written
 
 
+@pytest.mark.parametrize(("translation", "retranslate"), [("", False), ("Okno", True)])
+def test_qt_translations_of_several_lengths_stay_and_are_reported(
+    translation: str, retranslate: bool
+) -> None:
+    data = qt(
+        '<message><source>A window</source><translation type="unfinished" variants="yes">'
+        f"<lengthvariant>{translation}</lengthvariant></translation></message>\n"
+    )
+    options = DocumentOptions(("en", "pl"), retranslate=retranslate)
+    document = qt_linguist.read(data, options)
+    assert document.render([]) == data
+    assert document.skipped == ["line 6: 'A window' has translations of several lengths"]
+
+
 def test_qt_translations_with_other_placeholders_are_refused() -> None:
     document = qt_linguist.read(qt(COUNTED.format("")), POLISH)
     assert document.render(["NA %1: %n"]) == qt(COUNTED.format(""))

@@ -65,6 +65,32 @@ def test_quotes_are_text_in_tsv_which_cannot_hold_tabs() -> None:
     assert document.skipped
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_quotes_enclose_cells_of_a_tsv_file_whose_rows_are_even_only_then(newline: str) -> None:
+    data = f'a\tb{newline}1\t"One ""red""{newline}lamp"{newline}2\tTwo lamps{newline}'
+    document = tsv.read(data.encode(), columns("b"))
+    assert [*document.texts] == ['One "red"\nlamp', "Two lamps"]
+    assert document.render(document.texts) == data.encode()
+    made = document.render(['Ein "rotes"\nLicht', "Zwei\tLampen"]).decode()
+    expected = data.replace('One ""red', 'Ein ""rotes').replace('lamp"', 'Licht"')
+    assert made == expected.replace("Two lamps", '"Zwei\tLampen"')
+
+
+def test_quotes_around_the_names_of_columns_enclose_all_cells_of_a_tsv_file() -> None:
+    data = b'"a"\t"b"\n"1"\t"A ""fine"" day"\n'
+    document = tsv.read(data, columns("b"))
+    assert [*document.texts] == ['A "fine" day']
+    assert document.render(["Tag"]) == data.replace(b'A ""fine"" day', b"Tag")
+    assert [*tsv.read(b'"a"\n"An "old" lamp"\n', columns('"a"')).texts] == ['"An "old" lamp"']
+
+
+@pytest.mark.parametrize("rows", ['1\t"One lamp\n2\tTwo\n3\n', '1\t"One\n2\tA "lamp"\n3\tx\n'])
+def test_single_quotes_in_tsv_enclose_nothing(rows: str) -> None:
+    document = tsv.read(f"a\tb\n{rows}".encode(), columns("b"))
+    assert document.texts[0].startswith('"One')
+    assert document.render(document.texts) == f"a\tb\n{rows}".encode()
+
+
 def test_a_translation_does_not_become_a_formula() -> None:
     document = csv_format.read(b"a,b\nSum,x\n", columns("a"))
     assert document.render(["=Summe"]) == b"a,b\nSum,x\n"

@@ -119,6 +119,19 @@ def test_texts_in_their_cells_are_translated_and_results_of_formulas_stay() -> N
     )
 
 
+@pytest.mark.parametrize("formula", ["<f>A1</f>", '<f t="shared" si="0"/>'])
+def test_a_result_in_its_cell_stays(formula: str) -> None:
+    rows = (
+        '<row r="1"><c r="A1" t="inlineStr"><is><t>in line</t></is></c>'
+        f'<c r="B1" t="inlineStr">{formula}<is><t>a result</t></is></c></row>'
+    )
+    document = opened(workbook(rows=rows))
+    assert document.texts == ["in line"]
+    assert document.skipped == ["1 result of a formula"]
+    new = within(members(translated(document, str.upper))[SHEET], sheet_xml("|"))
+    assert new == rows.replace("in line", "IN LINE")
+
+
 @pytest.mark.parametrize(
     ("formulas", "texts"),
     [

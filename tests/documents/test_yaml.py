@@ -107,7 +107,9 @@ def test_rails_gets_the_language_and_its_plural_forms() -> None:
         ('"en-GB":\n  a: x', "de", '"de":\n  a: x'),
         ("en_US:\n  a: x", "pt-BR", "pt_BR:\n  a: x"),
         ("en:\n  a: x", "no", '"no":\n  a: x'),
-        ("en:\n  a: x\nfr:\n  a: x", "de", "en:\n  a: x\nfr:\n  a: x"),
+        ("en:\n  a: x\nmore:\n  a: x", "de", "en:\n  a: x\nmore:\n  a: x"),
+        ("en: x\nfr: x", "de", "en: x\nfr: x"),
+        ("en-US:\n  a: x\nen-GB:\n  a: x", "de", "en-US:\n  a: x\nen-GB:\n  a: x"),
         ("is:\n  a: x", "de", "is:\n  a: x"),
         ("en:\n  a: x", "", "en:\n  a: x"),
         ("en: x", "de", "en: x"),
@@ -118,6 +120,14 @@ def test_only_a_single_key_of_the_source_language_is_renamed(
 ) -> None:
     document = read(data.encode(), DocumentOptions(("en", target)))
     assert document.render(document.texts).decode() == expected
+
+
+@pytest.mark.parametrize("data", [b"en:\n  a: x\nfr:\n  a: x", b"fr:\n  a: x\n---\nen-GB:\n  a: x"])
+def test_a_file_in_several_languages_is_refused(data: bytes) -> None:
+    with pytest.raises(DataError, match="has texts in several languages"):
+        read(data, DocumentOptions(("en", "de")))
+    document = read(data, DocumentOptions(("ja", "de")))
+    assert document.render(document.texts) == data
 
 
 def test_a_translation_does_not_change_the_indentation_of_a_block() -> None:

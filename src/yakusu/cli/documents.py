@@ -209,6 +209,7 @@ class DocumentOutput:
             DataError: A file was refused; the others of a folder are written.
             typer.Exit: Files with text were copied untranslated, and that is not accepted.
         """
+        from yakusu.documents.suffixes import TABLES
         from yakusu.pipeline.document_plan import plan
         from yakusu.pipeline.documents import copied_files, translate_with
 
@@ -241,7 +242,9 @@ class DocumentOutput:
             _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
         is_refused = done.untranslated and not self.options.copy_unknown
-        fix = " (convert them, or add --copy-unknown to accept this)"
+        has_table = any(path.suffix.lower() in TABLES for path in done.untranslated)
+        columns_of = "name the columns of tables with --columns, " if has_table else ""
+        fix = f" (convert them, {columns_of}or add --copy-unknown to accept this)"
         for warning in copied_files(done, fix if is_refused else ""):
             _log.warning("%s", warning)
         _list_refused(source, done)

@@ -229,8 +229,10 @@ def copied_files(done: TranslatedDocuments, fix: str = "") -> Iterator[str]:
         fix: The end of the sentence about untranslated files.
     """
     others = [f"{file.source} ({file.language})" for file in done.in_other_languages]
+    is_one = len(others) == 1
+    state = "its name states another language" if is_one else "their names state other languages"
     for files, what, end in (
-        (others, "copied because their names state other languages", ""),
+        (others, f"copied because {state}", ""),
         ([*map(str, done.untranslated)], "copied untranslated", fix),
     ):
         if files:

@@ -14,6 +14,7 @@ from typing import Any
 from yakusu.data.languages import same_language
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.languages import check_single_language
 from yakusu.documents.messages.icu import render_all
 from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
@@ -75,6 +76,8 @@ class JsonDocument:
         self._locale: _String | None = None  # what an ARB file states
         self._bom, self._encoding, self._content = decoded_json(data)
         root = parsed_json(self._content)
+        if isinstance(root, dict) and all(isinstance(value, dict) for value in root.values()):
+            check_single_language([*root], languages[0])
         self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
         layout = layout_of(root)
         self._style = JsonStyle(self._content)
@@ -152,7 +155,7 @@ def read(data: bytes, options: DocumentOptions) -> JsonDocument:
             get the forms of the target language.
 
     Raises:
-        DataError: The data is not valid JSON.
+        DataError: The data is not valid JSON, or it has texts in several languages.
     """
     return JsonDocument(data, options.languages)
 

@@ -72,6 +72,7 @@ class TableFile:
         stated = _STATED.match(self._text, self._start) if self._has_quotes else None
         self._separator = separator or (stated[1] if stated else self._likely_separator())
         self._start = stated.end() if stated else self._start
+        self._has_quotes = self._has_quotes or self._needs_quotes()
         first = next(self._rows(), (1, []))[1]
         header = [cell.value.strip() for cell in first]
         self._n_columns = len(header)
@@ -166,6 +167,23 @@ class TableFile:
         found = plain.match(self._text, at)
         assert found is not None
         return TableCell(at, found.end(), found[0], is_quoted=False)
+
+    def _needs_quotes(self) -> bool:
+        """Whether quotes enclose cells, so that all rows have as many cells.
+
+        They do if all cells of the first row are in quotes, or if rows differ in length otherwise.
+        """
+
+        def is_even(*, quotes: bool) -> bool:
+            self._has_quotes = quotes
+            return len({len(cells) for _, cells in self._rows() if cells}) < 2
+
+        try:
+            header = next(self._rows(), (1, []))[1]
+            is_quoted = all(each.value[:1] == each.value[-1:] == '"' for each in header)
+            return (is_quoted or not is_even(quotes=False)) and is_even(quotes=True)
+        except DataError:  # the quotes are text
+            return False
 
     def _likely_separator(self) -> str:
         """The character that divides the first rows into as many cells, or most of them."""

@@ -1,4 +1,4 @@
-"""TSV: cells between tabs; quotes are text."""
+"""TSV: cells between tabs; quotes are text, unless the rows show that they enclose cells."""
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.messages.units import UnitDocument

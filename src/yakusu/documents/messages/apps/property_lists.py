@@ -125,7 +125,8 @@ class PropertyListFile:
             return
         key, name, inner.key = inner.key, inner.name, None
         if key is not None and self._is_text(name):
-            category = name if name in CATEGORIES and not self._plain else ""
+            is_form = name in CATEGORIES and not (self._plain or self._are_variants)
+            category = name if is_form else ""
             inner.strings.append(self._string(element, category))
             if category:
                 space = self._xml.raw(inner.end, key.start) if inner.end else ""
@@ -141,8 +142,12 @@ class PropertyListFile:
         """Whether the string of a key of the innermost dictionary is a text."""
         if self._plain or len(self._open) == 1:
             return len(self._open) == 1
-        around = self._open[-2].name
-        return key in CATEGORIES or key == _FORMAT or around in _VARIANTS
+        return key in CATEGORIES or key == _FORMAT or self._are_variants
+
+    @property
+    def _are_variants(self) -> bool:
+        """Whether the innermost dictionary has strings for widths or devices, one of them other."""
+        return len(self._open) > 1 and self._open[-2].name in _VARIANTS
 
     def _string(self, element: Element, category: str) -> UnitString:
         marked = MarkedString([text_item(element.text)])

@@ -126,12 +126,15 @@ class QtFile:
         if target and target.attributes.get("type") in _DEAD:
             return None
         has_variants = target and any(each.name == "lengthvariant" for each in target.descendants())
-        if target and (has_variants or target.text.strip()) and not self._options.retranslate:
+        if target and target.text.strip() and not self._options.retranslate:
             return None
         value = XmlValue(self._xml, sources[0])
         line = self.line_of(message)
         start, end, writer = self._writer(message, value, target)
         string = UnitString(start, end, line, value.marked, writer.write)
+        if has_variants:
+            reason = string.reason("has translations of several lengths")
+            return replace(string, problem=reason)
         if problem := value.marked.message.problem:
             return replace(string, problem=string.reason(f"cannot be translated: {problem}"))
         if is_key(value.marked.string):

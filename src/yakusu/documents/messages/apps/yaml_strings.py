@@ -17,6 +17,7 @@ from typing import Any
 from yakusu.data.languages import same_language
 from yakusu.data.lines.words import has_letter
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.languages import check_single_language
 from yakusu.documents.messages.apps.yaml_scalars import is_typed, scalar_with, without_properties
 from yakusu.documents.messages.icu_plurals import with_plural_forms
 from yakusu.documents.messages.identifiers import is_language
@@ -90,17 +91,21 @@ class YamlFile:
         self._base = len(self._text) - len(self._text.removeprefix("\ufeff"))
         self._newline = "\r\n" if "\r\n" in self._text else "\n"
         self._root: list[tuple[int, int, str]] = []  # the keys at the top
-        self._is_nested = False  # whether a value at the top is a mapping
+        self._n_nested = 0  # values at the top that are mappings
         self._levels: list[_Level] = []
         self.checks: list[str] = []
         self._anchors: dict[str, int] = {}  # nodes in each, if aliases are followed
 
     def parse(self, use: Callable[[MessageUnit], None]) -> None:
-        """Call a function with each value; see `UnitFile`."""
+        """Call a function with each value; see `UnitFile`.
+
+        Raises:
+            DataError: The file is not valid, or has texts in several languages.
+        """
         import yaml
 
         self._root, self._levels, self._anchors, self.checks = [], [], {}, []
-        self._is_nested = False
+        self._n_nested = 0
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # with libyaml, or without
         try:
             for event in yaml.parse(self._text[self._base :], Loader=loader):
@@ -114,6 +119,8 @@ class YamlFile:
             raise self._invalid(mark.line, mark.column, problem) from error
         except yaml.reader.ReaderError as error:
             raise self._unreadable(error) from error
+        if self._n_nested == len(self._root):
+            check_single_language([key for _, _, key in self._root], self._languages[0])
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file with parts replaced."""
@@ -123,7 +130,7 @@ class YamlFile:
     def _renamed(self) -> Iterator[Edit]:
         """The change that makes the target language the only key at the top."""
         source, target = self._languages
-        if len(self._root) != 1 or not (source and target and self._is_nested):
+        if len(self._root) != 1 or not (source and target and self._n_nested):
             return
         start, end, key = self._root[0]
         code = key.replace("_", "-")
@@ -152,7 +159,7 @@ class YamlFile:
             yield from self._flushed()
             self._value()
             is_mapping = isinstance(event, events.MappingStartEvent)
-            self._is_nested |= is_mapping and len(self._levels) == 1
+            self._n_nested += is_mapping and len(self._levels) == 1
             level = _Level(event.anchor or "", bool(event.flow_style), is_mapping)
             self._levels.append(level)
             if len(self._levels) > _DEEPEST:
@@ -356,7 +363,7 @@ def read(data: bytes, options: DocumentOptions) -> YamlDocument:
             target language, and plurals get the categories of the target language.
 
     Raises:
-        DataError: The data is not valid YAML, is nested too deeply, or its aliases stand for too
-            many values.
+        DataError: The data is not valid YAML, is nested too deeply, its aliases stand for too many
+            values, or it has texts in several languages.
     """
     return YamlDocument(YamlFile(data, *options.languages))

@@ -25,6 +25,7 @@ WORKBOOK = PackageKind(
     ),
 )
 _INLINE = re.compile(rb"<(?:[\w.-]{1,20}:)?is[\s>/]")
+_INLINE_RESULT = re.compile(rb"[</:]f(?:\s[^<>]*)?>\s*" + _INLINE.pattern)
 _VALUE = re.compile(rb"""<(?:[\w.-]{1,20}:)?c\s[^<>]*\bt\s*=\s*["']str["'][^<>]*>""")
 _CONSTANT = re.compile(_VALUE.pattern + rb"\s*<(?:[\w.-]{1,20}:)?v[\s>]")
 _ARRAY = re.compile(  # one formula for several cells, of which only the first contains it
@@ -118,8 +119,9 @@ class Workbook:
         n_values = sum(1 for _ in _VALUE.finditer(content)) if b"str" in content else 0
         has_constants = n_values and not _ARRAY.search(content)
         n_constants = sum(1 for _ in _CONSTANT.finditer(content)) if has_constants else 0
-        self._n_results += n_values - n_constants
-        if n_constants:
+        n_inline = sum(1 for _ in _INLINE_RESULT.finditer(content))
+        self._n_results += n_values - n_constants + n_inline
+        if n_constants or n_inline:
             self._wanted[name] = "c"
         elif _INLINE.search(content):
             self._wanted[name] = "is"
