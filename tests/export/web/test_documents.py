@@ -130,6 +130,9 @@ JSON = [
 def cases() -> list[tuple[str, str]]:
     written = [json.dumps(each, ensure_ascii=False, indent=2) for each in JSON]
     written += [json.dumps(JSON[0]), json.dumps(JSON[4], indent="\t"), "[" * 120 + "]" * 120]
+    written += [
+        f'{{"de": {{"a": "Wort"}}, "{key}": {{"a": "Text"}}}}' for key in ("fr", "de-AT", "qy")
+    ]
     written += ['{"a": "x" "b"}', '{"a": "\\u00e9\\/ Stra\\u00dfe \\u20AC"}', "", "{}"]
     films = [SRT, SRT.replace("\n", "\r\n"), VTT, "", "1\n00:00:01 -> 2\nHallo\n", "Hallo"]
     messages = [PO.replace("PLURALS", plurals) for plurals in PLURALS]

@@ -35,6 +35,16 @@ class PoFile {
     return parts.length < 2 ? [`${keyword} "${escaped_string(value)}"`] : [`${keyword} ""`, ...parts.map((part) => `"${part}"`)];
   }
 }
+const KNOWN = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
+// Whether a key is the code of a language; names of languages do not count here.
+const isLanguageCode = (key) => /^[A-Za-z]{2}(?:[-_][A-Za-z0-9]{2,8}){0,3}$/.test(key) && KNOWN.of(key.slice(0, 2)) !== undefined;
+function checkSingleLanguage(keys, source) {
+  if (!source || !keys.every(isLanguageCode)) return;
+  const own = keys.filter((key) => sameLanguage(source, key)).length;
+  if (own === 0 || own === keys.length) return;
+  const shown = keys.slice(0, 5).join(", ") + (keys.length > 5 ? ", ..." : "");
+  throw new DataError(`the file has texts in several languages (${shown}): move those to translate into a file of their own`);
+}
 function checkLanguage(side, stated, wanted, line) {
   if (!/^[A-Za-z]{2,3}(?:[-_@].*)?$/.test(stated) || !wanted || sameLanguage(wanted, stated.split("@")[0])) return;
   throw new DataError(`line ${line}: the ${side} language of the file is '${stated}', but the model has '${wanted}': use another model`);

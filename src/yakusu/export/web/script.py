@@ -72,6 +72,7 @@ _BY_HAND = {
     "sentencex.segment": "segmentSentences",
     "yakusu.data.languages.same_language": "sameLanguage",
     "yakusu.documents.languages.check_language": "checkLanguage",
+    "yakusu.documents.languages.check_single_language": "checkSingleLanguage",
     "yakusu.documents.messages.json_strings.decoded_json": "decodedJson",
     "yakusu.documents.messages.po_file.PoFile": "PoFile",
     "yakusu.documents.messages.po_file._form_of_one": "formOfOne",

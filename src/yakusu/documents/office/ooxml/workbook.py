@@ -25,7 +25,7 @@ WORKBOOK = PackageKind(
     ),
 )
 _INLINE = re.compile(rb"<(?:[\w.-]{1,20}:)?is[\s>/]")
-_INLINE_RESULT = re.compile(rb"[</:]f(?:\s[^<>]*)?>\s*" + _INLINE.pattern)
+_INLINE_RESULT = re.compile(rb"[</:]f(?:\s[^<>]{0,300}+)?>\s{0,300}+" + _INLINE.pattern)
 _VALUE = re.compile(rb"""<(?:[\w.-]{1,20}:)?c\s[^<>]*\bt\s*=\s*["']str["'][^<>]*>""")
 _CONSTANT = re.compile(_VALUE.pattern + rb"\s*<(?:[\w.-]{1,20}:)?v[\s>]")
 _ARRAY = re.compile(  # one formula for several cells, of which only the first contains it
