@@ -109,7 +109,7 @@ def test_a_module_translates_as_python_does(
     exported: tuple[Path, Any], translator: Translator, node: Node, engine: str
 ) -> None:
     some = lines() if THOROUGH else lines()[:: 2 if engine == "simd" else 8]
-    texts = [(text, {}) for text in (*some, *TEXTS)] + OPTIONS
+    texts: list[tuple[str, Any]] = [(text, {}) for text in (*some, *TEXTS)] + OPTIONS
     source, target, found = in_node(node, exported[0], texts, engine)
     assert (source, target) == translator.languages
     expected = [in_python(translator, text, options) for text, options in texts]
@@ -195,7 +195,7 @@ def test_memory_does_not_grow(exported: tuple[Path, Any], node: Node) -> None:
     }
     give(sizes);
     """
-    texts = [(text, {}) for text in lines()[:15]] + OPTIONS
+    texts: list[tuple[str, Any]] = [(text, {}) for text in lines()[:15]] + OPTIONS
     first, *others = node(script, {"module": (exported[0] / "yakusu.js").as_uri(), "texts": texts})
     assert others == [first] * len(others)
 
