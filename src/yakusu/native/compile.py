@@ -159,12 +159,14 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
 
 WEB = Target("wasm32-wasi", "wasm32", "")
 _SIMD, _RELAXED = ["-msimd128"], ["-msimd128", "-mrelaxed-simd"]
-_PROBE = "relaxed.wasm"  # says whether the host runs relaxed instructions as the engine needs
+_RELAXED_PROBE = (
+    "relaxed.wasm"  # says whether the host runs relaxed instructions as the engine needs
+)
 WEB_MODULES = {  # the flags of each
     "engine-relaxed.wasm": _RELAXED,
     "engine-simd.wasm": _SIMD,
     "engine-scalar.wasm": ["-Os"],  # 23 kB smaller, for old browsers
-    _PROBE: [*_RELAXED, "-Os"],
+    _RELAXED_PROBE: [*_RELAXED, "-Os"],
 }
 _WEB_SOURCES = (
     *("model", "scan", "cpu", "memory", "pack", "session", "sentence", "search", "rows", "extend"),
@@ -186,7 +188,9 @@ def compile_web(folder: Path) -> None:
     kept = ["-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,--strip-all"]
     for name, flags in WEB_MODULES.items():
         command = [*zig_compiler(WEB), *FLAGS, "-DISA=generic", "-g0", *flags, *kept]
-        parts = (["relaxed"], ["is_exact"]) if name == _PROBE else (_WEB_SOURCES, _WEB_EXPORTS)
+        parts = (
+            (["relaxed"], ["is_exact"]) if name == _RELAXED_PROBE else (_WEB_SOURCES, _WEB_EXPORTS)
+        )
         files = [str(NATIVE / f"{source}.c") for source in parts[0]]
         linked = [f"-Wl,--export={export}" for export in parts[1]]
         _run([*command, *linked, "-o", str(folder / name), *files])

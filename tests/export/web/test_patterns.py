@@ -77,6 +77,8 @@ CRAFTED = [
 
 
 def matches(pattern: Any, text: str) -> list[list[list[int]]]:
+    if isinstance(pattern.pattern, bytes):  # of a file, whose bytes are characters in a browser
+        pattern = re.compile(pattern.pattern.decode("latin-1"), pattern.flags)
     return [
         [list(found.span(group)) for group in range(pattern.groups + 1)]
         for found in pattern.finditer(text)

@@ -12,9 +12,10 @@ from typing import Any
 import regex
 
 from tests.export.web.conftest import Node
-from yakusu.export.web import bundle
+from yakusu.export.web import names
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.javascript import Transpiler
+from yakusu.export.web.names import Names
 
 TEXTS = [
     "",
@@ -216,10 +217,10 @@ def test_expressions_have_the_same_values(node: Node) -> None:
     made = Bundle({})
     translated = []
     for text in [f"lambda t: {each}" for each in OF_TEXTS] + OTHERS:
-        transpiler = Transpiler(bundle._Names(made, scope), text)
+        transpiler = Transpiler(Names(made, scope), text)
         translated.append(transpiler.value(ast.parse(text, mode="eval").body))
     of_texts, others = translated[: len(OF_TEXTS)], translated[len(OF_TEXTS) :]
-    runtime = (Path(bundle.__file__).parent / "runtime.js").read_text(encoding="utf-8")
+    runtime = (Path(names.__file__).parent / "runtime.js").read_text(encoding="utf-8")
     calls = ",\n".join(f"given.map((t) => tried(() => ({each})(t)))" for each in of_texts)
     values = ",\n".join(f"tried(() => {each})" for each in others)
     found = node(f"{runtime}{made.source()}{PLAIN}give([[{calls}], [{values}]]);", TEXTS)

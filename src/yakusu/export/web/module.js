@@ -38,5 +38,5 @@ export async function load(folder = ".", { model = MODELS[0], engine = engineHer
   const at = (name) => new URL(name, base);
   check(["relaxed", "simd", "scalar"].includes(engine), `there is no engine ${engine}: choose relaxed, simd or scalar`);
   const parts = [bytesAt(at(`engine-${engine}.wasm`)).then(engineOf), bytesAt(at(`${model}.bin`)).then(unpacked)];
-  return new PublicTranslator(openTranslator(...await Promise.all(parts)));
+  return new PublicTranslator(openTranslator(...(await Promise.all(parts))));
 }

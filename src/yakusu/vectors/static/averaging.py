@@ -15,7 +15,7 @@ from yakusu.arrays import Array, Floats, Integers, Longs
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.storage import CompressedMatrix
 
-_KEPT = 2**21  # coordinates of tokens that are kept: 8 MB
+_KEPT = 2**22  # coordinates of tokens that are kept: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
