@@ -109,7 +109,7 @@ def test_a_module_translates_as_python_does(
     exported: tuple[Path, Any], translator: Translator, node: Node, engine: str
 ) -> None:
     some = lines() if THOROUGH else lines()[:: 2 if engine == "simd" else 8]
-    texts = [(text, {}) for text in (*some, *TEXTS)] + OPTIONS
+    texts: list[tuple[str, Any]] = [(text, {}) for text in (*some, *TEXTS)] + OPTIONS
     source, target, found = in_node(node, exported[0], texts, engine)
     assert (source, target) == translator.languages
     expected = [in_python(translator, text, options) for text, options in texts]
@@ -117,15 +117,19 @@ def test_a_module_translates_as_python_does(
 
 
 def test_what_is_no_text_is_refused_in_a_sentence(exported: tuple[Path, Any], node: Node) -> None:
-    refused = "the text, prefix, phrases and terms must be strings"
-    texts: list[tuple[Any, Any]] = [
-        *((text, {}) for text in (None, 3, ["a"], {"a": 1})),
-        ("a", {"prefix": 3}),
-        ("a", {"include": [None]}),
-        ("a", {"terms": [["a", 1]]}),
+    text, phrases = "the text and the prefix must be strings", "include and exclude must be arrays"
+    terms, option = "terms must be an array of pairs of strings", "there is no option nbest: choose"
+    wrong: list[tuple[Any, Any, str]] = [
+        *((value, {}, text) for value in (None, 3, ["a"], {"a": 1})),
+        ("a", {"prefix": 3}, text),
+        *(("a", {"include": value}, phrases) for value in ([None], "Hund", None)),
+        *(("a", {"terms": value}, terms) for value in ([["a", 1]], [["a"]], ["ab"], {"a": "b"})),
+        ("a", {"nbest": 3}, option),
     ]
-    _, _, found = in_node(node, exported[0], texts)
-    assert found == [refused] * len(texts)
+    _, _, found = in_node(node, exported[0], [each[:2] for each in wrong])
+    assert [answer[: len(start)] for answer, (*_, start) in zip(found, wrong, strict=True)] == [
+        start for *_, start in wrong
+    ]
     sizes = [("a", {"nBest": n}) for n in (0, -1, 1.5, 257, "2")] + [("a", {"beam": 0})]
     _, _, found = in_node(node, exported[0], sizes)
     assert found == ["nBest and beam must be from 1 to 256"] * len(sizes)
@@ -150,6 +154,29 @@ def test_a_damaged_model_is_reported_in_a_sentence(
     assert found == "the model is damaged or incomplete: copy it again"
 
 
+def test_a_folder_is_opened_with_and_without_its_last_slash(
+    exported: tuple[Path, Any], node: Node
+) -> None:
+    script = """
+    const { load } = await import(`${given}/yakusu.js`);
+    give(await Promise.all([given, `${given}/`].map(async (url) => (await load(url)).source)));
+    """
+    assert node(script, exported[0].as_uri()) == ["de", "de"]
+
+
+def test_a_folder_that_is_missing_is_one_error(exported: tuple[Path, Any], node: Node) -> None:
+    script = """
+    const others = [], { load } = await import(given);
+    process.on("unhandledRejection", (error) => others.push(error.message));
+    const message = await load("nothing").catch((error) => error.message);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    give([message, others]);
+    """
+    message, others = node(script, (exported[0] / "yakusu.js").as_uri())
+    assert "nothing/" in message
+    assert others == []
+
+
 def test_memory_does_not_grow(exported: tuple[Path, Any], node: Node) -> None:
     script = """
     const sizes = [], { instantiate } = WebAssembly;
@@ -168,7 +195,7 @@ def test_memory_does_not_grow(exported: tuple[Path, Any], node: Node) -> None:
     }
     give(sizes);
     """
-    texts = [(text, {}) for text in lines()[:15]] + OPTIONS
+    texts: list[tuple[str, Any]] = [(text, {}) for text in lines()[:15]] + OPTIONS
     first, *others = node(script, {"module": (exported[0] / "yakusu.js").as_uri(), "texts": texts})
     assert others == [first] * len(others)
 

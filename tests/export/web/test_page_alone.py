@@ -223,6 +223,18 @@ def test_a_long_text_is_translated_in_order_and_can_be_stopped(visit: Visit) -> 
     expect(page.locator("#translation .line")).to_have_count(1)
 
 
+def test_a_very_long_line_has_no_words_to_point_at(visit: Visit) -> None:
+    page = visit()
+    typed(page, f"{TEXT} " * 2000)
+    page.focus("#text")
+    page.keyboard.press("ArrowLeft")  # the word at the cursor
+    expect(page.locator("#stop")).to_be_visible()
+    assert page.locator("#mirror .word").count() == 0
+    page.click("#stop")
+    typed(page, FIRST)
+    expect(page.locator("#mirror .word")).to_have_count(5)
+
+
 def test_markup_is_text(visit: Visit, translator: Translator) -> None:
     page = visit()
     text = "<img src=x onerror=alert(1)>Hund</img> <script>alert(2)</script>\n</textarea><b>Hund"
@@ -242,6 +254,37 @@ def test_without_storage_the_page_works_and_says_that_nothing_is_kept(visit: Vis
     expect(page.locator("#translation .line")).to_contain_text("The dog sleeps.")
     page.click("[data-side=history]")
     expect(page.locator("#side-history")).to_contain_text("stores nothing for this page")
+
+
+def test_a_full_storage_loses_no_correction_of_this_visit(visit: Visit) -> None:
+    full = "throw new DOMException('full', 'QuotaExceededError')"
+    page = visit(f"IDBObjectStore.prototype.put = () => {{ {full}; }};")
+    made = {FIRST: "The dog sleeps.", SECOND: "The cat does not."}
+    for text, correction in made.items():
+        typed(page, text)
+        expect(page.locator("#translation")).not_to_contain_text("The")  # of the text before
+        page.locator("#translation[aria-busy=false] .word").first.dblclick()
+        page.fill(".editor textarea", correction)
+        page.keyboard.press("Enter")
+        expect(page.locator("#translation .line")).to_contain_text(correction)
+    typed(page, "\n".join(made))
+    expect(page.locator("#translation .line")).to_contain_text([*made.values()])
+    page.click("[data-side=terms]")
+    expect(page.locator("#memory")).to_contain_text("stores nothing for this page")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8"])
+def test_tmx_is_read_in_its_encoding(visit: Visit, tmp_path: Path, encoding: str) -> None:
+    page, path = visit(), tmp_path / "memory.tmx"
+    sides = {"de-AT": FIRST, "EN": "The dög."}
+    unit = "".join(f'<tuv xml:lang="{code}"><seg>{own}</seg></tuv>' for code, own in sides.items())
+    head = f'<?xml version="1.0" encoding="{encoding}"?><tmx version="1.4"><header/>'
+    path.write_text(f"{head}<body><tu>{unit}</tu></body></tmx>", encoding=encoding)
+    typed(page, FIRST)
+    page.click("[data-side=terms]")
+    page.set_input_files("#memory input", path)
+    expect(page.locator("#translation .line")).to_contain_text("The dög.")
+    page.set_input_files("#memory input", [])  # nothing is chosen: no error
 
 
 def test_segments_are_found_by_the_texts_of_python(exported: tuple[Path, Any], node: Node) -> None:

@@ -91,14 +91,20 @@ def test_a_file_that_ends_before_its_first_script_says_so(
     expect(page.locator(START)).to_contain_text("the file is incomplete")
 
 
-def test_a_damaged_file_says_so(page: Page, file: Path, tmp_path: Path) -> None:
-    data, part = bytearray(file.read_bytes()), 'id="page.js">'.encode("utf-16-le")
-    place = data.index(part) + len(part) + 2000
-    data[place : place + 4] = b"A\0B\0"
+@pytest.mark.parametrize(("name", "place"), [("page.js", START), ("worker.js", "#alert")])
+def test_a_damaged_file_says_so(
+    page: Page, file: Path, tmp_path: Path, name: str, place: str
+) -> None:
+    data, part = bytearray(file.read_bytes()), f'id="{name}">'.encode("utf-16-le")
+    start = data.index(part) + len(part) + 2000
+    data[start : start + 4] = b"A\0B\0"
     damaged = tmp_path / "damaged.html"
     damaged.write_bytes(data)
     page.goto(damaged.as_uri())
-    expect(page.locator(START)).to_have_text(DAMAGED)
+    if name != "page.js":
+        page.select_option("#from", "de")
+        page.fill("#text", SENTENCE)
+    expect(page.locator(place)).to_have_text(DAMAGED)
 
 
 def test_a_browser_without_webassembly_says_so(page: Page, file: Path) -> None:

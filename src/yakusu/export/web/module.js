@@ -8,15 +8,20 @@ async function bytesAt(url) {
 }
 
 function check(valid, message) { if (!valid) throw new TypeError(message); }
+const areTexts = (all) => Array.isArray(all) && all.every((each) => typeof each === "string");
+const arePairs = (all) => Array.isArray(all) && all.every((each) => areTexts(each) && each.length === 2);
+const OPTIONS = ["nBest", "beam", "prefix", "include", "exclude", "terms"];
 
 class PublicTranslator {
   constructor(own) { this.own = own; }
   get source() { return this.own.languages[0]; }
   get target() { return this.own.languages[1]; }
   async translate(text, options = {}) {
+    for (const name of Object.keys(options)) check(OPTIONS.includes(name), `there is no option ${name}: choose from ${OPTIONS.join(", ")}`);
     const { nBest = 1, beam, prefix = "", include = [], exclude = [], terms } = options;
-    check([text, prefix, ...include, ...exclude, ...(terms ?? []).flat()].every((each) => typeof each === "string"),
-      "the text, prefix, phrases and terms must be strings");
+    check(areTexts([text, prefix]), "the text and the prefix must be strings");
+    check(areTexts(include) && areTexts(exclude), "include and exclude must be arrays of strings");
+    check(arePairs(terms ?? []), "terms must be an array of pairs of strings");
     check([nBest, beam ?? 1].every((n) => Number.isInteger(n) && n >= 1 && n <= 256), "nBest and beam must be from 1 to 256");
     const search = this.own.search, width = Math.max(beam ?? search.beam, nBest);
     const changed = search.model_copy($.dict([["n_best", nBest], ["beam", width]]));
@@ -26,9 +31,11 @@ class PublicTranslator {
   }
 }
 
-export async function load(folder = import.meta.url, { model = MODELS[0], engine = engineHere() } = {}) {
+export async function load(folder = ".", { model = MODELS[0], engine = engineHere() } = {}) {
   check(MODELS.includes(model), `there is no model ${model}: choose one of ${MODELS.join(", ")}`);
-  const at = (name) => new URL(name, new URL(folder, import.meta.url));
+  const base = new URL(folder, import.meta.url);
+  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  const at = (name) => new URL(name, base);
   check(["relaxed", "simd", "scalar"].includes(engine), `there is no engine ${engine}: choose relaxed, simd or scalar`);
   const parts = [bytesAt(at(`engine-${engine}.wasm`)).then(engineOf), bytesAt(at(`${model}.bin`)).then(unpacked)];
   return new PublicTranslator(openTranslator(...(await Promise.all(parts))));

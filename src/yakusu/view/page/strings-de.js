@@ -134,7 +134,7 @@ export default {
   fileDone: "Die Übersetzung ist fertig.",
   notTranslated: "Nicht übersetzt: {reason}",
   memory: "Übersetzungsspeicher",
-  memoryHelp: "{count} Übersetzungen, nur in diesem Browser gespeichert. Ein Text, der schon einmal übersetzt wurde, erhält dieselbe Übersetzung.",
+  memoryHelp: "Übersetzungen: {count}, nur in diesem Browser gespeichert. Ein gespeicherter Text erhält seine gespeicherte Übersetzung.",
   importTmx: "TMX-Datei hinzufügen",
   exportTmx: "Als TMX herunterladen",
   imported: "Hinzugefügte Übersetzungen: {count}.",

@@ -134,7 +134,7 @@ export default {
   fileDone: "The translation is ready.",
   notTranslated: "Not translated: {reason}",
   memory: "Translation memory",
-  memoryHelp: "{count} translations, stored in this browser only. A text that was translated before gets the same translation.",
+  memoryHelp: "Translations: {count}, stored in this browser only. A text that is stored gets its stored translation.",
   importTmx: "Add a TMX file",
   exportTmx: "Download as TMX",
   imported: "Translations added: {count}.",

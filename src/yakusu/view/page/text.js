@@ -8,15 +8,17 @@ const WORD = /(?:[^\s\x1c-\x1f\x85]|\ufeff)+/gu;
 // Scripts without spaces between words.
 const UNSPACED = new RegExp("[" + ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar",
   "Tibetan", "Yi", "Bopomofo"].map((script) => `\\p{Script=${script}}`).join("") + "]", "u");
+const MOST = 20_000;  // characters of a line with units: browsers are slow with many elements
 const MIN_WEIGHT = 0.05;  // weaker links are not shown
 
 /**
  * The units of a line that a user can point at: its words, and in scripts without spaces the words
- * that the browser finds.
+ * that the browser finds. A very long line has none.
  *
  * @returns {start, end, word}: positions, and the number of the word as the engine counts.
  */
 export function units(text, language) {
+  if (text.length > MOST) return [];
   return [...text.matchAll(WORD)].flatMap((found, word) => {
     const whole = {start: found.index, end: found.index + found[0].length, word};
     if (!UNSPACED.test(found[0])) return [whole];

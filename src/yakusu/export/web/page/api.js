@@ -111,7 +111,8 @@ export const host = {
   },
   begin(page) {
     const current = () => modelOf(page.languages.request);
-    view.memory = new MemoryView(current, () => remember(current().key).then(() => page.translate()));
+    view.memory = new MemoryView(current, () =>
+      remember(current().key).catch(() => {}).then(() => page.translate()));  // which says what fails
     view.share.begin(() => page.session.text);
     if (MODELS.length === 1) opened(MODELS[0].key).catch(() => {});  // before the first text
     host.draw();

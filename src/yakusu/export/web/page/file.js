@@ -3,7 +3,7 @@
 
 (() => {
 const PARTS = {{parts}};
-const COPY = "Copy or download it again.";
+const COPY = "Copy or download it again.", DAMAGED = `This file is damaged. ${COPY}`;
 
 function bytesOf(name) {
   const text = document.getElementById(name).textContent;
@@ -22,7 +22,11 @@ function bytesOf(name) {
 async function read(name) {
   const own = bytesOf(name);
   if (!PARTS[name].deflated) return own.slice().buffer;
-  return new Response(new Blob([own]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+  try {
+    return await new Response(new Blob([own]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+  } catch {
+    throw new Error(DAMAGED);
+  }
 }
 
 function fault() {
@@ -44,7 +48,7 @@ addEventListener("DOMContentLoaded", async () => {
     document.getElementById("page").hidden = false;
     document.head.append(script);
   } catch {
-    start.textContent = `This file is damaged. ${COPY}`;
+    start.textContent = DAMAGED;
   }
 });
 })();

@@ -2,8 +2,7 @@
 
 import {byId, element} from "./dom.js";
 import {download} from "./download.js";
-import {addSegments, clearSegments, segmentsOf} from "./memory.js";
-import {isStored} from "./store.js";
+import {addSegments, clearSegments, isKept, segmentsOf} from "./memory.js";
 import {current, t} from "./strings.js";
 import {readTmx, writeTmx} from "./tmx.js";
 
@@ -27,17 +26,17 @@ export class MemoryView {
     const button = (name, onclick) => element("button",
       {type: "button", disabled: !segments.length, onclick}, t(name));
     const field = element("input", {type: "file", accept: ".tmx", "aria-label": t("importTmx"),
-                                    onchange: () => this.add(field.files[0])});
+                                    onchange: () => field.files.length && this.add(field.files[0])});
     this.box.replaceChildren(element("h3", {}, t("memory")),
       element("p", {class: "note"}, t("memoryHelp", {count})),
-      ...(isStored() ? [] : [element("p", {class: "note"}, t("notKept"))]),
+      ...(isKept() ? [] : [element("p", {class: "note"}, t("notKept"))]),
       element("label", {class: "note"}, t("importTmx"), field),
       button("exportTmx", () => this.save()), button("clearHistory", () => this.clear()), this.said);
   }
 
   async add(file) {
     const {key, source, target} = this.model();
-    const found = readTmx(await file.text(), {source, target}, file.name);
+    const found = readTmx(await textOf(file), {source, target}, file.name);
     if (found?.length) await addSegments(key, found);
     this.said.textContent = found ? t("imported", {count: found.length}) : t("notTmx");
     await this.draw();
@@ -54,5 +53,17 @@ export class MemoryView {
     this.said.textContent = "";
     await this.draw();
     this.changed();
+  }
+}
+
+/** The text of an XML file in the encoding that it states; "": it cannot be read. */
+async function textOf(file) {
+  try {
+    const bytes = new Uint8Array(await file.arrayBuffer()), mark = bytes[0] << 8 | bytes[1];
+    const head = new TextDecoder("latin1").decode(bytes.subarray(0, 200));
+    const stated = /^[^>]*encoding=["']([\w.-]+)/.exec(head)?.[1] ?? "utf-8";
+    return new TextDecoder({0xfffe: "utf-16le", 0xfeff: "utf-16be"}[mark] ?? stated).decode(bytes);
+  } catch {
+    return "";
   }
 }

@@ -1,7 +1,11 @@
 /** The memory of each model: translations that the user has confirmed, kept in this browser. */
 
 const DATABASE = "yakusu", STORE = "memories";
+let isLost = false;  // whether the last change could not be stored
 const known = new Map();  // promises of segments by the keys of models: {id, source, target, origin, time}
+
+/** Whether the browser keeps the memories; otherwise they end with the page. */
+export const isKept = () => !isLost;
 
 /** The segments of the memory of a model, in the order in which they were added. */
 export function segmentsOf(key) {
@@ -19,7 +23,7 @@ export async function addSegment(key, source, target) {
 /** The segments as they are stored now: other tabs may have changed them. */
 async function currentSegments(key) {
   const found = await within("readonly", (store) => store.get(key));
-  if (found) known.set(key, Promise.resolve(found));
+  if (found && !isLost) known.set(key, Promise.resolve(found));
   return segmentsOf(key);
 }
 
@@ -55,9 +59,16 @@ const now = () => `${new Date().toISOString().slice(0, 19)}Z`;
 /** The result of a request to the storage; undefined: there is none, so that the page forgets. */
 async function within(mode, request) {
   try {
-    const store = (await database()).transaction(STORE, mode).objectStore(STORE);
-    return await resultOf(request(store));
+    const transaction = (await database()).transaction(STORE, mode);
+    const asked = request(transaction.objectStore(STORE));
+    await new Promise((resolve, reject) => {
+      transaction.addEventListener("complete", resolve);
+      transaction.addEventListener("abort", () => reject(transaction.error));  // the disk may be full
+    });
+    if (mode === "readwrite") isLost = false;
+    return asked.result;
   } catch {
+    isLost = true;
     return undefined;
   }
 }

@@ -58,7 +58,7 @@ async function send(call, args, {signal, tell = () => {}, moved = []} = {}) {
     signal?.addEventListener("abort", () => {
       if (!calls.has(id)) return;
       own.postMessage({id, call: "stop"});
-      setTimeout(() => calls.has(id) && restart(), PATIENCE);
+      setTimeout(() => calls.has(id) && fail(RESTARTED), PATIENCE);
       reject(signal.reason);
     });
   });
@@ -84,14 +84,10 @@ function receive({id, event, data}) {
   else call?.tell(event, data);
 }
 
-/** End the worker, which does not read its messages; calls that are not stopped are made again. */
-function restart() {
-  worker.then((made) => made.terminate());
-  fail(RESTARTED);
-}
-
+/** End the worker and its calls; after RESTARTED, those that are not stopped are made again. */
 function fail(error) {
   const waiting = [...calls.values()];
+  worker?.then((made) => made.terminate(), () => {});
   calls.clear();
   models.clear();
   worker = null;
