@@ -472,7 +472,11 @@ def test_a_click_on_either_side_opens_the_panel_for_its_line(visit: Open) -> Non
     page.locator("#translation .line").nth(1).locator(".word").first.click()
     expect(title).to_have_text("Line 2: two clouds")
     expect(page.locator("#panel")).to_contain_text("Recomputed for this line")  # moves the text
-    box = page.locator("#mirror .word").first.bounding_box()
+    word = page.locator("#mirror .word").first
+    box, before = word.bounding_box(), None
+    while box != before:
+        page.wait_for_timeout(300)
+        box, before = word.bounding_box(), box
     assert box
     page.mouse.click(box["x"] + 3, box["y"] + 3)
     expect(title).to_have_text("Line 1: the red boat")
