@@ -94,7 +94,7 @@ const escapedHtml = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", 
 const unescapedHtml = (text) => text.replace(/&(?:#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?|([a-zA-Z0-9]+);)/g, (whole, hex, decimal, name) => {
   if (name) return ENTITIES.get(name) ?? whole;
   const n = hex ? parseInt(hex, 16) : Number(decimal);
-  return n === 0 || n > 0x10ffff || (n >= 0xd800 && n < 0xe000) ? "\ufffd" : String.fromCodePoint(n);
+  return n === 0 || n >= 0x110000 || n >> 11 === 0b11011 ? "\ufffd" : String.fromCodePoint(n);
 });
 
 // ---- JSON -------------------------------------------------------------------------------------------

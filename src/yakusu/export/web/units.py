@@ -16,7 +16,7 @@ _LOW_SHIFT, _SURROGATE_SHIFT = 0x100, 0x8000  # file.js has the same
 def in_units(data: bytes) -> bytes:
     """Bytes in UTF-16, little-endian; a last byte without a second one is followed by NUL."""
     units = np.frombuffer(data + bytes(len(data) % 2), "<u2")
-    surrogate = (units >= 0xD800) & (units < 0xE000)
+    surrogate = units >> 11 == 0b11011
     escaped = surrogate | np.isin(units, _LOW)
     places = np.arange(len(units)) + np.cumsum(escaped)
     made = np.full(len(units) + int(escaped.sum()), ESCAPE, "<u2")
