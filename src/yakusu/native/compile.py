@@ -159,9 +159,7 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
 
 WEB = Target("wasm32-wasi", "wasm32", "")
 _SIMD, _RELAXED = ["-msimd128"], ["-msimd128", "-mrelaxed-simd"]
-_RELAXED_PROBE = (
-    "relaxed.wasm"  # says whether the host runs relaxed instructions as the engine needs
-)
+_RELAXED_PROBE = "relaxed.wasm"  # whether a host computes relaxed instructions exactly
 WEB_MODULES = {  # the flags of each
     "engine-relaxed.wasm": _RELAXED,
     "engine-simd.wasm": _SIMD,

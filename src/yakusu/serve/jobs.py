@@ -32,7 +32,7 @@ class ClientJob:
         owner: Whose work it is.
         kind: What is done.
         target: The file that it writes.
-        task: The work; it returns what the client is told.
+        task: Does the work, and returns the answer for the client.
         about: What the client has stated.
         key: A secret for its owner.
         created: When it began.

@@ -38,7 +38,8 @@ _PARAGRAPHS = re.compile(r"<(?:[\w.-]{1,20}:)?paragraph-properties(?:\s[^<>]*)?>
 _TEXTS = re.compile(r"<(?:[\w.-]{1,20}:)?text-properties(?:\s[^<>]*)?>")
 _AFTER_TEXTS = re.compile(r"<(?:[\w.-]{1,20}:)?map[\s/>]|</(?:[\w.-]{1,20}:)?style\s*>")
 _SPAN_STYLE = re.compile(rb"""(\sstyle-name|:style-name)(\s*=\s*)(?:"([^"]*)"|'([^']*)')""")
-_LEFTWARD = ("font-weight", "font-style", "font-size")  # properties that leftward text has anew
+# Right-to-left text has properties of its own for these: "font-weight-complex" and so on.
+_LEFTWARD = ("font-weight", "font-style", "font-size")
 # The writing mode of a direction, the sides of paragraphs that change, and their new side
 _MODES = {
     "rtl": ("rl-tb", ("", "start", "left"), "right"),
@@ -63,7 +64,7 @@ class _Style:
         parent: The style on which it is based.
         side: The side at which it aligns them; "": that of its parent.
         source: Its source, if only this part has it; "": others have it.
-        fonts: Those of `_LEFTWARD` that it states; None: for leftward text, too.
+        fonts: The properties of `_LEFTWARD` that it states; None: also for right-to-left text.
     """
 
     parent: _StyleKey
@@ -284,7 +285,7 @@ def _styles_in(xml: XmlFile, *, is_own: bool) -> dict[_StyleKey, _Style]:
 
 
 def _fonts_of(style: Element) -> dict[str, str | None]:
-    """Those of `_LEFTWARD` that a style states; None: for leftward text, too."""
+    """The properties of `_LEFTWARD` that a style states; None: also for right-to-left text."""
     found: dict[str, str | None] = {}
     for properties in style.named("text-properties"):
         for name in _LEFTWARD:
