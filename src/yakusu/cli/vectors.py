@@ -27,6 +27,7 @@ from yakusu.cli.vectors_words import WordEncoding, WordErrors, WordList, read_as
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
+    from yakusu.compress.config import CompressConfig
     from yakusu.vectors.static.verbs import StaticReport
     from yakusu.vectors.verbs import Facts, Report
 
@@ -102,12 +103,7 @@ def vectors_compress_verb(
                 f"{source} is a folder, whose tokens are in its tokenizer: leave out --words, "
                 "--encoding, --errors and --weights"
             )
-        made = yakusu.vectors.compress_static(
-            source, out, config=made_with, progress=ConsoleProgress()
-        )
-        _print_report(made.vectors)
-        _print_sizes(made)
-        print(f"{'replaced' if existed else 'folder:'} {out}")
+        _compress_folder(source, out, made_with)
         return
     report = yakusu.vectors.compress(
         read_as_told(source, words, encoding, errors),
@@ -141,6 +137,15 @@ def _print_report(report: "Report") -> None:
     else:
         for band in report.recall:
             print(f"of the 10 nearest vectors, {band.recall:.1%} are kept ({band.used} examined)")
+
+
+def _compress_folder(source: str, out: str, config: "CompressConfig") -> None:
+    """Compress the static embeddings of a folder."""
+    existed = Path(out).exists()
+    made = yakusu.vectors.compress_static(source, out, config=config, progress=ConsoleProgress())
+    _print_report(made.vectors)
+    _print_sizes(made)
+    print(f"{'replaced' if existed else 'folder:'} {out}")
 
 
 def _print_sizes(made: "StaticReport") -> None:
