@@ -1,7 +1,7 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `check`, `align`, `prepare`, `train`, `improve`,
-`average`, `distil`, `backtranslate`, `translate`, `score`, `evaluate`, `verify`, `card` and `demo`;
+`average`, `distil`, `backtranslate`, `translate`, `models`, `score`, `evaluate`, `verify`, `card` and `demo`;
 the verbs `compress`, `import` and `export` are the functions `compress_translator`, `import_model`
 and `export_model`.
 `compress`, `memory`, `serve`, `vectors` and `view` are packages. Each name is imported when it is
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.improving.improve import improve
     from yakusu.pipeline.receipts.receipt import verify
     from yakusu.pipeline.receipts.relabel import card
+    from yakusu.pipeline.receipts.shipped import models
     from yakusu.pipeline.robustness import evaluate_robustness
     from yakusu.pipeline.score import score
     from yakusu.pipeline.synthetic.backtranslate import BacktranslateConfig, backtranslate
@@ -76,6 +77,7 @@ _MODULES = {  # public name -> the module that defines it
     "export_web": "pipeline.export_web",
     "import_model": "pipeline.import_model",
     "improve": "pipeline.improving.improve",
+    "models": "pipeline.receipts.shipped",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
     **dict.fromkeys(("plan_training", "train"), "pipeline.training.train"),
@@ -128,6 +130,7 @@ __all__ = [
     "improve",
     "load_recipe",
     "memory",
+    "models",
     "plan_training",
     "prepare",
     "save_recipe",

@@ -16,6 +16,7 @@ from yakusu.cli.options import Format, Lowercase, Model
 from yakusu.data.files.text import language_of
 from yakusu.data.files.tree_files import holds_trees
 from yakusu.errors import DataError
+from yakusu.shipped import is_shipped
 
 if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
@@ -119,7 +120,7 @@ def evaluate_verb(
         )
         print(table if format is Format.TEXT else _as_json(asdict(table)))
         return
-    if Path(system).is_dir():
+    if _is_model(system):
         score = partial(yakusu.evaluate_model, system, _sources(system, src), engine=engine)
     else:
         _refuse_unused(system, baseline, src, engine)
@@ -127,6 +128,10 @@ def evaluate_verb(
     to = language or language_of(reference)
     other = None if baseline is None else _translations(baseline, src, to, engine)
     _print(score(truth, baseline=other, paper=paper, progress=progress, **options), format)
+
+
+def _is_model(system: str) -> bool:
+    return Path(system).is_dir() or is_shipped(system)
 
 
 def _print(results: "Sequence[Score | BootstrapResult]", format: Format) -> None:
@@ -143,7 +148,7 @@ def _as_json(value: object) -> str:
 
 def _refuse_with_robust(system: str, options: dict[str, str | bool | None]) -> None:
     """Refuse what --robust does not score."""
-    if not Path(system).is_dir():
+    if not _is_model(system):
         raise DataError(
             f"--robust translates sentences, but {system} is not a model folder: give a model "
             "folder, or omit --robust"
@@ -156,7 +161,7 @@ def _refuse_unused(
     system: str, baseline: str | None, src: str | None, engine: "EngineConfig"
 ) -> None:
     """Refuse options of models where no model is scored."""
-    compares_model = baseline is not None and Path(baseline).is_dir()
+    compares_model = baseline is not None and _is_model(baseline)
     if Path(system).exists() and not compares_model:
         given = ["--src"] if src is not None else []
         _refuse(given + _given(engine), unless="SYSTEM or --baseline is a model folder")
@@ -173,7 +178,7 @@ def _refuse(options: list[str], *, unless: str) -> None:
 
 
 def _tree_scores(system: str, reference: str, engine: "EngineConfig") -> "list[Score]":
-    if Path(system).is_dir() and not holds_trees(system):
+    if _is_model(system) and not holds_trees(system):
         progress = ConsoleProgress()
         return yakusu.evaluate_parser(system, reference, engine=engine, progress=progress)
     _refuse(_given(engine), unless="SYSTEM is a model folder")
@@ -192,7 +197,7 @@ def _translations(
     system: str, src: str | None, to: str, engine: "EngineConfig"
 ) -> Path | list[str]:
     """Return a file of translations, or the source sentences translated with a model folder."""
-    if not Path(system).is_dir():
+    if not _is_model(system):
         return Path(system)
     from yakusu.pipeline.evaluate import translate_to_score  # loads numpy
 

@@ -45,6 +45,9 @@ VERBS = {
         "translate",
         "Translate standard input, a text file, a document or a folder of documents.",
     ),
+    "models": Verb(
+        "models", "List the translators of the package, whose names stand for model folders."
+    ),
     "memory": Verb("memory", "Create, search, export and merge translation memories."),
     "score": Verb("score", "Print the log-probability that a model assigns to given translations."),
     "evaluate": Verb(

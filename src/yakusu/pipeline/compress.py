@@ -23,6 +23,7 @@ from yakusu.pipeline.receipts.receipt import CompressionFacts, read_facts
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.search.torch_decoder import TorchDecoder
+from yakusu.shipped import model_path
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import WEIGHTS, TranslatorConfig
 from yakusu.translator.folder.network import open_model, save_translator
@@ -85,7 +86,7 @@ def compress_translator(
         DataError: The settings do not fit the tables, `src` and `references` do not match, or the
             model is a parser, which BLEU cannot score.
     """
-    folder, out, progress = Path(model), Path(out), progress or Silent()
+    folder, out, progress = model_path(model), Path(out), progress or Silent()
     config = config or CompressConfig()
     config.refuse(("tiers", "half"), "a translator")
     if out.exists():

@@ -15,6 +15,7 @@ from yakusu.folder import save_folder, sha256
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ExportFacts, read_facts
 from yakusu.progress import Progress, Silent
+from yakusu.shipped import model_path
 from yakusu.translator.folder.folder import ModelFolder
 from yakusu.translator.folder.network import open_model
 
@@ -50,7 +51,7 @@ def export_model(
         ModuleNotFoundError: The library of the format is not installed.
         DataError: `src` has no line.
     """
-    folder, out, progress = Path(model), Path(out), progress or Silent()
+    folder, out, progress = model_path(model), Path(out), progress or Silent()
     if to not in FORMATS:
         raise RunError(f"there is no format '{to}': choose one of {', '.join(FORMATS)}")
     form = FORMATS[to]

@@ -19,6 +19,7 @@ from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.evaluate import NamedLines, given_test_set, translated_lines
 from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.progress import Progress, Silent
+from yakusu.shipped import model_path
 from yakusu.translator.folder.folder import ModelFolder
 from yakusu.translator.translator import Translator
 
@@ -116,7 +117,8 @@ def export_web(
 
     is_file = str(out).lower().endswith(".html")
     out, progress = Path(out), progress or Silent()
-    folders = [Path(models)] if isinstance(models, str | Path) else [*map(Path, models)]
+    given = [models] if isinstance(models, str | Path) else models
+    folders = [model_path(each) for each in given]
     has_test = test_src is not None or test_tgt is not None
     _check(folders, out, is_file=is_file, has_test=has_test)
     test = given_test_set(test_src, test_tgt)

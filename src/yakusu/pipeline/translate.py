@@ -13,6 +13,7 @@ from yakusu.data.lines.layout import Layout
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
+from yakusu.shipped import model_path
 from yakusu.translator import Translation, Translator
 from yakusu.translator.folder.named_memory import named_memory
 from yakusu.translator.request import Request
@@ -77,7 +78,7 @@ def open_translator(
     """Load a model folder and override its search settings; arguments as in `translate`."""
     engine, text = EngineConfig.of(engine), text or TextConfig()
     if text.own_memory and not text.memory:
-        text = text.model_copy(update={"memory": named_memory(Path(model))})
+        text = text.model_copy(update={"memory": named_memory(model_path(model))})
     if options is not None and options.coverage and engine.requested is None:
         engine = engine.model_copy(update={"engine": "torch"})  # the native engine refuses it
     translator = Translator.load(model, ensemble=ensemble, engine=engine, text=text)

@@ -34,6 +34,7 @@ from yakusu.serve.store import ServiceStore
 from yakusu.serve.suggestions import Suggestions
 from yakusu.serve.usage import Usage
 from yakusu.serve.work import AbandonedError, RunningRequests
+from yakusu.shipped import model_path
 from yakusu.translator.folder.named_memory import named_memory
 
 _log = logging.getLogger(__name__)
@@ -77,7 +78,8 @@ class Service:
     """
 
     def __init__(self, config: ServeConfig, folders: Sequence[Path]) -> None:
-        self.config, self.limits, self._folders = config, config.limits, folders
+        self.config, self.limits = config, config.limits
+        self._folders = [model_path(each) for each in folders]
         self.pool = Pool(self._engine.n_threads, finished=event)
         self.suggestions = (
             Suggestions(Path(config.suggestions), self.limits.suggestions)

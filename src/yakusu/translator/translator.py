@@ -33,6 +33,7 @@ from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder, IdPair, Query, Searches
 from yakusu.search.hypothesis import NOTHING, Hypothesis, length_penalty
+from yakusu.shipped import model_path
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
 from yakusu.translator.consensus import agreed
@@ -178,7 +179,7 @@ class Translator:
         """
         if isinstance(ensemble, str):
             raise TypeError("expected several model folders, not one string: pass [folder]")
-        folders = [Path(folder), *map(Path, ensemble)]
+        folders = [model_path(each) for each in (folder, *ensemble)]
         config, tokenizer, decoder = open_decoder(folders, EngineConfig.of(engine))
         return cls(
             decoder,

@@ -15,6 +15,7 @@ from yakusu.export.origin import Origin
 from yakusu.folder import read_json, read_regular, verify_folder
 from yakusu.pipeline.receipts.corpus import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
+from yakusu.shipped import model_path
 
 VERSION = 1  # of receipt.json
 
@@ -318,7 +319,7 @@ def verify(folder: str | Path) -> list[str]:
     Raises:
         ModelError: A file is missing or was changed.
     """
-    folder = Path(folder)
+    folder = model_path(folder)
     if (folder / "model" / "manifest.json").exists():
         raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
     verify_folder(folder)

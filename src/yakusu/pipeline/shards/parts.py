@@ -19,6 +19,7 @@ from yakusu.pipeline.shards.plan import ShardJob
 from yakusu.pipeline.shards.receipt import ShardSettings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
+from yakusu.shipped import model_path
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import model_hash
 from yakusu.translator.tally import Tally
@@ -88,7 +89,7 @@ class ShardConfig:
             runs = f"native {decoder.precision}"
         return ShardSettings(
             yakusu=__version__,
-            models=tuple(model_hash(Path(model)) for model in self.models),
+            models=tuple(model_hash(model_path(model)) for model in self.models),
             search=translator.search.model_dump(mode="json"),
             text=self.text.model_dump(mode="json", exclude={"glossary", "memory"}),
             glossary=" ".join(sha256(Path(each)) for each in self.text.glossary),

@@ -35,6 +35,7 @@ from yakusu.pipeline.synthetic.held_out import HeldOutLines, Overlaps, dev_set_o
 from yakusu.pipeline.synthetic.models import ShardModels
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
+from yakusu.shipped import model_path
 from yakusu.translator.folder.folder import ModelFolder
 from yakusu.typed import setting
 
@@ -141,7 +142,9 @@ class _Backtranslation:
         if self.config.forward:
             source = models["reverse"].translator.languages[1]
             models["forward"] = _forward(self.config.forward, (source, language), engine)
-        dev_sets = [dev_set_of(Path(each)) for each in filter(None, (model, self.config.forward))]
+        dev_sets = [
+            dev_set_of(model_path(each)) for each in filter(None, (model, self.config.forward))
+        ]
         making = self._making(models, [path for dev in dev_sets for path in dev.files])
         corpus = self.out / "corpus"
         with locked(self.out, option="--out"):
@@ -215,7 +218,7 @@ def _forward(
     folder: str, languages: tuple[str, str], engine: EngineConfig | Engine | None
 ) -> ShardModels:
     """The model that translates synthetic sources back, from the first language to the second."""
-    has_several = ModelFolder.open(Path(folder)).tokenizer.src.language_tokens
+    has_several = ModelFolder.open(model_path(folder)).tokenizer.src.language_tokens
     models = ShardModels([folder], to=languages[1] if has_several else "", engine=engine)
     models.require_languages("the synthetic text", languages)
     return models

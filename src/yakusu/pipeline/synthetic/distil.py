@@ -44,6 +44,7 @@ from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, save_recipe
 from yakusu.search.config import SearchConfig
+from yakusu.shipped import model_path
 
 RECIPE = "fast"
 _Similarity = Callable[[str, str], float]
@@ -132,7 +133,7 @@ class _Distillation:
         progress: Progress,
     ) -> None:
         self.recipe, self.config, self.progress = recipe, config, progress
-        self.teachers = [Path(each) for each in teachers]
+        self.teachers = [model_path(each) for each in teachers]
         _check(recipe, config)
         self.folder = Path(recipe.run)
         self.corpus, self.parts = self.folder / "corpus", self.folder / "parts"

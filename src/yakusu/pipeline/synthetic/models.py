@@ -20,6 +20,7 @@ from yakusu.pipeline.shards.receipt import ShardSettings
 from yakusu.pipeline.shards.shards import translate_shards
 from yakusu.progress import Progress
 from yakusu.search.config import SearchConfig
+from yakusu.shipped import model_path
 from yakusu.translator.folder.folder import weights_hash
 
 
@@ -50,7 +51,7 @@ class ShardModels:
         if "n_best" not in options.model_fields_set:
             options = options.model_copy(update={"n_best": 1})
         self._config = ShardConfig(
-            tuple(map(str, folders)),
+            tuple(str(model_path(each)) for each in folders),
             options,
             TextConfig(to=to, one_sentence_per_line=True, own_memory=False),
             EngineConfig.of(engine),

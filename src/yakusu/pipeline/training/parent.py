@@ -5,8 +5,6 @@ vocabularies; with "learn", they are learned from the corpus, and the pieces tha
 keep their vectors.
 """
 
-from pathlib import Path
-
 from yakusu.data.config import DataConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
@@ -17,6 +15,7 @@ from yakusu.folder import sha256
 from yakusu.model.config import DROPOUTS, TransformerConfig
 from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.recipe import Recipe
+from yakusu.shipped import model_path
 from yakusu.translator.folder.folder import ModelFolder, weights_hash
 
 
@@ -35,7 +34,7 @@ class Parent:
     """
 
     def __init__(self, folder: str) -> None:
-        self._folder = ModelFolder.open(Path(folder))
+        self._folder = ModelFolder.open(model_path(folder))
         config = self._folder.config
         if not isinstance(config.model, TransformerConfig):
             raise ModelError(f"{folder} is a {config.model.name} model: start from a Transformer")
