@@ -12,6 +12,7 @@ ACCEPTED = {  # name that several modules define -> why
     "add_to": "each module of verbs has it: it adds them to the command line",
     "attention": "Eq. 1, and the HTTP operation that shows its weights",
     "evaluate": "`yakusu.evaluate` scores texts, `yakusu.vectors.evaluate` compressed vectors",
+    "models": "`yakusu.models` lists those of the package, the HTTP operation those of the service",
     "read": "each document format has it: see `documents.document.DocumentFormat`",
     "score": "`yakusu.score`, and the HTTP operation that does the same",
     "sinusoids": "one formula, for torch and for the engine, which must not import torch",
