@@ -24,6 +24,7 @@ from yakusu.data.lines.words import has_letter, words_and_characters
 from yakusu.folder import read_json, write_text
 from yakusu.metrics import score_translations
 from yakusu.shipped import FOLDER
+from yakusu.translator.folder.folder import add_to_folder
 
 PAIRS = ("en-de", "de-en", "en-fr", "fr-en")
 HELD_OUT = 16  # every sixteenth pair
@@ -42,6 +43,13 @@ benchmark.option("--pairs", nargs="+", default=PAIRS, choices=PAIRS, help="defau
 benchmark.option("--install", action="store_true", help="copy the models into the package")
 benchmark.option("--set", nargs="+", default=[], help="further settings of all runs, key=value")
 
+_CARD = """
+## What it can and cannot do
+
+It knows short everyday sentences, because its training text has no others. It knows few names and
+technical terms, and translates long sentences and other kinds of text badly, as the scores of captions
+show. Scores of test sets (`benchmarks/paper/shipped.py`):
+"""
 _SETS = ("tatoeba", "tatoeba, new sentences", "multi30k, test2016")
 tables = Table(
     (
@@ -140,13 +148,22 @@ def measure(pair: str, run: Path, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def install(pair: str, model: Path, scores: dict[str, str]) -> None:
+    """Copy a model folder into the package; its card gets the scores of the test sets."""
+    rows = [f"- {name}: {text}" for name, text in scores.items()]
+    card = (model / "README.md").read_text(encoding="utf-8") + "\n".join([_CARD, *rows, ""])
+    shutil.copytree(model, FOLDER / pair, dirs_exist_ok=True)
+    add_to_folder(FOLDER / pair, "README.md", lambda folder: write_text(folder / "README.md", card))
+
+
 def main(args: argparse.Namespace) -> None:
     """Train, score and install each translator."""
     for pair in args.pairs:
         run = train(pair, args)
-        benchmark.record(measure(pair, run, args))
+        found = measure(pair, run, args)
+        benchmark.record(found)
         if args.install:
-            shutil.copytree(run / "model", FOLDER / pair, dirs_exist_ok=True)
+            install(pair, run / "model", found["scores"])
 
 
 if __name__ == "__main__":
