@@ -1,4 +1,4 @@
-"""The verb `align`: two texts -> pairs of sentences."""
+"""The verbs `align` and `mine`: two texts -> pairs of sentences."""
 
 from typing import Annotated
 
@@ -34,6 +34,19 @@ _Encoding = Annotated[
         "cp949,utf-8 (default: detected).",
     ),
 ]
+_Text = Annotated[str, typer.Argument(metavar="SRC", help="A text or a document.")]
+_Other = Annotated[str, typer.Argument(metavar="TGT", help="One in the other language.")]
+_Pairs = Annotated[str, typer.Option(metavar="PAIRS", help="File for the pairs (.tsv).")]
+_Translator = Annotated[
+    str,
+    typer.Option(
+        "--model", metavar="MODEL", help="Translator from the language of SRC to that of TGT."
+    ),
+]
+_MinMargin = Annotated[
+    float,
+    typer.Option(help="Leave out pairs with a lower margin; unrelated sentences have about 1."),
+]
 _Model = Annotated[
     str | None,
     typer.Option(
@@ -47,6 +60,7 @@ _Model = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command("align")(align_verb)
+    app.command("mine")(mine_verb)
 
 
 def align_verb(
@@ -77,6 +91,37 @@ def align_verb(
             languages=languages,
             min_score=min_score,
             model=model,
+            encoding=encoding,
+            progress=ConsoleProgress(),
+        )
+    )
+
+
+def mine_verb(
+    src: _Text,
+    tgt: _Other,
+    out: _Pairs,
+    model: _Translator,
+    source_language: _Language = "",
+    target_language: _Language = "",
+    min_margin: _MinMargin = MIN_MARGIN,
+    encoding: _Encoding = "",
+) -> None:
+    """Find the sentences of two texts that translate each other, in any order.
+
+    The texts need not be translations: a sentence may occur in one of them only. The sentences of
+    SRC are translated, and their translations compared with the sentences of TGT.
+
+    Example: `yakusu mine forum.en forum.de --model runs/en-de/model --out pairs.tsv`
+    """
+    print(
+        yakusu.mine(
+            src,
+            tgt,
+            out,
+            model=model,
+            languages=(source_language, target_language),
+            min_margin=min_margin,
             encoding=encoding,
             progress=ConsoleProgress(),
         )

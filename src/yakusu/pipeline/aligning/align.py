@@ -8,14 +8,12 @@ from statistics import median
 
 from yakusu.data.bitext.beads import Bead, align_sentences
 from yakusu.data.corpus import Corpus
-from yakusu.data.languages import same_language
-from yakusu.errors import DataError, ModelError, RunError
-from yakusu.folder import write_text
+from yakusu.errors import DataError
 from yakusu.pipeline.aligning.misaligned import Fault, find_faults
+from yakusu.pipeline.aligning.outputs import pair_files, write_rows
 from yakusu.pipeline.aligning.texts import SentenceText, anchors, read_both
-from yakusu.pipeline.translate import open_translator
+from yakusu.pipeline.aligning.translations import translations_of
 from yakusu.progress import Progress, Silent
-from yakusu.search.config import SearchConfig
 
 _MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
@@ -106,12 +104,12 @@ def align(
         RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
         ModelError: The model has other languages, or cannot be used.
     """
-    out, left = _outputs(Path(out), Path(src), Path(tgt))
+    out, left = pair_files(Path(out), Path(src), Path(tgt))
     progress = progress or Silent()
     one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
         raise DataError(f"{src} and {tgt} contain the same text: pass a text and its translation")
-    compared = _translated(one, other, model, progress) if model else one.texts
+    compared = translations_of(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(
             compared, other.texts, anchors(one, other), translated=model is not None
@@ -128,8 +126,8 @@ def align(
         f"{one.joined(range(*x.src))}\t{other.joined(range(*x.tgt))}\t{x.score:.2f}" for x in pairs
     ]
     unpaired = list(_unpaired(texts, pairs))
-    _write(out, rows)
-    _write(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
+    write_rows(out, rows)
+    write_rows(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
     return Aligned(
         out,
         left,
@@ -145,43 +143,6 @@ def align(
     )
 
 
-def _outputs(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
-    """The files of pairs and of what is left out.
-
-    Raises:
-        RunError: They are not .tsv files, or one of them is a text.
-    """
-    if out.suffix.lower() != ".tsv":
-        raise RunError(f"--out {out} does not end in .tsv: choose a name such as pairs.tsv")
-    left = out.with_name(f"{out.stem}.left.tsv")
-    if {out.resolve(), left.resolve()} & {src.resolve(), tgt.resolve()}:
-        raise RunError(f"{out} would replace one of the texts: choose another file with --out")
-    return out, left
-
-
-def _translated(
-    one: SentenceText, other: SentenceText, model: str | Path, progress: Progress
-) -> list[str]:
-    """The translations of a text into the language of the other one, by greedy search."""
-    translator = open_translator(model, SearchConfig(beam=1))
-    if translator.task_name != "translation":
-        raise ModelError(f"{model} is a {translator.task.model_noun}: use a translator")
-    if translator.targets and other.language:
-        translator = translator.translating_to(other.language)
-    for text, known in zip((one, other), translator.languages, strict=True):
-        if text.language and known and not same_language(text.language, known):
-            raise ModelError(
-                f"{text.path} is in {text.language}, but {model} translates from "
-                f"{' to '.join(translator.languages)}: use another model, or swap the texts"
-            )
-    with progress.track("translating", "sentences", len(one.texts)) as tracker:
-        found = []
-        for best in translator.stream(one.texts):
-            found.append(best[0].text)
-            tracker.advance()
-    return found
-
-
 def _unpaired(
     texts: Sequence[SentenceText], beads: Sequence[Bead]
 ) -> Iterator[tuple[SentenceText, int]]:
@@ -189,12 +150,3 @@ def _unpaired(
     for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
         paired = {i for side in sides for i in range(*side)}
         yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
-
-
-def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
-    try:
-        write_text(path, "".join(f"{line}\n" for line in lines))
-    except OSError as error:
-        raise RunError(
-            f"{path} cannot be written ({error.strerror}): choose another file with --out"
-        ) from error
