@@ -44,8 +44,10 @@ _Translator = Annotated[
     ),
 ]
 _MinMargin = Annotated[
-    float,
-    typer.Option(help="Leave out pairs with a lower margin; unrelated sentences have about 1."),
+    float | None,
+    typer.Option(
+        help="Leave out pairs with a lower margin (default: 1.2); unrelated sentences have about 1."
+    ),
 ]
 _Model = Annotated[
     str | None,
@@ -104,7 +106,7 @@ def mine_verb(
     model: _Translator,
     source_language: _Language = "",
     target_language: _Language = "",
-    min_margin: _MinMargin = MIN_MARGIN,
+    min_margin: _MinMargin = None,
     encoding: _Encoding = "",
 ) -> None:
     """Find the sentences of two texts that translate each other, in any order.

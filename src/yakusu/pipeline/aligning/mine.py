@@ -48,7 +48,7 @@ def mine(
     *,
     model: str | Path,
     languages: tuple[str, str] = ("", ""),
-    min_margin: float = MIN_MARGIN,
+    min_margin: float | None = None,
     encoding: str = "",
     progress: Progress | None = None,
 ) -> Mined:
@@ -56,8 +56,8 @@ def mine(
 
     The sentences of the source are translated, and their translations compared with the sentences
     of the target by the words that they share. A pair is kept if its cosine is higher than those of
-    the nearest other sentences by a margin (Artetxe and Schwenk, 2019). The same texts give the same
-    bytes.
+    the nearest other sentences by a margin (Artetxe and Schwenk, 2019). The same texts give the
+    same bytes.
 
     Args:
         src: A text or a document; a sentence that it repeats counts once.
@@ -65,7 +65,8 @@ def mine(
         out: The file of pairs (.tsv).
         model: Model folder of a translator from source to target.
         languages: Codes of both languages (default: taken from the end of the file names).
-        min_margin: Leave out the pairs with a lower margin; that of unrelated sentences is about 1.
+        min_margin: Leave out the pairs with a lower margin, which is about 1 for unrelated
+            sentences; None: 1.2.
         encoding: Encoding of text files that are not UTF-8, or one encoding per file, separated by
             a comma (default: detected).
         progress: Progress reporter.
@@ -84,7 +85,8 @@ def mine(
     with progress.track("comparing", "sentences", None):
         vectors = lexical_vectors([*translated, *other.texts])
         found = margin_pairs(*np.split(vectors, [len(translated)]))
-    pairs = [(i, j, margin) for i, j, margin in found if margin >= min_margin]
+    least = MIN_MARGIN if min_margin is None else min_margin
+    pairs = [(i, j, margin) for i, j, margin in found if margin >= least]
     if not pairs:
         raise DataError(
             f"no sentence of {src} has a translation in {tgt}: check their languages, or lower "
