@@ -6,6 +6,7 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
+from yakusu.data.corpus import Corpus
 
 _Src = Annotated[str, typer.Argument(metavar="SRC", help="A text or a document.")]
 _Tgt = Annotated[str, typer.Argument(metavar="TGT", help="Its translation.")]
@@ -34,15 +35,13 @@ _Encoding = Annotated[
         "cp949,utf-8 (default: detected).",
     ),
 ]
-_Text = Annotated[str, typer.Argument(metavar="SRC", help="A text or a document.")]
-_Other = Annotated[str, typer.Argument(metavar="TGT", help="One in the other language.")]
+_One = Annotated[str, typer.Argument(metavar="A", help="A text or a document.")]
+_Other = Annotated[str, typer.Argument(metavar="B", help="One in the other language.")]
 _Pairs = Annotated[str, typer.Option(metavar="PAIRS", help="File for the pairs (.tsv).")]
-_Translator = Annotated[
-    str,
-    typer.Option(
-        "--model", metavar="MODEL", help="Translator from the language of SRC to that of TGT."
-    ),
+_KnownSrc = Annotated[
+    str, typer.Option(metavar="FILE", help="Known translations, in the language of A.")
 ]
+_KnownTgt = Annotated[str, typer.Option(metavar="FILE", help="The same, in the language of B.")]
 _MinMargin = Annotated[
     float | None,
     typer.Option(
@@ -100,10 +99,11 @@ def align_verb(
 
 
 def mine_verb(
-    src: _Text,
-    tgt: _Other,
+    one: _One,
+    other: _Other,
     out: _Pairs,
-    model: _Translator,
+    src: _KnownSrc,
+    tgt: _KnownTgt,
     source_language: _Language = "",
     target_language: _Language = "",
     min_margin: _MinMargin = None,
@@ -111,17 +111,17 @@ def mine_verb(
 ) -> None:
     """Find the sentences of two texts that translate each other, in any order.
 
-    The texts need not be translations: a sentence may occur in one of them only. The sentences of
-    SRC are translated, and their translations compared with the sentences of TGT.
+    What is similar in both languages is learned from known translations, such as the training text
+    of a translator.
 
-    Example: `yakusu mine forum.en forum.de --model runs/en-de/model --out pairs.tsv`
+    Example: `yakusu mine forum.en forum.de --src train.en --tgt train.de --out pairs.tsv`
     """
     print(
         yakusu.mine(
-            src,
-            tgt,
+            one,
+            other,
             out,
-            model=model,
+            Corpus(src=src, tgt=tgt),
             languages=(source_language, target_language),
             min_margin=min_margin,
             encoding=encoding,

@@ -8,12 +8,14 @@ from statistics import median
 
 from yakusu.data.bitext.beads import Bead, align_sentences
 from yakusu.data.corpus import Corpus
-from yakusu.errors import DataError
+from yakusu.data.languages import same_language
+from yakusu.errors import DataError, ModelError, RunError
+from yakusu.folder import write_text
 from yakusu.pipeline.aligning.misaligned import Fault, find_faults
-from yakusu.pipeline.aligning.outputs import pair_files, write_rows
 from yakusu.pipeline.aligning.texts import SentenceText, anchors, read_both
-from yakusu.pipeline.aligning.translations import translations_of
+from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
+from yakusu.search.config import SearchConfig
 
 _MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
@@ -109,7 +111,7 @@ def align(
     one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
         raise DataError(f"{src} and {tgt} contain the same text: pass a text and its translation")
-    compared = translations_of(one, other, model, progress) if model else one.texts
+    compared = _translated(one, other, model, progress) if model else one.texts
     with progress.track("aligning", "sentences", None):
         beads = align_sentences(
             compared, other.texts, anchors(one, other), translated=model is not None
@@ -143,6 +145,43 @@ def align(
     )
 
 
+def pair_files(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
+    """The files of pairs and of what is left out.
+
+    Raises:
+        RunError: They are not .tsv files, or one of them is a text.
+    """
+    if out.suffix.lower() != ".tsv":
+        raise RunError(f"--out {out} does not end in .tsv: choose a name such as pairs.tsv")
+    left = out.with_name(f"{out.stem}.left.tsv")
+    if {out.resolve(), left.resolve()} & {src.resolve(), tgt.resolve()}:
+        raise RunError(f"{out} would replace one of the texts: choose another file with --out")
+    return out, left
+
+
+def _translated(
+    one: SentenceText, other: SentenceText, model: str | Path, progress: Progress
+) -> list[str]:
+    """The translations of a text into the language of the other one, by greedy search."""
+    translator = open_translator(model, SearchConfig(beam=1))
+    if translator.task_name != "translation":
+        raise ModelError(f"{model} is a {translator.task.model_noun}: use a translator")
+    if translator.targets and other.language:
+        translator = translator.translating_to(other.language)
+    for text, known in zip((one, other), translator.languages, strict=True):
+        if text.language and known and not same_language(text.language, known):
+            raise ModelError(
+                f"{text.path} is in {text.language}, but {model} translates from "
+                f"{' to '.join(translator.languages)}: use another model, or swap the texts"
+            )
+    with progress.track("translating", "sentences", len(one.texts)) as tracker:
+        found = []
+        for best in translator.stream(one.texts):
+            found.append(best[0].text)
+            tracker.advance()
+    return found
+
+
 def _unpaired(
     texts: Sequence[SentenceText], beads: Sequence[Bead]
 ) -> Iterator[tuple[SentenceText, int]]:
@@ -150,3 +189,12 @@ def _unpaired(
     for text, sides in zip(texts, ([x.src for x in beads], [x.tgt for x in beads]), strict=True):
         paired = {i for side in sides for i in range(*side)}
         yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
+
+
+def write_rows(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
+    try:
+        write_text(path, "".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written ({error.strerror}): choose another file with --out"
+        ) from error

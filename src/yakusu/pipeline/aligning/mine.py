@@ -3,18 +3,20 @@
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from yakusu.data.bitext.lexical import lexical_vectors
 from yakusu.data.bitext.margin import margin_pairs
+from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.errors import DataError
-from yakusu.pipeline.aligning.outputs import pair_files, write_rows
+from yakusu.pipeline.aligning.align import pair_files, write_rows
 from yakusu.pipeline.aligning.texts import SentenceText, read_apart
-from yakusu.pipeline.aligning.translations import translations_of
 from yakusu.progress import Progress, Silent
 
+if TYPE_CHECKING:
+    from yakusu.pipeline.aligning.sentence_vectors import SentenceVectors
+
 MIN_MARGIN = 1.2
+_FEWEST = 100  # pairs from which anything can be learned
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class Mined:
 
 
 def mine(
-    src: str | Path,
-    tgt: str | Path,
+    one: str | Path,
+    other: str | Path,
     out: str | Path,
+    known: Corpus,
     *,
-    model: str | Path,
     languages: tuple[str, str] = ("", ""),
     min_margin: float | None = None,
     encoding: str = "",
@@ -54,16 +56,17 @@ def mine(
 ) -> Mined:
     """Find the sentences of two texts that translate each other, in any order.
 
-    The sentences of the source are translated, and their translations compared with the sentences
-    of the target by the words that they share. A pair is kept if its cosine is higher than those of
-    the nearest other sentences by a margin (Artetxe and Schwenk, 2019). The same texts give the
-    same bytes.
+    Vectors of sentences are learned from known translations, such that those of translations are
+    alike (see `sentence_vectors.py`). A pair is kept if its cosine is higher than those of the
+    nearest other sentences by a margin (Artetxe and Schwenk, 2019). The same texts give the same
+    bytes on the same kind of machine.
 
     Args:
-        src: A text or a document; a sentence that it repeats counts once.
-        tgt: A text or a document in the other language.
+        one: A text or a document; a sentence that it repeats counts once.
+        other: A text or a document in the other language.
         out: The file of pairs (.tsv).
-        model: Model folder of a translator from source to target.
+        known: Translations to learn from, in the languages of both texts, such as the text that a
+            translator was trained on; 20,000 pairs or more.
         languages: Codes of both languages (default: taken from the end of the file names).
         min_margin: Leave out the pairs with a lower margin, which is about 1 for unrelated
             sentences; None: 1.2.
@@ -72,33 +75,44 @@ def mine(
         progress: Progress reporter.
 
     Raises:
-        DataError: A file cannot be read or has no sentences, a language is unknown, or no pair was
-            found.
+        DataError: A file cannot be read or has no sentences, a language is unknown, there are fewer
+            than 100 known translations, or no pair was found.
         RecipeError: `encoding` is unknown.
         RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
-        ModelError: The model has other languages, or cannot be used.
     """
-    out, _ = pair_files(Path(out), Path(src), Path(tgt))
+    out, _ = pair_files(Path(out), Path(one), Path(other))
     progress = progress or Silent()
-    one, other = map(_distinct, read_apart(Path(src), Path(tgt), languages, encoding))
-    translated = translations_of(one, other, model, progress)
+    texts = read_apart(Path(one), Path(other), languages, encoding)
+    first, second = map(_distinct, texts)
+    vectors = _learned(known, progress)
     with progress.track("comparing", "sentences", None):
-        vectors = lexical_vectors([*translated, *other.texts])
-        found = margin_pairs(*np.split(vectors, [len(translated)]))
+        found = margin_pairs(vectors.of_sources(first.texts), vectors.of_targets(second.texts))
     least = MIN_MARGIN if min_margin is None else min_margin
     pairs = [(i, j, margin) for i, j, margin in found if margin >= least]
     if not pairs:
         raise DataError(
-            f"no sentence of {src} has a translation in {tgt}: check their languages, or lower "
+            f"no sentence of {one} has a translation in {other}: check their languages, or lower "
             "--min-margin"
         )
-    write_rows(out, (f"{one.texts[i]}\t{other.texts[j]}\t{score:.3f}" for i, j, score in pairs))
+    write_rows(out, (f"{first.texts[i]}\t{second.texts[j]}\t{x:.3f}" for i, j, x in pairs))
     return Mined(
         out,
-        n_sentences=(len(one.texts), len(other.texts)),
+        n_sentences=(len(first.texts), len(second.texts)),
         n_pairs=len(pairs),
         median_margin=median(margin for *_, margin in pairs),
     )
+
+
+def _learned(known: Corpus, progress: Progress) -> "SentenceVectors":
+    from yakusu.pipeline.aligning.sentence_vectors import learn_vectors  # loads torch
+
+    pairs = [pair for pair in read_pairs(known) if all(pair)]
+    if len(pairs) < _FEWEST:
+        raise DataError(
+            f"there are {len(pairs):,} known translations, and at least {_FEWEST:,} are needed "
+            "to learn from: give more, with --src and --tgt"
+        )
+    return learn_vectors(pairs, progress)
 
 
 def _distinct(text: SentenceText) -> SentenceText:
