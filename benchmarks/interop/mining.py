@@ -18,7 +18,6 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.paper.shipped import HELD_OUT, plain
 from benchmarks.tables import Table
-from yakusu.data.corpus import Corpus
 from yakusu.data.files.text import read_lines
 from yakusu.folder import write_text
 from yakusu.pipeline.aligning.mine import MIN_MARGIN
@@ -48,8 +47,8 @@ tables = Table(
 _Pairs = list[tuple[str, str]]
 
 
-def planted(args: argparse.Namespace) -> tuple[Corpus, _Pairs]:
-    """Write both texts and the known pairs; return the known pairs, and all pairs of Tatoeba."""
+def planted(args: argparse.Namespace) -> _Pairs:
+    """Write both texts and the known pairs; return all pairs of Tatoeba."""
     sides = [
         list(read_lines(args.data / "tatoeba/en-de" / f"train.{code}")) for code in ("en", "de")
     ]
@@ -64,7 +63,7 @@ def planted(args: argparse.Namespace) -> tuple[Corpus, _Pairs]:
         random.Random(2 + side).shuffle(text)
         for name, lines in (("text", text), ("known", [pair[side] for pair in known])):
             write_text(args.runs / f"{name}.{code}", "".join(f"{line}\n" for line in lines))
-    return Corpus(src=str(args.runs / "known.en"), tgt=str(args.runs / "known.de")), pairs
+    return pairs
 
 
 def right_pairs(args: argparse.Namespace, pairs: _Pairs) -> tuple[set[tuple[str, str]], int]:
@@ -88,9 +87,16 @@ def measured(found: list[list[str]], right: set[tuple[str, str]], total: int) ->
 
 def main(args: argparse.Namespace) -> None:
     """Mine the texts, and score what was found."""
-    known, pairs = planted(args)
+    pairs = planted(args)
     out, start = args.runs / "pairs.tsv", time.perf_counter()
-    mined = yakusu.mine(args.runs / "text.en", args.runs / "text.de", out, known, min_margin=1.0)
+    mined = yakusu.mine(
+        args.runs / "text.en",
+        args.runs / "text.de",
+        out,
+        src=args.runs / "known.en",
+        tgt=args.runs / "known.de",
+        min_margin=1.0,
+    )
     facts: dict[str, Any] = {
         "planted": args.planted,
         "sentences": max(mined.n_sentences),

@@ -6,7 +6,6 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
-from yakusu.data.corpus import Corpus
 
 _Src = Annotated[str, typer.Argument(metavar="SRC", help="A text or a document.")]
 _Tgt = Annotated[str, typer.Argument(metavar="TGT", help="Its translation.")]
@@ -121,7 +120,8 @@ def mine_verb(
             one,
             other,
             out,
-            Corpus(src=src, tgt=tgt),
+            src=src,
+            tgt=tgt,
             languages=(source_language, target_language),
             min_margin=min_margin,
             encoding=encoding,

@@ -47,8 +47,9 @@ def mine(
     one: str | Path,
     other: str | Path,
     out: str | Path,
-    known: Corpus,
     *,
+    src: str | Path,
+    tgt: str | Path,
     languages: tuple[str, str] = ("", ""),
     min_margin: float | None = None,
     encoding: str = "",
@@ -65,8 +66,8 @@ def mine(
         one: A text or a document; a sentence that it repeats counts once.
         other: A text or a document in the other language.
         out: The file of pairs (.tsv).
-        known: Translations to learn from, in the languages of both texts, such as the text that a
-            translator was trained on; 20,000 pairs or more.
+        src, tgt: Files of known translations to learn from, in the languages of `one` and `other`,
+            such as the text that a translator was trained on; 20,000 pairs or more.
         languages: Codes of both languages (default: taken from the end of the file names).
         min_margin: Leave out the pairs with a lower margin, which is about 1 for unrelated
             sentences; None: 1.2.
@@ -84,7 +85,7 @@ def mine(
     progress = progress or Silent()
     texts = read_apart(Path(one), Path(other), languages, encoding)
     first, second = map(_distinct, texts)
-    vectors = _learned(known, progress)
+    vectors = _learned(Corpus(src=str(src), tgt=str(tgt)), progress)
     with progress.track("comparing", "sentences", None):
         found = margin_pairs(vectors.of_sources(first.texts), vectors.of_targets(second.texts))
     least = MIN_MARGIN if min_margin is None else min_margin
