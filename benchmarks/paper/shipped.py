@@ -101,7 +101,7 @@ def train(pair: str, args: argparse.Namespace) -> Path:
     return Path(folder / "run")
 
 
-def _plain(line: str) -> str:
+def plain(line: str) -> str:
     """A sentence without case and punctuation."""
     return " ".join(filter(has_letter, words_and_characters(line.casefold())))
 
@@ -112,11 +112,11 @@ def test_sets(pair: str, data: Path, folder: Path) -> Iterator[tuple[str, list[s
     src, ref, captions, references = (
         list(read_lines(Path(f"{place}.{code}"))) for place in places for code in pair.split("-")
     )
-    seen = [set(map(_plain, read_lines(folder / f"train.{code}"))) for code in pair.split("-")]
+    seen = [set(map(plain, read_lines(folder / f"train.{code}"))) for code in pair.split("-")]
     new = [
         sides
         for sides in zip(src, ref, strict=True)
-        if not any(_plain(side) in known for side, known in zip(sides, seen, strict=True))
+        if not any(plain(side) in known for side, known in zip(sides, seen, strict=True))
     ]
     yield _SETS[0], src, ref
     yield _SETS[1], [one for one, _ in new], [other for _, other in new]

@@ -1,9 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
-Each verb of the command line is also a function: `check`, `align`, `prepare`, `train`, `improve`,
-`average`, `distil`, `backtranslate`, `translate`, `models`, `score`, `evaluate`, `verify`, `card` and `demo`;
-the verbs `compress`, `import` and `export` are the functions `compress_translator`, `import_model`
-and `export_model`.
+Each verb of the command line is also a function: `check`, `align`, `mine`, `prepare`, `train`,
+`improve`, `average`, `distil`, `backtranslate`, `translate`, `models`, `score`, `evaluate`,
+`verify`, `card` and `demo`; the verbs `compress`, `import` and `export` are the functions
+`compress_translator`, `import_model` and `export_model`.
 `compress`, `memory`, `serve`, `vectors` and `view` are packages. Each name is imported when it is
 first used.
 """
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.aligning.align import align
+    from yakusu.pipeline.aligning.mine import mine
     from yakusu.pipeline.check.check import check
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo.demo import demo
@@ -77,6 +78,7 @@ _MODULES = {  # public name -> the module that defines it
     "export_web": "pipeline.export_web",
     "import_model": "pipeline.import_model",
     "improve": "pipeline.improving.improve",
+    "mine": "pipeline.aligning.mine",
     "models": "pipeline.receipts.shipped",
     "prepare": "pipeline.training.prepare",
     "score": "pipeline.score",
@@ -130,6 +132,7 @@ __all__ = [
     "improve",
     "load_recipe",
     "memory",
+    "mine",
     "models",
     "plan_training",
     "prepare",

@@ -1,4 +1,4 @@
-"""The verb `align`: two texts -> pairs of sentences."""
+"""The verbs `align` and `mine`: two texts -> pairs of sentences."""
 
 from typing import Annotated
 
@@ -34,6 +34,19 @@ _Encoding = Annotated[
         "cp949,utf-8 (default: detected).",
     ),
 ]
+_One = Annotated[str, typer.Argument(metavar="A", help="A text or a document.")]
+_Other = Annotated[str, typer.Argument(metavar="B", help="One in the other language.")]
+_Pairs = Annotated[str, typer.Option(metavar="PAIRS", help="File for the pairs (.tsv).")]
+_KnownSrc = Annotated[
+    str, typer.Option(metavar="FILE", help="Known translations, in the language of A.")
+]
+_KnownTgt = Annotated[str, typer.Option(metavar="FILE", help="The same, in the language of B.")]
+_MinMargin = Annotated[
+    float | None,
+    typer.Option(
+        help="Leave out pairs with a lower margin (default: 1.2); unrelated sentences have about 1."
+    ),
+]
 _Model = Annotated[
     str | None,
     typer.Option(
@@ -47,6 +60,7 @@ _Model = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command("align")(align_verb)
+    app.command("mine")(mine_verb)
 
 
 def align_verb(
@@ -77,6 +91,39 @@ def align_verb(
             languages=languages,
             min_score=min_score,
             model=model,
+            encoding=encoding,
+            progress=ConsoleProgress(),
+        )
+    )
+
+
+def mine_verb(
+    one: _One,
+    other: _Other,
+    out: _Pairs,
+    src: _KnownSrc,
+    tgt: _KnownTgt,
+    source_language: _Language = "",
+    target_language: _Language = "",
+    min_margin: _MinMargin = None,
+    encoding: _Encoding = "",
+) -> None:
+    """Find the sentences of two texts that translate each other, in any order.
+
+    What is similar in both languages is learned from known translations, such as the training text
+    of a translator.
+
+    Example: `yakusu mine forum.en forum.de --src train.en --tgt train.de --out pairs.tsv`
+    """
+    print(
+        yakusu.mine(
+            one,
+            other,
+            out,
+            src=src,
+            tgt=tgt,
+            languages=(source_language, target_language),
+            min_margin=min_margin,
             encoding=encoding,
             progress=ConsoleProgress(),
         )

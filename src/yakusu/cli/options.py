@@ -13,7 +13,10 @@ class Format(StrEnum):
     JSON = "json"
 
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder, or the name of a model of the package.")]
+Model = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="Model folder, or the name of a model of the package."),
+]
 Device = Annotated[
     str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one, otherwise the CPU.")
 ]

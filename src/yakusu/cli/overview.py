@@ -24,6 +24,9 @@ VERBS = {
         "check", "Report the contents of a corpus and what training would drop, without training."
     ),
     "align": Verb("align", "Pair the sentences of a text with those of its translation."),
+    "mine": Verb(
+        "align", "Find the sentences of two texts that translate each other, in any order."
+    ),
     "prepare": Verb("train", "Filter a corpus, learn its vocabulary and convert it to token ids."),
     "train": Verb("train", "Prepare a corpus and train a translator or a parser."),
     "average": Verb("train", "Average the last checkpoints of a run into a model folder."),

@@ -106,7 +106,7 @@ def align(
         RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
         ModelError: The model has other languages, or cannot be used.
     """
-    out, left = _outputs(Path(out), Path(src), Path(tgt))
+    out, left = pair_files(Path(out), Path(src), Path(tgt))
     progress = progress or Silent()
     one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
@@ -128,8 +128,8 @@ def align(
         f"{one.joined(range(*x.src))}\t{other.joined(range(*x.tgt))}\t{x.score:.2f}" for x in pairs
     ]
     unpaired = list(_unpaired(texts, pairs))
-    _write(out, rows)
-    _write(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
+    write_rows(out, rows)
+    write_rows(left, (f"{text.path}\t{text.lines[i]}\t{text.texts[i]}" for text, i in unpaired))
     return Aligned(
         out,
         left,
@@ -145,7 +145,7 @@ def align(
     )
 
 
-def _outputs(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
+def pair_files(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
     """The files of pairs and of what is left out.
 
     Raises:
@@ -191,7 +191,7 @@ def _unpaired(
         yield from ((text, i) for i in range(len(text.texts)) if i not in paired)
 
 
-def _write(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
+def write_rows(path: Path, lines: Sequence[str] | Iterator[str]) -> None:
     try:
         write_text(path, "".join(f"{line}\n" for line in lines))
     except OSError as error:

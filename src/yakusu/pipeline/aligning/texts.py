@@ -146,17 +146,32 @@ def read_both(
         DataError: A file cannot be read or has no sentences, or a language is unknown.
         RecipeError: `encoding` is unknown.
     """
-    first, _, second = checked_encoding(encoding).partition(",")
-    one, other = (
-        _Lines.read(path, code and require_language(code, what="the language"), own.strip())
-        for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
-    )
+    one, other = _read_lines_of(src, tgt, languages, encoding)
     few, many = sorted((one.n_filled, other.n_filled))
     correspond = many <= (1 + _FEW_MORE) * few and max(one.mean, other.mean) <= _FEW_SENTENCES
     return (
         one.sentences(whole=correspond or one.are_sentences),
         other.sentences(whole=correspond or other.are_sentences),
     )
+
+
+def read_apart(
+    one: Path, other: Path, languages: tuple[str, str], encoding: str
+) -> tuple[SentenceText, SentenceText]:
+    """Read the sentences of two texts that do not correspond; see `read_both`."""
+    first, second = _read_lines_of(one, other, languages, encoding)
+    return first.sentences(whole=first.are_sentences), second.sentences(whole=second.are_sentences)
+
+
+def _read_lines_of(
+    src: Path, tgt: Path, languages: tuple[str, str], encoding: str
+) -> tuple[_Lines, _Lines]:
+    first, _, second = checked_encoding(encoding).partition(",")
+    one, other = (
+        _Lines.read(path, code and require_language(code, what="the language"), own.strip())
+        for path, code, own in zip((src, tgt), languages, (first, second or first), strict=True)
+    )
+    return one, other
 
 
 def anchors(one: SentenceText, other: SentenceText) -> list[tuple[int, int]]:

@@ -1,0 +1,123 @@
+"""`yakusu mine` finds planted translations among unrelated sentences of Tatoeba.
+
+The planted pairs are those of the training set that are held out: every sixteenth. They are mixed
+with other sentences of the training set, of which one language is in one text only; vectors are
+learned from the rest of the training set. A pair that is found counts as right if, apart from case
+and punctuation, it is a pair of Tatoeba, because many sentences have several translations there.
+Precision, recall and F1 are those of the best minimum margin, and of the default.
+"""
+
+import argparse
+import random
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import yakusu
+from benchmarks.common import Benchmark
+from benchmarks.paper.shipped import HELD_OUT, plain
+from benchmarks.tables import Table
+from yakusu.data.files.text import read_lines
+from yakusu.folder import write_text
+from yakusu.pipeline.aligning.mine import MIN_MARGIN
+
+benchmark = Benchmark(
+    "mining",
+    __doc__,
+    example="python -m benchmarks.interop.mining --runs runs/mining",
+    needs=["data", "runs"],
+    quick={"planted": 20, "others": 60},
+)
+benchmark.option("--planted", type=int, default=10_000, help="translations (%(default)s)")
+benchmark.option("--others", type=int, default=40_000, help="others on each side (%(default)s)")
+
+tables = Table(
+    (
+        ("Margin", "{name}"),
+        ("Planted", "{planted:,}"),
+        ("Sentences of each text", "{sentences:,}"),
+        ("Pairs found", "{found:,}"),
+        ("Precision", "{precision:.3f}"),
+        ("Recall", "{recall:.3f}"),
+        ("F1", "{f1:.3f}"),
+        ("Minutes", "{minutes:.1f}"),
+    )
+)
+_Pairs = list[tuple[str, str]]
+
+
+def planted(args: argparse.Namespace) -> _Pairs:
+    """Write both texts and the known pairs; return all pairs of Tatoeba."""
+    sides = [
+        list(read_lines(args.data / "tatoeba/en-de" / f"train.{code}")) for code in ("en", "de")
+    ]
+    pairs = list(zip(*sides, strict=True))
+    held = pairs[HELD_OUT - 1 :: HELD_OUT][: args.planted]
+    known = [pair for number, pair in enumerate(pairs, start=1) if number % HELD_OUT]
+    shuffled = random.Random(1).sample(known, len(known))
+    args.runs.mkdir(parents=True, exist_ok=True)
+    for side, code in enumerate(("en", "de")):
+        others = shuffled[side * args.others :][: args.others]
+        text = [pair[side] for pair in (*held, *others)]
+        random.Random(2 + side).shuffle(text)
+        for name, lines in (("text", text), ("known", [pair[side] for pair in known])):
+            write_text(args.runs / f"{name}.{code}", "".join(f"{line}\n" for line in lines))
+    return pairs
+
+
+def right_pairs(args: argparse.Namespace, pairs: _Pairs) -> tuple[set[tuple[str, str]], int]:
+    """The plain pairs of Tatoeba, and the number of sentences of the first text that have one."""
+    known = {(plain(one), plain(other)) for one, other in pairs}
+    translations = defaultdict(set)
+    for one, other in known:
+        translations[one].add(other)
+    first, second = (set(read_lines(args.runs / f"text.{code}")) for code in ("en", "de"))
+    there = set(map(plain, second))
+    return known, sum(bool(translations[plain(one)] & there) for one in first)
+
+
+def measured(found: list[list[str]], right: set[tuple[str, str]], total: int) -> dict[str, float]:
+    """Precision, recall and F1 of pairs."""
+    n_right = sum((plain(one), plain(other)) in right for one, other, _ in found)
+    precision, recall = n_right / max(1, len(found)), n_right / total
+    f1 = 2 * precision * recall / max(1e-9, precision + recall)
+    return {"found": len(found), "precision": precision, "recall": recall, "f1": f1}
+
+
+def main(args: argparse.Namespace) -> None:
+    """Mine the texts, and score what was found."""
+    pairs = planted(args)
+    out, start = args.runs / "pairs.tsv", time.perf_counter()
+    mined = yakusu.mine(
+        args.runs / "text.en",
+        args.runs / "text.de",
+        out,
+        src=args.runs / "known.en",
+        tgt=args.runs / "known.de",
+        min_margin=1.0,
+    )
+    facts: dict[str, Any] = {
+        "planted": args.planted,
+        "sentences": max(mined.n_sentences),
+        "minutes": (time.perf_counter() - start) / 60,
+    }
+    right, total = right_pairs(args, pairs)
+    found = [line.split("\t") for line in Path(out).read_text(encoding="utf-8").splitlines()]
+    margins = sorted({1 + step / 100 for step in range(60)} | {MIN_MARGIN})
+    scores = {
+        margin: measured([row for row in found if float(row[2]) >= margin], right, total)
+        for margin in margins
+    }
+    best = max(margins, key=lambda margin: scores[margin]["f1"])
+    for name, margin in (
+        (f"{best:.2f}, the best", best),
+        (f"{MIN_MARGIN}, the default", MIN_MARGIN),
+    ):
+        result = {"name": name, **facts, **scores[margin]}
+        print(result)
+        benchmark.record(result)
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

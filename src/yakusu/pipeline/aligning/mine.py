@@ -1,0 +1,125 @@
+"""`mine`: two texts that are no translations of each other -> the sentences that are."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from yakusu.data.bitext.margin import margin_pairs
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.errors import DataError
+from yakusu.pipeline.aligning.align import pair_files, write_rows
+from yakusu.pipeline.aligning.texts import SentenceText, read_apart
+from yakusu.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from yakusu.pipeline.aligning.sentence_vectors import SentenceVectors
+
+MIN_MARGIN = 1.2
+_FEWEST = 100  # pairs from which anything can be learned
+
+
+@dataclass(frozen=True)
+class Mined:
+    """Result of `mine`.
+
+    Attributes:
+        out: The pairs: source, target and margin, in three columns, the highest margin first.
+        n_sentences: Number of different sentences of both texts.
+        n_pairs: Number of pairs.
+        median_margin: Median margin of a pair.
+    """
+
+    out: Path
+    n_sentences: tuple[int, int]
+    n_pairs: int
+    median_margin: float
+
+    def __str__(self) -> str:
+        n_src, n_tgt = self.n_sentences
+        return (
+            f"{self.out}: {self.n_pairs:,} pairs of {n_src:,} source and {n_tgt:,} target "
+            f"sentences, median margin {self.median_margin:.2f} (unrelated sentences: about 1)"
+        )
+
+
+def mine(
+    one: str | Path,
+    other: str | Path,
+    out: str | Path,
+    *,
+    src: str | Path,
+    tgt: str | Path,
+    languages: tuple[str, str] = ("", ""),
+    min_margin: float | None = None,
+    encoding: str = "",
+    progress: Progress | None = None,
+) -> Mined:
+    """Find the sentences of two texts that translate each other, in any order.
+
+    Vectors of sentences are learned from known translations, such that those of translations are
+    alike (see `sentence_vectors.py`). A pair is kept if its cosine is higher than those of the
+    nearest other sentences by a margin (Artetxe and Schwenk, 2019). The same texts give the same
+    bytes on the same kind of machine.
+
+    Args:
+        one: A text or a document; a sentence that it repeats counts once.
+        other: A text or a document in the other language.
+        out: The file of pairs (.tsv).
+        src, tgt: Files of known translations to learn from, in the languages of `one` and `other`,
+            such as the text that a translator was trained on; 20,000 pairs or more.
+        languages: Codes of both languages (default: taken from the end of the file names).
+        min_margin: Leave out the pairs with a lower margin, which is about 1 for unrelated
+            sentences; None: 1.2.
+        encoding: Encoding of text files that are not UTF-8, or one encoding per file, separated by
+            a comma (default: detected).
+        progress: Progress reporter.
+
+    Raises:
+        DataError: A file cannot be read or has no sentences, a language is unknown, there are fewer
+            than 100 known translations, or no pair was found.
+        RecipeError: `encoding` is unknown.
+        RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
+    """
+    out, _ = pair_files(Path(out), Path(one), Path(other))
+    progress = progress or Silent()
+    texts = read_apart(Path(one), Path(other), languages, encoding)
+    first, second = map(_distinct, texts)
+    vectors = _learned(Corpus(src=str(src), tgt=str(tgt)), progress)
+    with progress.track("comparing", "sentences", None):
+        found = margin_pairs(vectors.of_sources(first.texts), vectors.of_targets(second.texts))
+    least = MIN_MARGIN if min_margin is None else min_margin
+    pairs = [(i, j, margin) for i, j, margin in found if margin >= least]
+    if not pairs:
+        raise DataError(
+            f"no sentence of {one} has a translation in {other}: check their languages, or lower "
+            "--min-margin"
+        )
+    write_rows(out, (f"{first.texts[i]}\t{second.texts[j]}\t{x:.3f}" for i, j, x in pairs))
+    return Mined(
+        out,
+        n_sentences=(len(first.texts), len(second.texts)),
+        n_pairs=len(pairs),
+        median_margin=median(margin for *_, margin in pairs),
+    )
+
+
+def _learned(known: Corpus, progress: Progress) -> "SentenceVectors":
+    from yakusu.pipeline.aligning.sentence_vectors import learn_vectors  # loads torch
+
+    pairs = [pair for pair in read_pairs(known) if all(pair)]
+    if len(pairs) < _FEWEST:
+        raise DataError(
+            f"there are {len(pairs):,} known translations, and at least {_FEWEST:,} are needed "
+            "to learn from: give more, with --src and --tgt"
+        )
+    return learn_vectors(pairs, progress)
+
+
+def _distinct(text: SentenceText) -> SentenceText:
+    """The first of equal sentences."""
+    first = {sentence: i for i, sentence in reversed([*enumerate(text.texts)])}
+    kept = sorted(first.values())
+    return SentenceText(
+        text.path, text.language, [text.texts[i] for i in kept], [text.lines[i] for i in kept]
+    )

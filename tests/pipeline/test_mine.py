@@ -1,0 +1,103 @@
+"""`mine` finds the translations in two texts, whatever their order."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import yakusu
+from tests.bitexts import bitext
+from yakusu.data.bitext.margin import margin_pairs
+from yakusu.errors import DataError, RunError
+from yakusu.pipeline.aligning.mine import Mined
+
+SRC, TGT = bitext(1500)
+_Files = tuple[Path, Path]
+KNOWN, OTHERS = slice(600, None), slice(0, 600)
+
+
+def _written(folder: Path, name: str, src: Sequence[str], tgt: Sequence[str]) -> _Files:
+    for code, lines in (("en", src), ("de", tgt)):
+        text = "".join(f"{line}\n" for line in lines)
+        (folder / f"{name}.{code}").write_text(text, encoding="utf-8")
+    return folder / f"{name}.en", folder / f"{name}.de"
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> _Files:
+    """Translations to learn from."""
+    return _written(tmp_path, "known", SRC[KNOWN], TGT[KNOWN])
+
+
+def _mine(text: _Files, out: Path, known: _Files, min_margin: float | None = None) -> Mined:
+    src, tgt = known
+    return yakusu.mine(*text, out, src=src, tgt=tgt, min_margin=min_margin)
+
+
+def _shuffled(lines: Sequence[str]) -> list[str]:
+    return random.Random(1).sample([*lines], len(lines))
+
+
+def test_most_translations_are_found_and_few_others(tmp_path: Path, known: _Files) -> None:
+    text = _written(tmp_path, "text", _shuffled(SRC[:400]), _shuffled(TGT[200:600]))
+    out = tmp_path / "pairs.tsv"
+    found = _mine(text, out, known)
+    rows = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines()]
+    pairs = {(one, other) for one, other, _ in rows}
+    right = {*zip(SRC[:600], TGT[:600], strict=True)}
+    margins = [float(margin) for *_, margin in rows]
+    assert margins == sorted(margins, reverse=True)
+    assert found.n_pairs == len(rows)
+    assert len(pairs & right) > 0.9 * len(pairs)
+    assert len(pairs & right) > 0.9 * 200
+    content = out.read_bytes()
+    _mine(text, out, known)
+    assert out.read_bytes() == content
+
+
+def test_a_repeated_sentence_counts_once(tmp_path: Path, known: _Files) -> None:
+    text = _written(tmp_path, "text", [*SRC[:50], *SRC[:9]], [*TGT[:50], TGT[3]])
+    assert _mine(text, tmp_path / "p.tsv", known).n_sentences == (
+        len(set(SRC[:50])),
+        len(set(TGT[:50])),
+    )
+
+
+def test_texts_without_pairs_are_refused(tmp_path: Path, known: _Files) -> None:
+    text, out = _written(tmp_path, "text", SRC[:50], TGT[100:150]), tmp_path / "pairs.tsv"
+    with pytest.raises(DataError, match=r"no sentence of .* has a translation in .*: check"):
+        _mine(text, out, known, min_margin=9)
+    assert not out.exists()
+
+
+def test_too_few_translations_are_refused(tmp_path: Path) -> None:
+    text = _written(tmp_path, "text", SRC[:50], TGT[:50])
+    with pytest.raises(DataError, match="there are 50 known translations, and at least 100"):
+        _mine(text, tmp_path / "p.tsv", text)
+
+
+def test_the_output_must_be_another_file_that_ends_in_tsv(tmp_path: Path, known: _Files) -> None:
+    text = _written(tmp_path, "text", SRC[:50], TGT[:50])
+    with pytest.raises(RunError, match=r"does not end in \.tsv"):
+        _mine(text, tmp_path / "pairs.txt", known)
+
+
+def test_a_margin_is_a_cosine_divided_by_the_mean_of_its_neighbours() -> None:
+    one = np.array([[1, 0], [0, 1]], np.float32)
+    other = np.array([[0.6, 0.8], [0.8, 0.6], [0, 0]], np.float32)
+    (first, second) = margin_pairs(one, other, k=2)
+    assert (first[:2], second[:2]) == ((0, 1), (1, 0))
+    assert first[2] == pytest.approx(0.8 / 0.7)
+
+
+def test_margins_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(1).standard_normal((90, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    whole = margin_pairs(vectors[:40], vectors[40:])
+    monkeypatch.setattr("yakusu.data.bitext.margin._ROWS", 7)
+    monkeypatch.setattr("yakusu.data.bitext.margin._COLUMNS", 11)
+    parts = margin_pairs(vectors[:40], vectors[40:])
+    assert [pair[:2] for pair in parts] == [pair[:2] for pair in whole]
+    assert len({i for i, *_ in whole}) == len(whole) == len({j for _, j, _ in whole})
