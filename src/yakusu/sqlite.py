@@ -1,8 +1,8 @@
 """Kinds of SQLite files: how one is opened, created, checked, read and written, and its errors.
 
-A file has a table `meta`, with its format. It is in WAL mode where the disk allows it, so that readers
-and a writer do not wait for each other. Two more files, FILE-wal and FILE-shm, exist while it is in
-use; the last process removes them. What a file contains is not trusted.
+A file has a table `meta`, with its format. It is in WAL mode where the disk allows it, so that
+readers and a writer do not wait for each other. Two more files, FILE-wal and FILE-shm, exist while
+it is in use; the last process removes them. What a file contains is not trusted.
 """
 
 import sqlite3
@@ -40,6 +40,11 @@ class SqliteKind:
     schema: str
     error: type[DataError]
     advice: str
+
+    @property
+    def statements(self) -> list[str]:
+        """The statements of the schema."""
+        return [each for each in self.schema.split(";\n") if each.strip()]
 
     def open(
         self, path: Path, *, writable: bool, new: Mapping[str, Any] | None = None
@@ -85,7 +90,7 @@ class SqliteKind:
         if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # another process was faster
             db.execute("ROLLBACK")
             return
-        for statement in self.schema.split(";\n"):
+        for statement in self.statements:
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {self.application}")
         meta = {"format": self.format, **new}

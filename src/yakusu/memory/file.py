@@ -42,7 +42,9 @@ MEMORY_FILE = SqliteKind(
     format=1,
     schema=_SCHEMA,
     error=MemoryFileError,
-    advice="add files of other formats to a memory with 'yakusu memory add', or restore a copy of it",
+    advice=(
+        "add files of other formats to a memory with 'yakusu memory add', or restore a copy of it"
+    ),
 )
 
 
