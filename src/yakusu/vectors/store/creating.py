@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.axes import check_vectors
 from yakusu.compress.blocks import StoredMatrix, sampled
 from yakusu.compress.compressor import CodebookCompressor, compressor_of
 from yakusu.compress.config import CompressConfig
@@ -58,7 +59,9 @@ def create_store(
             f"vectors have shape {given.shape} and type {given.dtype}: give a matrix of numbers "
             f"with at most {WIDEST:,} columns"
         )
-    vectors = comparable(sampled(given, config.sample or _SAMPLE), similarity)
+    rows = sampled(given, config.sample or _SAMPLE)
+    check_vectors(rows)
+    vectors = comparable(rows, similarity)
     if (vectors[1:] == vectors[:1]).all():
         raise DataError(
             f"the codebook cannot be learned from {len(vectors)} equal vectors: give two or more "

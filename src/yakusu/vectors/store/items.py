@@ -39,7 +39,7 @@ def check_ids(ids: Sequence[str]) -> None:
 
 
 def check_searched_ids(ids: Collection[str]) -> None:
-    """Raise DataError unless all ids are strings, given in a collection."""
+    """Raise DataError unless ids are a collection of strings."""
     if isinstance(ids, str) or not all(issubclass(kind, str) for kind in {*map(type, ids)}):
         raise DataError("ids are not strings: give a list of strings")
 
@@ -155,33 +155,3 @@ def _metadata(text: object) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         raise DamagedFileError("metadata are not an object of JSON")
     return found
-
-
-class IdHashes:
-    """Hashes of all ids in memory, 16 bytes each: 100,000 ids are found in milliseconds.
-
-    A number may be wrong if two ids have the same hash, which `VectorStore.search` checks.
-    """
-
-    def __init__(self, db: sqlite3.Connection, n: int) -> None:
-        hashes, numbers = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        rows, at = db.execute("SELECT number, id FROM item"), 0
-        while part := rows.fetchmany(_LISTED):
-            if at + len(part) > n:
-                raise DamagedFileError("there are more ids than vectors")
-            numbers[at : at + len(part)] = [number for number, _ in part]
-            hashes[at : at + len(part)] = [id_hash(each) for _, each in part]
-            at += len(part)
-        order = np.argsort(hashes[:at], kind="stable")
-        self._hashes, self._numbers = hashes[order], numbers[order]
-
-    def numbers(self, ids: Collection[str]) -> Longs:
-        """Return the numbers of those ids that are stored, ascending."""
-        wanted = np.sort(np.fromiter(map(id_hash, ids), np.int64, len(ids)))
-        begins = np.searchsorted(self._hashes, wanted, "left")
-        counts = np.searchsorted(self._hashes, wanted, "right") - begins
-        starts = np.repeat(begins - np.cumsum(counts) + counts, counts)
-        return np.unique(self._numbers[starts + np.arange(len(starts))])
-
-
-id_hash = hash

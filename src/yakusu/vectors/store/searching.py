@@ -60,7 +60,11 @@ class BestRows:
         else:
             products = coder.exact(block.packed, np.arange(len(block.terms)), query)
         error = block.reach * query.step / 2 + query.slack
-        least = self._least(self._values(products - error, block.terms), chosen)
+        if len(self.values) == self.k:
+            least = float(self.values[-1])
+        else:
+            values = self._values(products - error, block.terms)
+            least = _kth(values if chosen is None else values[chosen], self.k)
         likely = self._values(products + error, block.terms) >= least
         rows = np.flatnonzero(likely if chosen is None else likely & chosen)
         if len(rows):
@@ -70,9 +74,7 @@ class BestRows:
     def _values(self, products: Doubles, terms: Doubles) -> Doubles:
         return values_of(products, terms, self.query.square, self.settings.similarity)
 
-    def _least(self, values: Doubles, chosen: RowMask | None) -> float:
-        """Return what k rows have at least; the values of this block are not too large."""
-        if len(self.values) == self.k:
-            return float(self.values[-1])
-        values = values if chosen is None else values[chosen]
-        return float(np.partition(values, -self.k)[-self.k]) if len(values) >= self.k else -np.inf
+
+def _kth(values: Doubles, k: int) -> float:
+    """Return the k-th largest value; minus infinity if there are fewer."""
+    return float(np.partition(values, -k)[-k]) if len(values) >= k else -np.inf

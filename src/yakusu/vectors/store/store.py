@@ -35,7 +35,6 @@ from yakusu.vectors.store.blocks import (
 from yakusu.vectors.store.file import STORE_FILE, StoreSettings, StoreSimilarity, open_store_file
 from yakusu.vectors.store.given import GivenItems, checked_queries
 from yakusu.vectors.store.items import (
-    IdHashes,
     ItemMetadata,
     check_searched_ids,
     items_of,
@@ -96,7 +95,7 @@ class VectorStore:
     ) -> None:
         self._db, self.path, self._settings = db, path, settings
         self._blocks = BlockCache(settings, memory)
-        self._hashes: tuple[int, IdHashes] | None = None  # of a revision
+        self._filter = (-1, list[str](), np.empty(0, dtype=np.int64))  # the last `among`
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -161,7 +160,8 @@ class VectorStore:
         Args:
             queries: (Q, H).
             k: Number of results, at least 1.
-            among: Ids among which results are found; those that are not stored are ignored.
+            among: Ids among which results are found; those that are not stored are ignored. They
+                are looked up once for all searches with the same ids that follow each other.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
             n_jobs: Number of threads, which divide the queries.
 
@@ -181,20 +181,13 @@ class VectorStore:
         if not self._settings.originals:
             n_best = k
         prepared = [self._settings.coder.prepared(query) for query in wanted]
-
-        def found(db: sqlite3.Connection, numbers: Longs | None) -> list[list[StoreMatch]]:
+        if among is not None:
+            check_searched_ids(among)
+        with STORE_FILE.reading(self._db, self.path) as db:
+            numbers = None if among is None else self._numbers(db, [*among])
             best = [BestRows(query, max(k, n_best), self._settings) for query in prepared]
             self._scan(db, best, numbers, n_jobs)
             return self._matches(db, best, k)
-
-        with STORE_FILE.reading(self._db, self.path) as db:
-            if among is None:
-                return found(db, None)
-            check_searched_ids(among)
-            matches = found(db, self._id_hashes(db).numbers(among))
-            if {match.id for each in matches for match in each} <= {*among}:
-                return matches
-            return found(db, np.sort([*numbers_of(db, among).values()]))  # two ids had one hash
 
     def _scan(
         self, db: sqlite3.Connection, best: list[BestRows], among: Longs | None, n_jobs: int
@@ -227,12 +220,12 @@ class VectorStore:
             for each in best
         ]
 
-    def _id_hashes(self, db: sqlite3.Connection) -> IdHashes:
-        """Return the hashes of all ids, made anew after a change."""
+    def _numbers(self, db: sqlite3.Connection, ids: list[str]) -> Longs:
+        """Return the numbers of ids, ascending; the same ids are not looked up again."""
         revision = revision_of(db)
-        if self._hashes is None or self._hashes[0] != revision:
-            self._hashes = revision, IdHashes(db, self._blocks.count(db))
-        return self._hashes[1]
+        if self._filter[:2] != (revision, ids):
+            self._filter = revision, ids, np.sort(_longs(numbers_of(db, ids).values()))
+        return self._filter[2]
 
     # ---- writing -----------------------------------------------------------------------------
 
@@ -312,7 +305,7 @@ class VectorStore:
 
     def _forget(self, db: sqlite3.Connection, ids: Collection[str]) -> int:
         """Remove items and mark their rows; return how many there were."""
-        numbers = np.sort([*numbers_of(db, ids).values()])
+        numbers = np.sort(_longs(numbers_of(db, ids).values()))
         if len(numbers):
             delete_rows(db, numbers)
             remove_items(db, numbers.tolist())
@@ -352,3 +345,7 @@ def open_store(path: str | Path, *, writable: bool = False, memory: int = _MEMOR
     """
     db, settings = open_store_file(path := Path(path), writable=writable)
     return VectorStore(db, path, settings, memory)
+
+
+def _longs(numbers: Collection[int]) -> Longs:
+    return np.fromiter(numbers, np.int64, len(numbers))

@@ -83,9 +83,14 @@ def index(
         create_store(
             store, given.vectors, similarity=similarity, originals=originals, config=config
         ).close()
-    with open_store(store, writable=True) as opened:
-        added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
-        return Indexed(added, len(opened), opened.width, opened.file_bytes)
+    try:
+        with open_store(store, writable=True) as opened:
+            added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
+            return Indexed(added, len(opened), opened.width, opened.file_bytes)
+    except DataError:
+        if is_new:
+            store.unlink()
+        raise
 
 
 def search(
