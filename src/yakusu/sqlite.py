@@ -113,24 +113,24 @@ class SqliteKind:
     @contextmanager
     def reading(self, db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
         """Read one state of a file, whatever others write meanwhile."""
-        with self.errors(path):
-            db.execute("BEGIN")
-        try:
+        with self._transaction(db, path, "BEGIN"):
             yield db
-        finally:
-            if db.in_transaction:  # an error may have ended it
-                db.execute("ROLLBACK")
 
     @contextmanager
     def writing(self, db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
         """A transaction that is synced to disk, or leaves no trace."""
+        with self._transaction(db, path, "BEGIN IMMEDIATE"):
+            yield db
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _transaction(self, db: sqlite3.Connection, path: Path, begin: str) -> Iterator[None]:
         with self.errors(path):
-            db.execute("BEGIN IMMEDIATE")
+            db.execute(begin)
             try:
-                yield db
-                db.execute("COMMIT")
+                yield
             finally:
-                if db.in_transaction:
+                if db.in_transaction:  # an error may have ended it
                     db.execute("ROLLBACK")
 
     def damaged(self, path: Path, reason: object) -> DataError:
@@ -159,7 +159,7 @@ class SqliteKind:
             if "no such" in reason or "decode" in reason:
                 raise self.damaged(path, reason) from error
             raise self.error(f"{path} cannot be read or written: {reason}") from error
-        except (sqlite3.DatabaseError, DamagedFileError) as error:
+        except (sqlite3.DatabaseError, DamagedFileError, UnicodeDecodeError) as error:
             raise self.damaged(path, error) from error
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count, islice
 from typing import Any
 
@@ -139,10 +139,11 @@ def originals_of(db: sqlite3.Connection, numbers: Longs, kind: "np.dtype[Any]", 
     return vectors
 
 
-def _selected(db: sqlite3.Connection, what: str, numbers: Collection[int]) -> Iterator[Any]:
-    rest = iter(numbers)
+def _selected(db: sqlite3.Connection, what: str, numbers: Collection[int]) -> list[Any]:
+    found, rest = list[Any](), iter(numbers)
     while part := ",".join(map(str, islice(rest, _LISTED))):
-        yield from db.execute(f"SELECT {what} FROM item WHERE number IN ({part})")
+        found += db.execute(f"SELECT {what} FROM item WHERE number IN ({part})")
+    return found
 
 
 def _metadata(text: object) -> dict[str, Any] | None:
