@@ -10,6 +10,7 @@ import yakusu
 from yakusu.cli.compress import CompressOverrides, ConfigFile, compress_config
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.show import counted
+from yakusu.cli.vectors_words import WordEncoding, WordErrors, read_as_told
 
 if TYPE_CHECKING:
     from yakusu.vectors.store.store import StoreMatch
@@ -42,6 +43,8 @@ def vectors_index_verb(
         Literal["float16", "float32"] | None,
         typer.Option(help="New stores: keep the vectors, too, to rank the best ones again."),
     ] = None,
+    encoding: WordEncoding = None,
+    errors: WordErrors = None,
     config: ConfigFile = None,
     settings: CompressOverrides = None,
 ) -> None:
@@ -54,7 +57,7 @@ def vectors_index_verb(
     """
     made = yakusu.vectors.index(
         store,
-        source,
+        read_as_told(source, None, encoding, errors),
         ids=ids,
         metadata=metadata,
         replace=replace,
