@@ -1,12 +1,15 @@
 """Files of stores that are damaged, hostile, or whose writer is killed."""
 
+import os
 import random
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -215,49 +218,64 @@ def write_or_refuse(store: Any) -> None:
 
 # ---- kills
 
-WRITER = """
-import random, sys
+WRITERS = """
+import os, random, sys
 import numpy as np
 from yakusu.vectors.store.store import open_store
 
-path, seed = sys.argv[1:]
-rng, at = random.Random(seed), 0
-with open_store(path, writable=True) as store:
-    print("ready", flush=True)
-    while True:
-        at += 1
-        ids = [f"{seed} {at} {i}" for i in range(rng.choice((1, 3, 200)))]
-        vectors = np.array([np.random.default_rng([int(seed), at, i]).normal(size=6)
-                            for i in range(len(ids))])
-        store.add(ids, vectors)
-        print("+", at, len(ids), flush=True)
-        if rng.random() < 0.4:
-            print("?", at, len(ids), flush=True)
-            store.delete(ids)
-            print("-", at, len(ids), flush=True)
-        if rng.random() < 0.2:
-            store.compact()
+def write(path, seed):
+    rng, at = random.Random(seed), 0
+    with open_store(path, writable=True) as store:
+        print(os.getpid(), flush=True)
+        while True:
+            at += 1
+            ids = [f"{seed} {at} {i}" for i in range(rng.choice((1, 3, 200)))]
+            vectors = np.array([np.random.default_rng([seed, at, i]).normal(size=6)
+                                for i in range(len(ids))])
+            store.add(ids, vectors)
+            print("+", at, len(ids), flush=True)
+            if rng.random() < 0.4:
+                print("?", at, len(ids), flush=True)
+                store.delete(ids)
+                print("-", at, len(ids), flush=True)
+            if rng.random() < 0.2:
+                store.compact()
+
+for seed in sys.stdin:
+    if pid := os.fork():
+        os.waitpid(pid, 0)
+        print("killed", flush=True)
+    else:
+        write(sys.argv[1], int(seed))
 """
 
 
-def killed(path: Path, seed: int, rng: random.Random) -> list[list[str]]:
-    """Write to a store in another process until it is killed; return what it said."""
-    command = [sys.executable, "-c", WRITER, str(path), str(seed)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline() == "ready\n"
-    try:
-        process.wait(rng.uniform(0.02, 0.5))
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-    said = process.communicate()[0]
-    assert process.returncode == -signal.SIGKILL
-    return [line.split() for line in said.splitlines(keepends=True) if line.endswith("\n")]
+@pytest.fixture
+def writers(path: Path) -> Iterator[Any]:
+    """A process that starts another one, which writes to the store, for each line that it reads."""
+    command = [sys.executable, "-c", WRITERS, str(path)]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        yield process
+        process.stdin.close()
 
 
-def test_a_killed_writer_loses_nothing_that_it_committed(path: Path) -> None:
+def killed(writers: Any, seed: int, rng: random.Random) -> list[list[str]]:
+    """Write to a store until the writer is killed; return what it said."""
+    writers.stdin.write(f"{seed}\n")
+    writers.stdin.flush()
+    pid = int(writers.stdout.readline())
+    time.sleep(rng.uniform(0.02, 0.5))
+    os.kill(pid, signal.SIGKILL)
+    return [line.split() for line in iter(writers.stdout.readline, "killed\n")]
+
+
+def test_a_killed_writer_loses_nothing_that_it_committed(path: Path, writers: Any) -> None:
     rng, there = random.Random(7), {*IDS}
     for seed in range(50 if THOROUGH else 3):
-        said, gone, doubtful = killed(path, seed, rng), set[str](), set[str]()
+        said, gone, doubtful = killed(writers, seed, rng), set[str](), set[str]()
         for what, at, n in said:
             ids = {f"{seed} {at} {i}" for i in range(int(n))}
             there, gone = (there | ids, gone) if what == "+" else (there, gone)

@@ -22,8 +22,9 @@ _LINE = re.compile(r"[^\0\t\n\r]+")
 
 def check_ids(ids: Sequence[str]) -> None:
     """Raise DataError unless all ids can be stored, and differ."""
+    check_strings(ids)
     for row, each in enumerate(ids):
-        if not (issubclass(type(each), str) and _LINE.fullmatch(each)):
+        if not _LINE.fullmatch(each):
             raise DataError(
                 f"row {row}: the id {each!r:.60} cannot be stored: give strings that are not "
                 "empty, without tabs and line breaks"
@@ -38,7 +39,7 @@ def check_ids(ids: Sequence[str]) -> None:
         )
 
 
-def check_searched_ids(ids: Collection[str]) -> None:
+def check_strings(ids: Collection[str]) -> None:
     """Raise DataError unless ids are a collection of strings."""
     if isinstance(ids, str) or not all(issubclass(kind, str) for kind in {*map(type, ids)}):
         raise DataError("ids are not strings: give a list of strings")

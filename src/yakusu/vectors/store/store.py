@@ -36,7 +36,7 @@ from yakusu.vectors.store.file import STORE_FILE, StoreSettings, StoreSimilarity
 from yakusu.vectors.store.given import GivenItems, checked_queries
 from yakusu.vectors.store.items import (
     ItemMetadata,
-    check_searched_ids,
+    check_strings,
     items_of,
     numbers_of,
     originals_of,
@@ -173,19 +173,19 @@ class VectorStore:
                 cosine; another argument is out of range; or the file is damaged.
         """
         wanted = comparable(checked_queries(queries, self._settings), self.similarity)
-        n_best = _TIMES * k + _MORE if candidates is None else candidates
-        if min(k, n_jobs, n_best) < 1:
+        if candidates is None:
+            candidates = _TIMES * k + _MORE
+        if min(k, n_jobs, candidates) < 1:
             raise DataError(
-                f"k = {k} with {n_best} candidates and n_jobs = {n_jobs}: give 1 or more"
+                f"k = {k} with {candidates} candidates and n_jobs = {n_jobs}: give 1 or more"
             )
-        if not self._settings.originals:
-            n_best = k
+        n_best = max(k, candidates) if self._settings.originals else k
         prepared = [self._settings.coder.prepared(query) for query in wanted]
         if among is not None:
-            check_searched_ids(among)
+            check_strings(among)
         with STORE_FILE.reading(self._db, self.path) as db:
             numbers = None if among is None else self._numbers(db, [*among])
-            best = [BestRows(query, max(k, n_best), self._settings) for query in prepared]
+            best = [BestRows(query, n_best, self._settings) for query in prepared]
             self._scan(db, best, numbers, n_jobs)
             return self._matches(db, best, k)
 
@@ -224,7 +224,7 @@ class VectorStore:
         """Return the numbers of ids, ascending; the same ids are not looked up again."""
         revision = revision_of(db)
         if self._filter[:2] != (revision, ids):
-            self._filter = revision, ids, np.sort(_longs(numbers_of(db, ids).values()))
+            self._filter = revision, ids, _sorted(numbers_of(db, ids).values())
         return self._filter[2]
 
     # ---- writing -----------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class VectorStore:
         """
         given = GivenItems.checked(ids, vectors, metadata, self._settings)
         with STORE_FILE.errors(self.path):
-            self._refuse_known([] if replace else given.ids)
+            self._known(given.ids, replace=replace)
         coder, n_replaced, error, away = self._settings.coder, 0, 0.0, 0.0
         with (progress or Silent()).track("indexing", "vectors", len(ids)) as tracker:
             for rows in blocks(len(ids)):
@@ -272,24 +272,25 @@ class VectorStore:
     ) -> int:
         """Write up to 8,192 items; return how many were replaced."""
         with STORE_FILE.writing(self._db, self.path) as db:
-            if not replace:
-                self._refuse_known(given.ids)
-            n_replaced, revision = self._forget(db, given.ids), next_revision(db)
-            first = append_rows(db, coded, self._settings, revision)
+            known = self._known(given.ids, replace=replace)
+            self._forget(db, known)
+            first = append_rows(db, coded, self._settings, next_revision(db))
             kind = self._settings.originals
             kept = [row.tobytes() for row in vectors.astype(kind)] if kind else repeat(None)
             put_items(db, first, given.ids, given.metadata, kept)
-        return n_replaced
+        return len(known)
 
-    def _refuse_known(self, ids: Sequence[str]) -> None:
-        if known := numbers_of(self._db, ids):
+    def _known(self, ids: Sequence[str], *, replace: bool) -> Longs:
+        """Return the numbers of ids that are stored, which must be replaced."""
+        if (known := numbers_of(self._db, ids)) and not replace:
             raise DataError(
                 f"{self.path} already has {len(known):,} of these ids, such as {min(known)!r}: "
                 "leave them out, or replace their vectors (--replace)"
             )
+        return _sorted(known.values())
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove vectors in one transaction; `compact` gives their space back.
+        """Remove vectors in one transaction; `compact` also removes their codes from the file.
 
         Returns:
             How many there were; ids that are not stored are ignored.
@@ -297,19 +298,18 @@ class VectorStore:
         Raises:
             DataError: The ids are not strings, or the file cannot be written.
         """
-        check_searched_ids(ids)
+        check_strings(ids)
         with STORE_FILE.writing(self._db, self.path) as db:
-            if n := self._forget(db, ids):
-                next_revision(db)
-        return n
+            numbers = _sorted(numbers_of(db, ids).values())
+            self._forget(db, numbers)
+            next_revision(db)
+        return len(numbers)
 
-    def _forget(self, db: sqlite3.Connection, ids: Collection[str]) -> int:
-        """Remove items and mark their rows; return how many there were."""
-        numbers = np.sort(_longs(numbers_of(db, ids).values()))
+    def _forget(self, db: sqlite3.Connection, numbers: Longs) -> None:
+        """Remove items, and mark their rows."""
         if len(numbers):
             delete_rows(db, numbers)
             remove_items(db, numbers.tolist())
-        return len(numbers)
 
     def compact(self) -> None:
         """Give the space of deleted vectors back to the disk, and fill the blocks.
@@ -347,5 +347,5 @@ def open_store(path: str | Path, *, writable: bool = False, memory: int = _MEMOR
     return VectorStore(db, path, settings, memory)
 
 
-def _longs(numbers: Collection[int]) -> Longs:
-    return np.fromiter(numbers, np.int64, len(numbers))
+def _sorted(numbers: Collection[int]) -> Longs:
+    return np.sort(np.fromiter(numbers, np.int64, len(numbers)))
