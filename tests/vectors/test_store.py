@@ -102,11 +102,11 @@ def test_the_best_rebuilt_vectors_are_found(
         pytest.skip("the library is not compiled")
     with made(tmp_path / "s.db", similarity=similarity, config=config) as store:
         expected = scores(rebuilt(store, VECTORS), QUERIES, similarity)
-        for k in (1, 10, 300):
+        for k in (1, 10, V):
             found = store.search(QUERIES, k)
             assert ids(found) == named(best(expected, similarity, k))
         values = [[match.score for match in matches] for matches in found]
-        order = np.array(best(expected, similarity, 300))
+        order = np.array(best(expected, similarity, V))
         assert np.allclose(values, np.take_along_axis(expected, order, axis=1))
 
 
@@ -147,7 +147,7 @@ def test_a_filter_finds_the_best_of_its_ids(tmp_path: Path, chosen: slice) -> No
         wanted = np.zeros(V, dtype=bool)
         wanted[chosen] = True
         rows = best(np.where(wanted, expected, -9), "cosine", min(10, wanted.sum()))
-        for among in (IDS[chosen][::-1], [*IDS[chosen], "unknown"], {*IDS[chosen]}):
+        for among in (IDS[chosen][::-1], iter([*IDS[chosen], "unknown"]), {*IDS[chosen]}):
             assert ids(store.search(QUERIES, 10, among=among)) == named(rows)
         store.delete(IDS[chosen])
         assert store.search(QUERIES, 10, among=IDS[chosen]) == [[]] * Q
@@ -300,6 +300,7 @@ def test_numbers_too_large_for_half_precision_are_refused(tmp_path: Path) -> Non
         ({"candidates": 0}, "0 candidates"),
         ({"among": "id 1"}, "not strings"),
         ({"among": [1]}, "not strings"),
+        ({"among": ["\ud800"]}, "cannot be encoded"),
     ],
 )
 def test_a_search_that_makes_no_sense_is_refused(
@@ -318,6 +319,7 @@ def test_a_search_that_makes_no_sense_is_refused(
         (np.ones((2, 9000)), None, "at most 8,192 columns"),
         (VECTORS, CompressConfig(k=17, fit="closed"), "K = 17 cannot be searched"),
         (VECTORS, CompressConfig(ratio=8), "compress.ratio has no effect on stores"),
+        (VECTORS[:0], None, "expected a matrix"),
     ],
 )
 def test_a_store_that_cannot_be_made_leaves_no_file(
@@ -325,6 +327,14 @@ def test_a_store_that_cannot_be_made_leaves_no_file(
 ) -> None:
     with pytest.raises((DataError, RecipeError, ValueError), match=message):
         create_store(tmp_path / "s.db", sample, config=config)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_unknown_settings_are_refused(tmp_path: Path) -> None:
+    unknown: list[dict[str, Any]] = [{"similarity": "l1"}, {"originals": "int8"}]
+    for settings in unknown:
+        with pytest.raises(RecipeError, match="is unknown: choose"):
+            create_store(tmp_path / "s.db", VECTORS, **settings)
     assert not [*tmp_path.iterdir()]
 
 

@@ -1,6 +1,7 @@
 """Creates a store: its codebook is learned from a sample, and never changes."""
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ def create_store(
         config: Settings of the codebook; by default codes with M = H and K = 16, in closed form.
 
     Raises:
-        RecipeError: A setting has no effect on stores, or K is above 16.
+        RecipeError: A setting is unknown or has no effect on stores, or K is above 16.
         DataError: The file exists or cannot be written, or the sample is not a finite matrix of two
             or more different vectors.
     """
@@ -53,6 +54,14 @@ def create_store(
     config.refuse(_NO_EFFECT, "stores")
     if path.exists() and path.stat().st_size:
         raise VectorStoreError(f"{path} exists: choose another name, or add vectors to it")
+    if similarity not in get_args(StoreSimilarity) or originals not in (
+        None,
+        *get_args(KeptPrecision),
+    ):
+        raise RecipeError(
+            f"similarity = {similarity!r} with originals = {originals!r} is unknown: choose "
+            "cosine, inner-product or euclidean, and float16, float32 or None"
+        )
     given = sample if isinstance(sample, StoredMatrix) else np.asarray(sample)
     if given.ndim != 2 or given.shape[1] > WIDEST or given.dtype.kind not in "fiu":
         raise DataError(

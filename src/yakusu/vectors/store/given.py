@@ -3,7 +3,7 @@
 n vectors, H dimensions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix, blocks
 from yakusu.errors import DataError
 from yakusu.vectors.store.file import StoreSettings
-from yakusu.vectors.store.items import ItemMetadata, check_ids, metadata_text
+from yakusu.vectors.store.items import ItemMetadata, check_ids, listed_ids, metadata_text
 
 _LARGEST = 1e30  # magnitude of a number
 _LARGEST_HALF = float(np.finfo(np.float16).max)
@@ -35,7 +35,7 @@ class GivenItems:
     @classmethod
     def checked(
         cls,
-        ids: Sequence[str],
+        ids: Iterable[str],
         vectors: npt.ArrayLike | StoredMatrix,
         metadata: Sequence[ItemMetadata | None] | None,
         settings: StoreSettings,
@@ -47,19 +47,20 @@ class GivenItems:
         """
         given = vectors if isinstance(vectors, StoredMatrix) else np.asarray(vectors)
         check_width(given, settings.width)
-        for what, found in (("ids", ids), ("metadata", metadata)):
+        names = listed_ids(ids)
+        for what, found in (("ids", names), ("metadata", metadata)):
             if found is not None and len(found) != len(given):
                 raise DataError(
                     f"{len(found)} {what} do not fit {len(given)} vectors: give one per vector"
                 )
-        check_ids(ids)
+        check_ids(names)
         largest = _LARGEST_HALF if settings.originals == "float16" else _LARGEST
         for rows in blocks(len(given)):
             if bad := fault_of(given[rows], settings, largest):
                 row = rows.start + bad[0]
-                raise DataError(f"row {row} ({ids[row]!r}) {bad[1]}")
+                raise DataError(f"row {row} ({names[row]!r}) {bad[1]}")
         texts = [metadata_text(each, row) for row, each in enumerate(metadata or ())]
-        return cls(ids, given, texts if metadata is not None else [None] * len(ids))
+        return cls(names, given, texts if metadata is not None else [None] * len(names))
 
     def of(self, rows: slice) -> "GivenItems":
         """Return some of the items."""
@@ -90,7 +91,7 @@ def check_width(vectors: AnyMatrix, width: int) -> None:
 
 def fault_of(vectors: Matrix, settings: StoreSettings, largest: float) -> tuple[int, str] | None:
     """Return the first row that a store cannot hold, and what is wrong with it."""
-    peaks: Any = np.abs(vectors).max(axis=1, initial=0)
+    peaks: Any = np.abs(vectors).max(axis=1, initial=0).astype(np.float64)
     for bad, why in (
         (~np.isfinite(peaks), "is not finite: correct or remove it"),
         (peaks > largest, f"has a number above {largest:g}: scale the vectors, or use float32"),

@@ -22,7 +22,6 @@ _LINE = re.compile(r"[^\0\t\n\r]+")
 
 def check_ids(ids: Sequence[str]) -> None:
     """Raise DataError unless all ids can be stored, and differ."""
-    check_strings(ids)
     for row, each in enumerate(ids):
         if not _LINE.fullmatch(each):
             raise DataError(
@@ -39,10 +38,16 @@ def check_ids(ids: Sequence[str]) -> None:
         )
 
 
-def check_strings(ids: Collection[str]) -> None:
-    """Raise DataError unless ids are a collection of strings."""
-    if isinstance(ids, str) or not all(issubclass(kind, str) for kind in {*map(type, ids)}):
+def listed_ids(ids: Iterable[str]) -> list[str]:
+    """Return ids as a list.
+
+    Raises:
+        DataError: They are not strings, or are a single one.
+    """
+    listed = [*ids]
+    if isinstance(ids, str) or not all(issubclass(kind, str) for kind in {*map(type, listed)}):
         raise DataError("ids are not strings: give a list of strings")
+    return listed
 
 
 def metadata_text(metadata: ItemMetadata | None, row: int) -> str | None:
@@ -103,7 +108,10 @@ def numbers_of(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
     found, rest = dict[str, int](), iter(ids)
     while part := [*islice(rest, _LISTED)]:
         marks = ",".join("?" * len(part))
-        found.update(db.execute(f"SELECT id, number FROM item WHERE id IN ({marks})", part))
+        try:
+            found.update(db.execute(f"SELECT id, number FROM item WHERE id IN ({marks})", part))
+        except UnicodeEncodeError as error:
+            raise DataError(f"an id cannot be encoded as UTF-8 ({error}): correct it") from error
     return found
 
 

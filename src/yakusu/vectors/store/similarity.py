@@ -13,6 +13,12 @@ from yakusu.arrays import Doubles
 from yakusu.compress.blocks import Matrix
 from yakusu.vectors.store.file import StoreSimilarity
 
+_LIMITS = {
+    "cosine": (-1.0, 1.0),
+    "inner-product": (-np.inf, np.inf),
+    "euclidean": (-np.inf, 0.0),
+}
+
 
 def comparable(vectors: Matrix, similarity: StoreSimilarity) -> Doubles:
     """Return vectors (n, H) as they are compared: scaled to length 1 for the cosine."""
@@ -63,13 +69,11 @@ def values_of_originals(vectors: Doubles, query: Doubles, similarity: StoreSimil
 
 
 def clipped(values: Doubles, similarity: StoreSimilarity) -> Doubles:
-    """Return values without what rounding adds to the largest possible one."""
-    if similarity == "inner-product":
-        return values
-    most = 1.0 if similarity == "cosine" else 0.0
-    return np.minimum(values, most)
+    """Return values without what rounding adds to the largest and the least cosine or distance."""
+    least, most = _LIMITS[similarity]
+    return np.clip(values, least, most)
 
 
 def score_of(value: float, similarity: StoreSimilarity) -> float:
     """Return the score of a value: the distance for "euclidean", otherwise the value."""
-    return float(np.sqrt(-value)) if similarity == "euclidean" else max(value, -1.0)
+    return max(0.0, -value) ** 0.5 if similarity == "euclidean" else value

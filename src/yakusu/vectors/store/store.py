@@ -8,7 +8,7 @@ H dimensions, Q queries, k results.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ from yakusu.vectors.store.file import STORE_FILE, StoreSettings, StoreSimilarity
 from yakusu.vectors.store.given import GivenItems, checked_queries
 from yakusu.vectors.store.items import (
     ItemMetadata,
-    check_strings,
     items_of,
+    listed_ids,
     numbers_of,
     originals_of,
     put_items,
@@ -146,7 +146,7 @@ class VectorStore:
         queries: npt.ArrayLike,
         k: int = 10,
         *,
-        among: Collection[str] | None = None,
+        among: Iterable[str] | None = None,
         candidates: int | None = None,
         n_jobs: int = 1,
     ) -> list[list[StoreMatch]]:
@@ -181,10 +181,9 @@ class VectorStore:
             )
         n_best = max(k, candidates) if self._settings.originals else k
         prepared = [self._settings.coder.prepared(query) for query in wanted]
-        if among is not None:
-            check_strings(among)
+        ids = None if among is None else listed_ids(among)
         with STORE_FILE.reading(self._db, self.path) as db:
-            numbers = None if among is None else self._numbers(db, [*among])
+            numbers = None if ids is None else self._numbers(db, ids)
             best = [BestRows(query, n_best, self._settings) for query in prepared]
             self._scan(db, best, numbers, n_jobs)
             return self._matches(db, best, k)
@@ -231,7 +230,7 @@ class VectorStore:
 
     def add(
         self,
-        ids: Sequence[str],
+        ids: Iterable[str],
         vectors: npt.ArrayLike | StoredMatrix,
         metadata: Sequence[ItemMetadata | None] | None = None,
         *,
@@ -257,15 +256,15 @@ class VectorStore:
         with STORE_FILE.errors(self.path):
             self._known(given.ids, replace=replace)
         coder, n_replaced, error, away = self._settings.coder, 0, 0.0, 0.0
-        with (progress or Silent()).track("indexing", "vectors", len(ids)) as tracker:
-            for rows in blocks(len(ids)):
+        with (progress or Silent()).track("indexing", "vectors", len(given.ids)) as tracker:
+            for rows in blocks(len(given.ids)):
                 part = comparable(given.vectors[rows], self.similarity)
                 coded, rebuilt = CodedRows.of(part, coder)
                 error += float(np.square(part - rebuilt).sum())
                 away += float(np.square(part - coder.book.mean).sum())
                 n_replaced += self._write(given.of(rows), part, coded, replace=replace)
                 tracker.advance(len(part))
-        return StoreAdded(len(ids), n_replaced, ReconstructionLoss(error, away).share)
+        return StoreAdded(len(given.ids), n_replaced, ReconstructionLoss(error, away).share)
 
     def _write(
         self, given: GivenItems, vectors: Doubles, coded: CodedRows, *, replace: bool
@@ -289,7 +288,7 @@ class VectorStore:
             )
         return _sorted(known.values())
 
-    def delete(self, ids: Collection[str]) -> int:
+    def delete(self, ids: Iterable[str]) -> int:
         """Remove vectors in one transaction; `compact` also removes their codes from the file.
 
         Returns:
@@ -298,9 +297,9 @@ class VectorStore:
         Raises:
             DataError: The ids are not strings, or the file cannot be written.
         """
-        check_strings(ids)
+        gone = listed_ids(ids)
         with STORE_FILE.writing(self._db, self.path) as db:
-            numbers = _sorted(numbers_of(db, ids).values())
+            numbers = _sorted(numbers_of(db, gone).values())
             self._forget(db, numbers)
             next_revision(db)
         return len(numbers)
