@@ -32,7 +32,8 @@ def test_the_verbs_for_word_vectors_are_functions_of_the_same_name() -> None:
     from yakusu.cli.vectors import vectors
 
     verbs = set(typer.main.get_command(vectors).commands)  # type: ignore[attr-defined]
-    assert verbs == {"append", "compress", "inspect", "evaluate", "neighbours", "export"}
+    of_files = {"append", "compress", "inspect", "evaluate", "neighbours", "export"}
+    assert verbs == of_files | {"index", "search", "delete", "compact"}
     assert all(callable(getattr(yakusu.vectors, verb)) for verb in verbs)
 
 

@@ -23,6 +23,10 @@ class MemoryFileError(DataError):
     """The file of a memory is missing or damaged, or cannot be read or written now."""
 
 
+class VectorStoreError(DataError):
+    """The file of a vector store is missing or damaged, or cannot be read or written now."""
+
+
 class UnequalTextsError(DataError):
     """Two texts have different numbers of lines."""
 

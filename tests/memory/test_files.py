@@ -238,7 +238,7 @@ for name in sys.argv[2:]:
 
 
 def test_a_locked_memory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yakusu.memory.file._PATIENCE", 0.05)
+    monkeypatch.setattr("yakusu.sqlite._PATIENCE", 0.05)
     path, file = tmp_path / "team.db", written(tmp_path / "a.tsv", rows(1))
     add(path, file)
     with TranslationMemory.open(path, writable=True) as other:

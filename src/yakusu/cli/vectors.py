@@ -1,4 +1,4 @@
-"""The verbs for word vectors, except `vectors export` and `vectors evaluate`."""
+"""The verbs for vectors; those of stores, `export` and `evaluate` are in other modules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +23,12 @@ from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.show import counted
 from yakusu.cli.vectors_evaluate import vectors_evaluate_verb
 from yakusu.cli.vectors_export import vectors_export_verb
+from yakusu.cli.vectors_store import (
+    vectors_compact_verb,
+    vectors_delete_verb,
+    vectors_index_verb,
+    vectors_search_verb,
+)
 from yakusu.cli.vectors_words import WordEncoding, WordErrors, WordList, read_as_told
 from yakusu.errors import DataError
 
@@ -39,6 +45,10 @@ vectors = typer.Typer(
 )
 vectors.command("export")(vectors_export_verb)
 vectors.command("evaluate")(vectors_evaluate_verb)
+vectors.command("index")(vectors_index_verb)
+vectors.command("search")(vectors_search_verb)
+vectors.command("delete")(vectors_delete_verb)
+vectors.command("compact")(vectors_compact_verb)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
 
 

@@ -1,25 +1,21 @@
-"""The file of a memory: its tables, how it is opened, created and checked, and its errors.
+"""The file of a memory: its tables, and how it is opened.
 
 Tables: `meta` (format, languages, revision), `segment`, `posting` (see `postings.py`), `state` (see
-`states.py`). The file is in WAL mode where the disk allows it, so that readers and a writer do not
-wait for each other. Two more files, FILE-wal and FILE-shm, exist while it is in use; the last
-process removes them.
+`states.py`).
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from yakusu.data.segments import MemorySegment
 from yakusu.errors import MemoryFileError
 from yakusu.memory import postings
+from yakusu.sqlite import SqliteKind, connect_to
 
-FORMAT = 1
 COLUMNS = tuple(field.name for field in fields(MemorySegment))
-_APPLICATION = 0x79616B75  # "yaku", in the header of the file
-_PATIENCE = 20.0  # seconds for which a process waits until another one has written
 _SHORT_PATIENCE = 1.0  # for states, which can be computed again
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -39,6 +35,17 @@ CREATE TABLE state (
 CREATE UNIQUE INDEX by_state ON state (number, model);
 {postings.SCHEMA}
 """
+MEMORY_FILE = SqliteKind(
+    name="memory",
+    plural="memories",
+    application=0x79616B75,  # "yaku"
+    format=1,
+    schema=_SCHEMA,
+    error=MemoryFileError,
+    advice=(
+        "add files of other formats to a memory with 'yakusu memory add', or restore a copy of it"
+    ),
+)
 
 
 def open_memory_file(
@@ -54,28 +61,23 @@ def open_memory_file(
     Raises:
         MemoryFileError: The file is not a memory, is damaged, or cannot be read or written.
     """
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "not a regular file"
-        raise MemoryFileError(f"{path} is {kind}: give the file of a memory")
-    with sqlite_errors(path):
-        db = _connect(path, writable=writable)
-        try:
-            if writable and languages:
-                _create(db, languages)
-            stated = _check(db, path)
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute("PRAGMA secure_delete = ON")  # what is removed is not kept in the file
-        except BaseException:
-            db.close()
-            raise
-    return db, stated
+    new = _meta(languages) if languages else None
+    db = MEMORY_FILE.open(path, writable=writable, new=new)
+    try:
+        with MEMORY_FILE.errors(path):
+            meta = dict(db.execute("SELECT name, value FROM meta"))
+        source, target = meta.get("source"), meta.get("target")
+        if not (isinstance(source, str) and isinstance(target, str) and source and target):
+            raise MEMORY_FILE.damaged(path, "its languages are missing")
+    except BaseException:
+        db.close()
+        raise
+    return db, (source, target)
 
 
 def open_temporary(languages: tuple[str, str]) -> sqlite3.Connection:
     """Create the tables of a memory without a file."""
-    db = _connect_to(":memory:", _PATIENCE)
-    _create(db, languages)
-    return db
+    return MEMORY_FILE.open_temporary(_meta(languages))
 
 
 def open_for_states(path: Path) -> sqlite3.Connection:
@@ -84,110 +86,9 @@ def open_for_states(path: Path) -> sqlite3.Connection:
     Raises:
         MemoryFileError: It cannot be opened.
     """
-    with sqlite_errors(path):
-        return _connect_to(f"{path.absolute().as_uri()}?mode=rw", _SHORT_PATIENCE)
+    with MEMORY_FILE.errors(path):
+        return connect_to(f"{path.absolute().as_uri()}?mode=rw", _SHORT_PATIENCE)
 
 
-def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    """Open a file; in a transaction only where the code says so."""
-    uri = path.absolute().as_uri()
-    if writable:
-        return _connect_to(f"{uri}?mode=rwc", _PATIENCE)
-    # Or read-only, if the system does not allow writing.
-    db = _connect_to(f"{uri}?mode=rw", _PATIENCE)
-    try:
-        db.execute("PRAGMA query_only = ON")
-        db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except sqlite3.OperationalError as error:
-        db.close()
-        is_refused = any(each in str(error) for each in ("unable to open", "readonly"))
-        if not is_refused or Path(f"{path}-wal").exists():
-            raise
-        # The folder cannot be written. The file is complete, but SQLite must be told so.
-        return _connect_to(f"{uri}?mode=ro&immutable=1", _PATIENCE)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _connect_to(uri: str, patience: float) -> sqlite3.Connection:
-    # A job may be continued by another thread, but never runs in two at once.
-    db = sqlite3.connect(
-        uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
-    )
-    db.execute("PRAGMA trusted_schema = OFF")
-    db.execute("PRAGMA cell_size_check = ON")
-    return db
-
-
-def _create(db: sqlite3.Connection, languages: Sequence[str]) -> None:
-    """Create the tables in a file that has none."""
-    if db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        return
-    db.execute("BEGIN IMMEDIATE")
-    if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # another process was faster
-        db.execute("ROLLBACK")
-        return
-    for statement in _SCHEMA.split(";\n"):
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id = {_APPLICATION}")
-    meta = {"format": FORMAT, "source": languages[0], "target": languages[1], "revision": 0}
-    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    db.execute("COMMIT")
-    with suppress(sqlite3.OperationalError):  # the disk has no shared memory
-        db.execute("PRAGMA journal_mode = WAL")
-
-
-def _check(db: sqlite3.Connection, path: Path) -> tuple[str, str]:
-    """Refuse a file that is not a memory of this format; return the languages of the memory.
-
-    Raises:
-        MemoryFileError: It is none.
-    """
-    if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-        raise MemoryFileError(f"{path} is an SQLite file, but not a memory: check the path")
-    meta = dict(db.execute("SELECT name, value FROM meta"))
-    if meta.get("format") != FORMAT:
-        raise MemoryFileError(
-            f"{path} has format {meta.get('format')} of memories, and this version of yakusu reads "
-            f"{FORMAT}: install the version that wrote it"
-        )
-    source, target = meta.get("source"), meta.get("target")
-    if not (isinstance(source, str) and isinstance(target, str) and source and target):
-        raise damaged_memory(path, "its languages are missing")
-    return source, target
-
-
-def damaged_memory(path: Path, reason: object) -> MemoryFileError:
-    """Return the error of a file whose content is wrong."""
-    return MemoryFileError(
-        f"{path} is not a memory, or is damaged ({reason}): add files of other formats to a memory "
-        "with 'yakusu memory add', or restore a copy of it"
-    )
-
-
-@contextmanager
-def sqlite_errors(path: Path) -> Iterator[None]:
-    """Raise MemoryFileError for what SQLite refuses."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        reason = str(error)
-        if "locked" in reason or "busy" in reason:
-            raise MemoryFileError(
-                f"{path} is being written by another process: try again later"
-            ) from error
-        if "readonly" in reason or "unable to open" in reason:
-            fix = "check that it and its folder exist and may be written"
-            verb = "written" if "readonly" in reason else "opened"
-            raise MemoryFileError(f"{path} cannot be {verb}: {fix}") from error
-        if "full" in reason:
-            raise MemoryFileError(
-                f"{path} cannot be written: free some space on its disk"
-            ) from error
-        if "no such" in reason or "decode" in reason:
-            raise damaged_memory(path, reason) from error
-        raise MemoryFileError(f"{path} cannot be read or written: {reason}") from error
-    except (sqlite3.DatabaseError, postings.PostingsError) as error:
-        raise damaged_memory(path, error) from error
+def _meta(languages: Sequence[str]) -> dict[str, Any]:
+    return {"source": languages[0], "target": languages[1], "revision": 0}

@@ -26,14 +26,10 @@ from yakusu.data.segments import MemorySegment
 from yakusu.errors import DataError, MemoryFileError, YakusuError
 from yakusu.memory import postings
 from yakusu.memory.choice import SegmentChoice
-from yakusu.memory.file import (
-    COLUMNS,
-    open_memory_file,
-    open_temporary,
-    sqlite_errors,
-)
+from yakusu.memory.file import COLUMNS, MEMORY_FILE, open_memory_file, open_temporary
 from yakusu.memory.segments import digest, normalised, renumbered, with_variables
 from yakusu.memory.words import encoded
+from yakusu.sqlite import DamagedFileError
 
 BATCH = 20_000  # segments of a transaction
 _CHARACTERS = 5_000_000  # of the texts of a transaction, which may be exceeded by one segment
@@ -150,14 +146,14 @@ class TranslationMemory:
     @property
     def revision(self) -> int:
         """A number that every change increases."""
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             row = self._db.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
         return int(row[0])
 
     def __len__(self) -> int:
         revision = self.revision
         if self._counted[0] != revision:
-            with sqlite_errors(self.path):
+            with MEMORY_FILE.errors(self.path):
                 n = int(self._db.execute("SELECT count(*) FROM segment").fetchone()[0])
             self._counted = (revision, n)
         return self._counted[1]
@@ -169,14 +165,8 @@ class TranslationMemory:
     @contextmanager
     def snapshot(self) -> Iterator[int]:
         """Read one revision, whatever others add meanwhile; returns the revision."""
-        with sqlite_errors(self.path):
-            self._db.execute("BEGIN")
-            revision = self.revision  # the first read decides what is read
-        try:
-            yield revision
-        finally:
-            if self._db.in_transaction:  # an error may have ended it
-                self._db.execute("ROLLBACK")
+        with MEMORY_FILE.reading(self._db, self.path):
+            yield self.revision  # the first read decides what is read
 
     def exact(self, text: str) -> list[StoredSegment]:
         """The segments with a source, the latest one first; the numbers of its marks may differ."""
@@ -202,7 +192,7 @@ class TranslationMemory:
         ]
 
     def _with(self, column: str, value: int, most: int = -1) -> list[StoredSegment]:
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             rows = self._db.execute(
                 f"SELECT number, {_LIST} FROM segment WHERE {column} = ? "
                 "ORDER BY time DESC, number DESC LIMIT ?",
@@ -225,7 +215,7 @@ class TranslationMemory:
         """
         code = encoded(text)
         variable = digest(with_variables(renumbered(text, "")[0])) if other_words else None
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             rows = list[tuple[int, str, str]]()
             numbers = postings.possible_segments(self._db, code, threshold).tolist()
             for start in range(0, len(numbers), _LISTED):
@@ -264,21 +254,21 @@ class TranslationMemory:
             most: How many segments are wanted. Those that are as related as the last one are
                 returned, too.
         """
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             return postings.related_segments(self._db, encoded(text), len(self), most)
 
     def chosen(self, choice: SegmentChoice) -> Iterator[StoredSegment]:
         """The segments that a choice describes, in the order in which they were added."""
         condition, values = choice.condition
         query = f"SELECT number, {_LIST} FROM segment WHERE {condition} ORDER BY number"
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             for row in self._db.execute(query, values):
                 yield _stored(row)
 
     def counts(self, column: str) -> dict[str, int]:
         """The numbers of segments by "origin", "who" or "file", most frequent first."""
         query = f"SELECT {column}, count(*) FROM segment GROUP BY 1 ORDER BY 2 DESC, 1"
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             return {str(value): int(n) for value, n in self._db.execute(query)}
 
     def __getitem__(self, number: int) -> StoredSegment:
@@ -287,7 +277,7 @@ class TranslationMemory:
         Raises:
             KeyError: There is none.
         """
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             row = self._db.execute(
                 f"SELECT number, {_LIST} FROM segment WHERE number = ?", (number,)
             ).fetchone()
@@ -301,11 +291,11 @@ class TranslationMemory:
         Raises:
             DataError: The file is damaged: it lacks one of them.
         """
-        with sqlite_errors(self.path):
+        with MEMORY_FILE.errors(self.path):
             try:
                 return [self[number] for number in numbers]
             except KeyError:
-                raise postings.PostingsError("the index of its words has other segments") from None
+                raise DamagedFileError("the index of its words has other segments") from None
 
     # ---- writing -----------------------------------------------------------------------------
 
@@ -337,7 +327,7 @@ class TranslationMemory:
         """Add segments in one transaction; return the numbers of those that are new."""
         rows = [*map(_row, batch)]  # before others have to wait
         added = list[tuple[int, str]]()
-        with self._writing() as db:
+        with MEMORY_FILE.writing(self._db, self.path) as db:
             for row in rows:
                 cursor = db.execute(_INSERT, row)
                 if cursor.rowcount:
@@ -356,7 +346,7 @@ class TranslationMemory:
             DataError: As for `add`.
         """
         row = _row(segment)
-        with self._writing() as db:
+        with MEMORY_FILE.writing(self._db, self.path) as db:
             query = "DELETE FROM segment WHERE identity = ? RETURNING number, words"
             self._forget(db, db.execute(query, (segment.identity,)).fetchall())
             number = int(db.execute(_INSERT, row).lastrowid or 0)
@@ -368,7 +358,7 @@ class TranslationMemory:
         """Remove segments in one transaction; return how many there were."""
         n, rest = 0, iter(sorted({*numbers}))
         query = "DELETE FROM segment WHERE number = ? RETURNING number, words"
-        with self._writing() as db:
+        with MEMORY_FILE.writing(self._db, self.path) as db:
             while batch := list(islice(rest, BATCH)):  # so that memory does not grow with them
                 gone = [row for each in batch for row in db.execute(query, (each,))]
                 self._forget(db, gone)
@@ -381,18 +371,6 @@ class TranslationMemory:
         """Remove what is known of segments that were removed."""
         postings.forget(db, gone)
         db.executemany("DELETE FROM state WHERE number = ?", [(number,) for number, _ in gone])
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is synced to disk, or leaves no trace."""
-        with sqlite_errors(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
 
 
 def batches(segments: Iterable[MemorySegment]) -> Iterator[list[MemorySegment]]:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from yakusu.arrays import Doubles, Longs
+from yakusu.sqlite import DamagedFileError
 
 SCHEMA = """
 CREATE TABLE posting (
@@ -39,10 +40,6 @@ _FEW = 2_000  # postings that are read without looking for a cheaper way
 _LISTED = 10_000  # words in a statement
 _MOST_READ = 4_000  # postings after which no further word is read for related segments
 _DEEPEST = 4  # words that a segment must share with a longer prefix
-
-
-class PostingsError(ValueError):
-    """The postings in a file are not what `add_postings` writes."""
 
 
 class _Posted(NamedTuple):
@@ -235,5 +232,5 @@ def _read(db: sqlite3.Connection, word: int) -> _Posted:
 
 def _posted(segments: bytes, lengths: bytes) -> _Posted:
     if len(segments) != 4 * len(lengths):
-        raise PostingsError("the index of its words is incomplete")
+        raise DamagedFileError("the index of its words is incomplete")
     return _Posted(np.frombuffer(segments, np.uint32), np.frombuffer(lengths, np.uint8))

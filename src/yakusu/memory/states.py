@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from yakusu.errors import DataError
-from yakusu.memory.file import damaged_memory, open_for_states, sqlite_errors
+from yakusu.memory.file import MEMORY_FILE, open_for_states
 from yakusu.memory.memory import StoredSegment, TranslationMemory
 from yakusu.search.neighbours import SegmentStates, StateCodebook
 
@@ -83,7 +83,7 @@ class StateStore:
 
     def _stored(self, db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, StoredStates]:
         found = dict[int, StoredStates]()
-        with sqlite_errors(self._path):
+        with MEMORY_FILE.errors(self._path):
             for start in range(0, len(numbers), _LISTED):
                 listed = ",".join(map(str, numbers[start : start + _LISTED]))
                 query = (
@@ -102,11 +102,11 @@ class StateStore:
         """
         sizes = [(len(each.codes), len(each.tokens)) for each in found]
         if any(4 * n_codes != self._width * n_bytes or n_bytes % 4 for n_codes, n_bytes in sizes):
-            raise damaged_memory(self._path, "its states are incomplete")
+            raise MEMORY_FILE.damaged(self._path, "its states are incomplete")
         tokens = np.frombuffer(b"".join(each.tokens for each in found), "<i4").astype(np.int32)
         codes = np.frombuffer(b"".join(each.codes for each in found), np.uint8)
         if len(tokens) and not 0 <= tokens.min() <= tokens.max() < self._n_tokens:
-            raise damaged_memory(self._path, "its states are followed by unknown tokens")
+            raise MEMORY_FILE.damaged(self._path, "its states are followed by unknown tokens")
         return SegmentStates(codes.reshape(-1, self._width), tokens)
 
     def keep(self, states: Mapping[StoredSegment, StoredStates]) -> None:
@@ -126,7 +126,7 @@ class StateStore:
             DataError: The file cannot be written.
         """
         self._db = db = self._db or open_for_states(self._path)
-        with sqlite_errors(self._path), db:
+        with MEMORY_FILE.errors(self._path), db:
             db.execute("BEGIN IMMEDIATE")
             # A segment that another process has removed leaves nothing behind.
             db.executemany(
@@ -140,6 +140,6 @@ class StateStore:
             "SELECT number FROM segment WHERE number NOT IN "
             "(SELECT number FROM state WHERE model = ?) ORDER BY number"
         )
-        with sqlite_errors(self._path):
+        with MEMORY_FILE.errors(self._path):
             rows = self._memory.connection.execute(query, (self._model,))
             return [number for (number,) in rows]

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from yakusu.vectors.matrixfile import MatrixFile
     from yakusu.vectors.static.model import StaticEmbeddings, open_static
     from yakusu.vectors.static.verbs import StaticReport, compress_static, export_static
+    from yakusu.vectors.store.creating import create_store
+    from yakusu.vectors.store.store import VectorStore, open_store
+    from yakusu.vectors.store.verbs import compact, delete, index, search
     from yakusu.vectors.verbs import compress, inspect, neighbours
 
 _MODULES = {  # public name -> the module that defines it
@@ -23,6 +26,9 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("Exported", "export"), "exports"),
     **dict.fromkeys(("StaticEmbeddings", "open_static"), "static.model"),
     **dict.fromkeys(("StaticReport", "compress_static", "export_static"), "static.verbs"),
+    **dict.fromkeys(("compact", "delete", "index", "search"), "store.verbs"),
+    **dict.fromkeys(("VectorStore", "open_store"), "store.store"),
+    "create_store": "store.creating",
     "open_matrix": "matrices",
     "MatrixFile": "matrixfile",
     "CompressedVectors": "keyed",
@@ -35,20 +41,27 @@ __all__ = [
     "MatrixFile",
     "StaticEmbeddings",
     "StaticReport",
+    "VectorStore",
     "WordVectors",
     "append",
+    "compact",
     "compress",
     "compress_static",
+    "create_store",
+    "delete",
     "evaluate",
     "export",
     "export_static",
+    "index",
     "inspect",
     "neighbours",
     "open_compressed",
     "open_matrix",
     "open_static",
+    "open_store",
     "open_words",
     "read_vectors",
+    "search",
     "write_compressed",
 ]
 

@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from yakusu.export.web.patterns import Ranges
-from yakusu.export.web.sets import compact
+from yakusu.export.web.sets import compact_sets
 from yakusu.export.web.units import ESCAPE, in_units
 
 
@@ -62,6 +62,6 @@ def test_sets_are_read_as_they_were() -> None:
         changed = dict(ranges)
         changed.pop(rng.choice(list(ranges)))
         sets.append(tuple(changed.items()))
-    assert decoded(compact(sets)) == sets
-    assert len(compact(sets)) < 0.7 * len(compact(sets[::2])) * 2
-    assert decoded(compact([((1, 2), (3, 4))])) == [((1, 4),)]
+    assert decoded(compact_sets(sets)) == sets
+    assert len(compact_sets(sets)) < 0.7 * len(compact_sets(sets[::2])) * 2
+    assert decoded(compact_sets([((1, 2), (3, 4))])) == [((1, 4),)]

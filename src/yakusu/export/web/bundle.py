@@ -34,7 +34,7 @@ from yakusu.export.web.inspected import (
 from yakusu.export.web.javascript import Transpiler
 from yakusu.export.web.names import PATTERN_TYPES, Names
 from yakusu.export.web.patterns import Ranges, as_javascript
-from yakusu.export.web.sets import compact
+from yakusu.export.web.sets import compact_sets
 from yakusu.export.web.syntax import literal
 
 _HELD = frozenset(
@@ -116,7 +116,7 @@ class Bundle:
             self._settle()
             classes = [self._class(name, kind) for name, kind in _bases_first(self.classes)]
         lines = [self._characters(), f"$.known([{known}]);", *classes, *self._definitions.values()]
-        tables = literal(compact(self._sets))
+        tables = literal(compact_sets(self._sets))
         return "\n".join([f"$.sets({tables});", *lines])
 
     def _characters(self) -> str:

@@ -13,7 +13,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SMALL = 6  # places that are written as they are
 
 
-def compact(sets: Iterable[Ranges]) -> str:
+def compact_sets(sets: Iterable[Ranges]) -> str:
     """The sets, each as the distances of its places in base 36; runtime.js reads them."""
     written = list[frozenset[int]]()
     texts = []

@@ -1,0 +1,222 @@
+"""A store of vectors: time and memory of adding, size, speed with and without a filter, recall.
+
+The vectors are a mixture of Gaussians with 1,000 centres, generated in blocks from their numbers,
+so that no matrix is in memory; queries come from the same mixture. Recall compares with the exact
+ten nearest of the vectors themselves. Everything runs on one thread.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import Benchmark
+from benchmarks.memory import PEAK, RESIDENT, mib, reset_peak
+from benchmarks.records import Record
+from benchmarks.tables import Table, entries, times
+from yakusu.compress.blocks import ROWS, StoredMatrix, blocks
+from yakusu.vectors import VectorStore, create_store, open_store
+from yakusu.vectors.nearest import unit
+
+N_CENTRES, SPREAD, N_BEST = 1_000, 1.5, 10
+N_FILTER = 100_000  # ids
+KINDS = {"codes": None, "codes, ranked again": "float16"}
+
+benchmark = Benchmark(
+    "vector_store",
+    __doc__,
+    example="python -m benchmarks.compression.vector_store --record",
+    quick={"rows": 20_000, "width": 24, "queries": 20},
+)
+benchmark.option("--rows", type=int, default=1_000_000, help="vectors (%(default)s)")
+benchmark.option("--width", type=int, default=384, help="dimensions (%(default)s)")
+benchmark.option("--queries", type=int, default=200, help="queries (%(default)s)")
+benchmark.option("--folder", type=Path, help="folder for the stores (default: a temporary one)")
+
+_SYSTEMS = entries("stores")
+_ADDING = Table(
+    (
+        ("Store", "{name}"),
+        ("Learning, s", "{learning:,.1f}"),
+        ("Vectors added per second", "{rate:,.0f}"),
+        ("Memory added, MiB", "{added_mib:,.0f}"),
+        ("Bytes per vector", "{bytes:,.0f}"),
+        ("After deleting a tenth", "{after_delete:,.0f}"),
+        ("Compacted", "{compacted:,.0f}"),
+        ("Compacting, s", "{compacting:,.1f}"),
+    ),
+    rows=_SYSTEMS,
+    title="{name}: adding and compacting",
+)
+_SEARCH = Table(
+    (
+        ("Store", "{name}"),
+        ("Recall@10", times("recall", 100, 1)),
+        ("First search, s", "{first:,.2f}"),
+        ("Memory, MiB", "{search_mib:,.0f}"),
+        ("Queries per second, one by one", "{single:,.1f}"),
+        ("With a filter", "{single_filter:,.1f}"),
+        ("In batches", "{batch:,.1f}"),
+        ("Batches with a filter", "{batch_filter:,.1f}"),
+    ),
+    rows=_SYSTEMS,
+    title="{name}: search",
+)
+
+
+def tables(records: list[Record]) -> Iterator[Any]:
+    """Adding and compacting, and search."""
+    yield from _ADDING(records)
+    yield from _SEARCH(records)
+
+
+class Mixture(StoredMatrix):
+    """Rows of a mixture of Gaussians, each block of them from its number.
+
+    Args:
+        n: Number of rows.
+        width: H.
+    """
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, n: int, width: int) -> None:
+        self.shape = (n, width)
+        scale = 1 / np.sqrt(1 + np.arange(width) / 32)  # as in embeddings, some axes matter more
+        self._scale = scale.astype(np.float32)
+        centres = np.random.default_rng(0).standard_normal((N_CENTRES, width), dtype=np.float32)
+        self._centres = centres * self._scale
+
+    def block(self, number: int) -> np.ndarray:
+        """Return the rows of a block, (8192, H)."""
+        rng = np.random.default_rng((1, number))
+        away = rng.standard_normal((ROWS, self.shape[1]), dtype=np.float32) * self._scale * SPREAD
+        rows: np.ndarray = self._centres[rng.integers(N_CENTRES, size=ROWS)] + away
+        return rows
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        numbers = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
+        found = np.empty((len(numbers), self.shape[1]), dtype=np.float32)
+        for number in np.unique(numbers // ROWS):
+            here = numbers // ROWS == number
+            found[here] = self.block(number)[numbers[here] % ROWS]
+        return found
+
+
+def exact(vectors: Mixture, queries: np.ndarray) -> np.ndarray:
+    """Return the rows of the ten largest cosines of each query, (Q, 10)."""
+    best = np.full((len(queries), N_BEST), -2.0), np.zeros((len(queries), N_BEST), dtype=np.int64)
+    for rows in blocks(len(vectors)):
+        cosines = unit(queries) @ unit(vectors[rows]).T
+        numbers = np.broadcast_to(np.arange(rows.start, rows.stop), cosines.shape)
+        joined = np.concatenate([best[0], cosines], axis=1)
+        order = np.argsort(-joined, axis=1, kind="stable")[:, :N_BEST]
+        numbers = np.concatenate([best[1], numbers], axis=1)
+        best = np.take_along_axis(joined, order, 1), np.take_along_axis(numbers, order, 1)
+    return best[1]
+
+
+@dataclass(frozen=True)
+class Timer:
+    """Counts queries per second, the median of three rounds."""
+
+    queries: np.ndarray
+
+    def __call__(self, search: Callable[[np.ndarray], Any], size: int) -> float:
+        """Search batches of a size."""
+        rounds = []
+        for _ in range(3):
+            start = time.perf_counter()
+            for begin in range(0, len(self.queries), size):
+                search(self.queries[begin : begin + size])
+            rounds.append(time.perf_counter() - start)
+        return len(self.queries) / sorted(rounds)[1]
+
+
+def added(path: Path, vectors: Mixture, originals: Any) -> dict[str, float]:
+    """Create a store and add all vectors, one transaction's worth at a time."""
+    reset_peak()
+    before, start = mib(RESIDENT), time.perf_counter()
+    with create_store(path, vectors, originals=originals) as store:
+        learned = time.perf_counter()
+        for rows in blocks(len(vectors)):
+            store.add([f"id {i}" for i in range(rows.start, rows.stop)], vectors[rows])
+        seconds = time.perf_counter() - learned
+    return {
+        "learning": learned - start,
+        "rate": len(vectors) / seconds,
+        "added_mib": mib(PEAK) - before,
+        "bytes": path.stat().st_size / len(vectors),
+    }
+
+
+def searched(
+    store: VectorStore, queries: np.ndarray, nearest: np.ndarray, n_rows: int
+) -> dict[str, float]:
+    """Measure search."""
+    reset_peak()
+    before, start = mib(RESIDENT), time.perf_counter()
+    store.search(queries[:1], N_BEST)
+    first = time.perf_counter() - start
+    few = [f"id {i}" for i in range(0, n_rows, max(1, n_rows // N_FILTER))][:N_FILTER]
+    store.search(queries[:1], N_BEST, among=few)
+    found, timed = store.search(queries, N_BEST), Timer(queries)
+    hits = [
+        len({match.id for match in matches} & {f"id {row}" for row in rows})
+        for matches, rows in zip(found, nearest.tolist(), strict=True)
+    ]
+    return {
+        "first": first,
+        "recall": float(np.mean(hits)) / N_BEST,
+        "single": timed(lambda part: store.search(part, N_BEST), 1),
+        "single_filter": timed(lambda part: store.search(part, N_BEST, among=few), 1),
+        "batch": timed(lambda part: store.search(part, N_BEST), 64),
+        "batch_filter": timed(lambda part: store.search(part, N_BEST, among=few), 64),
+        "search_mib": mib(PEAK) - before,
+    }
+
+
+def compacted(path: Path, n_rows: int) -> dict[str, float]:
+    """Delete every tenth vector, and give the space back."""
+    with open_store(path, writable=True) as store:
+        store.delete([f"id {i}" for i in range(0, n_rows, 10)])
+        store.search(np.ones((1, store.width)))
+    sizes, start = [path.stat().st_size], time.perf_counter()
+    with open_store(path, writable=True) as store:
+        store.compact()
+        left = len(store)
+    sizes.append(path.stat().st_size)
+    return {
+        "after_delete": sizes[0] / left,
+        "compacted": sizes[1] / left,
+        "compacting": time.perf_counter() - start,
+    }
+
+
+def main(args: argparse.Namespace) -> None:
+    """Measure a store of codes, and one that keeps the vectors, too."""
+    vectors = Mixture(args.rows, args.width)
+    queries = vectors.block(-(-args.rows // ROWS))[: args.queries]
+    nearest, stores = exact(vectors, queries), {}
+    with TemporaryDirectory(dir=args.folder) as folder:
+        for name, originals in KINDS.items():
+            path = Path(folder) / "store.db"
+            stores[name] = added(path, vectors, originals)
+            with open_store(path) as store:
+                stores[name] |= searched(store, queries, nearest, args.rows)
+            stores[name] |= compacted(path, args.rows)
+            print(name, json.dumps(stores[name]), flush=True)
+            path.unlink()
+    size = {"rows": args.rows, "width": args.width, "queries": len(queries)}
+    name = f"{args.rows:,} x {args.width}"
+    benchmark.record({"name": name, "stores": stores, **size}, seed=0)
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

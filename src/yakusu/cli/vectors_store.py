@@ -1,0 +1,123 @@
+"""The verbs for stores of vectors: `vectors index`, `search`, `delete` and `compact`."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.filesize import decimal
+
+import yakusu
+from yakusu.cli.compress import CompressOverrides, ConfigFile, compress_config
+from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.show import counted
+from yakusu.cli.vectors_words import WordEncoding, WordErrors, read_as_told
+
+if TYPE_CHECKING:
+    from yakusu.vectors.store.store import StoreMatch
+
+_Store = Annotated[str, typer.Argument(metavar="STORE", help="The file of a store.")]
+
+
+def vectors_index_verb(
+    store: Annotated[
+        str, typer.Argument(metavar="STORE", help="The file, created if it does not exist.")
+    ],
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="Vectors, in any format of 'compress'.")
+    ],
+    ids: Annotated[
+        str | None,
+        typer.Option(help="File with one id per line, for vectors without words."),
+    ] = None,
+    metadata: Annotated[
+        str | None, typer.Option(help="File with an object of JSON per line, one per vector.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace stored vectors with the same ids.")
+    ] = False,
+    similarity: Annotated[
+        Literal["cosine", "inner-product", "euclidean"] | None,
+        typer.Option(help="New stores: what is compared (default: cosine)."),
+    ] = None,
+    originals: Annotated[
+        Literal["float16", "float32"] | None,
+        typer.Option(help="New stores: keep the vectors, too, to rank the best ones again."),
+    ] = None,
+    encoding: WordEncoding = None,
+    errors: WordErrors = None,
+    config: ConfigFile = None,
+    settings: CompressOverrides = None,
+) -> None:
+    """Add vectors to a store, which is searched as it is stored.
+
+    Words are the ids; a matrix without --ids has its row numbers. The codebook is learned from the
+    first vectors (--config, --set) and does not change.
+
+    Example: `yakusu vectors index news.db embeddings.npy --ids ids.txt --originals float16`
+    """
+    made = yakusu.vectors.index(
+        store,
+        read_as_told(source, None, encoding, errors),
+        ids=ids,
+        metadata=metadata,
+        replace=replace,
+        similarity=similarity,
+        originals=originals,
+        config=compress_config(config, settings, {}) if config or settings else None,
+        progress=ConsoleProgress(),
+    )
+    replaced = f" ({made.added.n_replaced:,} replaced)" if made.added.n_replaced else ""
+    print(
+        f"{counted(made.added.n_added, 'vector')} added{replaced}, {made.added.share_lost:.2%} of "
+        "the variance lost by the codes\n"
+        f"{store}: {counted(made.n_vectors, 'vector')} x {counted(made.width, 'dimension')}, "
+        f"{decimal(made.file_bytes)}"
+    )
+
+
+def vectors_search_verb(
+    store: _Store,
+    queries: Annotated[
+        str, typer.Argument(metavar="QUERIES", help="Vectors, in any format of 'compress'.")
+    ],
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of results per query.")] = 10,
+    among: Annotated[
+        str | None, typer.Option(help="File with one id per line: find only these.")
+    ] = None,
+) -> None:
+    """Print the vectors nearest to each query, as lines of JSON, the best first.
+
+    Example: `yakusu vectors search news.db queries.npy -n 3`
+    """
+    found = yakusu.vectors.search(store, queries, n, among=among, progress=ConsoleProgress())
+    for query, matches in found:
+        for match in matches:
+            print(_line(query, match))
+
+
+def _line(query: str, match: "StoreMatch") -> str:
+    line: dict[str, Any] = {"query": query, "id": match.id, "score": round(match.score, 6)}
+    if match.metadata is not None:
+        line["metadata"] = match.metadata
+    return json.dumps(line, ensure_ascii=False)
+
+
+def vectors_delete_verb(
+    store: _Store,
+    ids: Annotated[str, typer.Argument(metavar="IDS", help="File with one id per line.")],
+) -> None:
+    """Remove vectors from a store; 'vectors compact' gives their space back.
+
+    Example: `yakusu vectors delete news.db old-ids.txt`
+    """
+    n = yakusu.vectors.delete(store, ids)
+    print(f"{store}: {counted(n, 'vector')} removed")
+
+
+def vectors_compact_verb(store: _Store) -> None:
+    """Give the space of deleted vectors back to the disk.
+
+    Example: `yakusu vectors compact news.db`
+    """
+    before, after = yakusu.vectors.compact(store)
+    print(f"{store}: {decimal(before)} -> {decimal(after)}")

@@ -1,0 +1,292 @@
+"""The blocks of a store: how they are written, read, checked and kept in memory.
+
+n rows, H dimensions, M components.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.arrays import Array, Doubles, Longs
+from yakusu.compress.blocks import ROWS
+from yakusu.sqlite import DamagedFileError
+from yakusu.vectors.store.coding import RowCoder
+from yakusu.vectors.store.file import StoreSettings
+from yakusu.vectors.store.similarity import row_terms
+
+RowMask = npt.NDArray[np.bool_]
+_MOST = 2**53  # numbers
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfBlock:
+    """Which rows a block has.
+
+    first: Number of the first row; the others follow.
+    n: How many there are, from 1 to 8,192.
+    version: Differs if the codes do.
+    live: Whether each was not deleted, (n,).
+    """
+
+    first: int
+    n: int
+    version: int
+    live: RowMask
+
+    @property
+    def end(self) -> int:
+        """Number after the last row."""
+        return self.first + self.n
+
+    def chosen(self, among: Longs | None) -> RowMask | None:
+        """Return which rows are live and have one of some numbers, ascending; None: all rows."""
+        if among is None:
+            return None if self.live.all() else self.live
+        begin, end = np.searchsorted(among, (self.first, self.end))
+        chosen = np.zeros(self.n, dtype=bool)
+        chosen[among[begin:end] - self.first] = True
+        return chosen & self.live
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Codes of rows, and what scoring needs.
+
+    codes: (n, M).
+    lengths: Of the rebuilt vectors, (n,), float32.
+    """
+
+    codes: Array
+    lengths: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, vectors: Doubles, coder: RowCoder) -> tuple["CodedRows", Doubles]:
+        """Code vectors (n, H); return them coded, and rebuilt."""
+        codes = coder.encode(vectors)
+        rebuilt = coder.book.rebuild(codes)
+        lengths = np.sqrt(np.einsum("nh,nh->n", rebuilt, rebuilt))
+        return cls(codes, lengths.astype("<f4")), rebuilt
+
+    def __getitem__(self, rows: Array | slice) -> "CodedRows":
+        return CodedRows(self.codes[rows], self.lengths[rows])
+
+    @classmethod
+    def joined(cls, *parts: "CodedRows") -> "CodedRows":
+        """Return the rows of all parts."""
+        codes = np.concatenate([part.codes for part in parts])
+        return cls(codes, np.concatenate([part.lengths for part in parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedBlock:
+    """The codes of a block as they are scored.
+
+    first, version: See `RowsOfBlock`.
+    packed: See `RowCoder`.
+    lengths: Of the rebuilt vectors, (n,).
+    terms: See `similarity.row_terms`, (n,).
+    reach: See `RowCoder.reach`.
+    """
+
+    first: int
+    version: int
+    packed: Array
+    lengths: npt.NDArray[np.float32]
+    terms: Doubles
+    reach: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes."""
+        return self.packed.nbytes + self.lengths.nbytes + self.terms.nbytes
+
+
+def block_rows(db: sqlite3.Connection, condition: str = "1", *values: int) -> Iterator[RowsOfBlock]:
+    """Yield the blocks, in the order of their numbers.
+
+    Raises:
+        DamagedFileError: They are not what `put_block` writes.
+    """
+    end, query = 0, f"SELECT first, n, version, live FROM block WHERE {condition} ORDER BY first"
+    for first, n, version, live in db.execute(query, values):
+        if not (
+            all(isinstance(each, int) for each in (n, version))
+            and 1 <= n <= ROWS
+            and end <= first <= _MOST
+            and isinstance(live, bytes)
+            and len(live) == -(-n // 8)
+        ):
+            raise DamagedFileError("its blocks are not valid")
+        end = first + n
+        bits = np.unpackbits(np.frombuffer(live, np.uint8), bitorder="little")
+        yield RowsOfBlock(first, n, version, bits[:n].astype(bool))
+
+
+def last_block(db: sqlite3.Connection) -> RowsOfBlock | None:
+    """Return the last block, if there is one."""
+    return next(block_rows(db, "first = (SELECT max(first) FROM block)"), None)
+
+
+def load_block(db: sqlite3.Connection, rows: RowsOfBlock, settings: StoreSettings) -> LoadedBlock:
+    """Read the codes of a block, and check them.
+
+    Raises:
+        DamagedFileError: They are not what `put_block` writes.
+    """
+    query = "SELECT codes, lengths, checksum FROM codes WHERE first = ?"
+    stored, lengths, checksum = db.execute(query, (rows.first,)).fetchone() or (None, None, None)
+    if not isinstance(stored, bytes) or not isinstance(lengths, bytes):
+        raise DamagedFileError("the codes of a block are missing")
+    if len(lengths) != 4 * rows.n or zlib.crc32(lengths, zlib.crc32(stored)) != checksum:
+        raise DamagedFileError("the codes of a block are not those that were written")
+    packed = settings.coder.loaded(stored, rows.n)
+    numbers = np.frombuffer(lengths, "<f4")
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise DamagedFileError("a length is out of range")
+    terms = row_terms(numbers.astype(np.float64), settings.similarity)
+    reach = settings.coder.reach(packed)
+    return LoadedBlock(rows.first, rows.version, packed, numbers, terms, reach)
+
+
+class BlockCache:
+    """The blocks of a store in memory; codes that are not kept are read for each search.
+
+    Args:
+        settings: Those of the store.
+        most: Bytes of codes that are kept.
+    """
+
+    def __init__(self, settings: StoreSettings, most: int) -> None:
+        self._settings, self._most = settings, most
+        self._revision, self._rows = -1, list[RowsOfBlock]()
+        self._kept = dict[int, LoadedBlock]()  # by the numbers of their first rows
+
+    def rows(self, db: sqlite3.Connection) -> list[RowsOfBlock]:
+        """Return the rows of all blocks in the state of a store that is read now."""
+        if (revision := revision_of(db)) != self._revision:
+            self._rows = [*block_rows(db)]
+            versions = {rows.first: rows.version for rows in self._rows}
+            kept = self._kept.items()
+            self._kept = {at: block for at, block in kept if versions.get(at) == block.version}
+            self._revision = revision
+        return self._rows
+
+    def count(self, db: sqlite3.Connection) -> int:
+        """Return the number of vectors in the state that is read now."""
+        return sum(int(np.count_nonzero(rows.live)) for rows in self.rows(db))
+
+    def load(self, db: sqlite3.Connection, rows: RowsOfBlock) -> LoadedBlock:
+        """Return the codes of one of these blocks."""
+        if not (block := self._kept.get(rows.first)):
+            block = load_block(db, rows, self._settings)
+            if sum(each.n_bytes for each in self._kept.values()) + block.n_bytes <= self._most:
+                self._kept[rows.first] = block
+        return block
+
+
+def revision_of(db: sqlite3.Connection) -> int:
+    """Return a number that every change of a store increases."""
+    found = db.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+    if not found or not isinstance(found[0], int):
+        raise DamagedFileError("its revision is missing")
+    return found[0]
+
+
+def next_revision(db: sqlite3.Connection) -> int:
+    """Increase the revision, and return it."""
+    db.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+    return revision_of(db)
+
+
+def coded_rows(db: sqlite3.Connection, rows: RowsOfBlock, settings: StoreSettings) -> CodedRows:
+    """Read all rows of a block."""
+    loaded = load_block(db, rows, settings)
+    codes = settings.coder.unpacked(loaded.packed, np.arange(rows.n))
+    return CodedRows(codes, loaded.lengths)
+
+
+def put_block(db: sqlite3.Connection, rows: RowsOfBlock, coded: CodedRows, coder: RowCoder) -> None:
+    """Write a block."""
+    stored, lengths = coder.dumped(coded.codes), coded.lengths.tobytes()
+    checksum = zlib.crc32(lengths, zlib.crc32(stored))
+    place = rows.first, rows.n, rows.version
+    db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (*place, _dumped(rows.live)))
+    db.execute("INSERT INTO codes VALUES (?, ?, ?, ?)", (rows.first, stored, lengths, checksum))
+
+
+def remove_block(db: sqlite3.Connection, rows: RowsOfBlock) -> None:
+    """Remove a block."""
+    db.execute("DELETE FROM block WHERE first = ?", (rows.first,))
+    db.execute("DELETE FROM codes WHERE first = ?", (rows.first,))
+
+
+def append_rows(
+    db: sqlite3.Connection, coded: CodedRows, settings: StoreSettings, version: int
+) -> int:
+    """Write up to 8,192 rows after all others; return the number of the first one.
+
+    They absorb the blocks before them that are not larger, as a binary counter does, so that single
+    rows become few blocks, and each is rewritten rarely.
+    """
+    before = last_block(db)
+    first = begin = before.end if before else 0
+    live = np.ones(len(coded.codes), dtype=bool)
+    while before and before.n <= len(live) <= ROWS - before.n and before.end == begin:
+        coded = CodedRows.joined(coded_rows(db, before, settings), coded)
+        live, begin = np.concatenate([before.live, live]), before.first
+        remove_block(db, before)
+        before = last_block(db)
+    put_block(db, RowsOfBlock(begin, len(live), version, live), coded, settings.coder)
+    return first
+
+
+def delete_rows(db: sqlite3.Connection, numbers: Longs) -> None:
+    """Mark rows (n,), ascending, as deleted; blocks without any others are removed."""
+    for rows in [
+        *block_rows(db, "first BETWEEN ? AND ?", int(numbers[0]) - ROWS, int(numbers[-1]))
+    ]:
+        begin, end = np.searchsorted(numbers, (rows.first, rows.end))
+        rows.live[numbers[begin:end] - rows.first] = False
+        if not rows.live.any():
+            remove_block(db, rows)
+        elif end > begin:
+            db.execute(
+                "UPDATE block SET live = ? WHERE first = ?", (_dumped(rows.live), rows.first)
+            )
+
+
+def pack_block(
+    db: sqlite3.Connection, at: int, settings: StoreSettings, version: int
+) -> tuple[int, Array] | None:
+    """Move the next 8,192 rows that were not deleted to the numbers from `at` on.
+
+    Returns:
+        The number after them, and the numbers that rows had, which follow `at` now; None if no row
+        is left.
+    """
+    taken, n = list[RowsOfBlock](), 0
+    for rows in block_rows(db, "first >= ?", at):
+        taken.append(rows)
+        if (n := n + int(rows.live.sum())) >= ROWS:
+            break
+    if not taken:
+        return None
+    if len(taken) == 1 and taken[0].first == at and taken[0].live.all():
+        return taken[0].end, np.arange(0)
+    moved = np.concatenate([rows.first + np.flatnonzero(rows.live) for rows in taken])
+    coded = CodedRows.joined(*(coded_rows(db, rows, settings)[rows.live] for rows in taken))
+    for rows in taken:
+        remove_block(db, rows)
+    for begin, end in pairwise(sorted({0, min(n, ROWS), n})):
+        kept = RowsOfBlock(at + begin, end - begin, version, np.ones(end - begin, dtype=bool))
+        put_block(db, kept, coded[begin:end], settings.coder)
+    return at + min(n, ROWS), moved
+
+
+def _dumped(live: RowMask) -> bytes:
+    return np.packbits(live, bitorder="little").tobytes()

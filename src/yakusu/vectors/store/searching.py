@@ -1,0 +1,80 @@
+"""The best rows of queries, found block by block.
+
+The products of a block are rounded, but not by more than a known amount. Rows that cannot be among
+the best are left out; the others are scored again without rounding. So the result does not depend
+on blocks, threads or the kernels.
+
+n rows, M components, k best rows.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yakusu.arrays import Doubles, Longs
+from yakusu.compress import kernels
+from yakusu.vectors.store.blocks import LoadedBlock, RowMask
+from yakusu.vectors.store.coding import PreparedQuery
+from yakusu.vectors.store.file import StoreSettings
+from yakusu.vectors.store.similarity import clipped, values_of
+
+
+@dataclass(eq=False)
+class BestRows:
+    """The k best rows of a query so far: the largest values first; of equal ones, the oldest.
+
+    query: The query.
+    k: Number of rows.
+    settings: Those of the store.
+    numbers, values: The rows, at most k.
+    """
+
+    query: PreparedQuery
+    k: int
+    settings: StoreSettings
+    numbers: Longs = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    values: Doubles = field(default_factory=lambda: np.empty(0))
+
+    def add(self, numbers: Longs, values: Doubles) -> None:
+        """Add rows (n,)."""
+        numbers = np.concatenate([self.numbers, numbers])
+        values = np.concatenate([self.values, values])
+        best = np.lexsort((numbers, -values))[: self.k]
+        self.numbers, self.values = numbers[best], values[best]
+
+    def rank_again(self, values: Doubles) -> None:
+        """Give the rows other values (n,)."""
+        numbers, self.numbers, self.values = self.numbers, self.numbers[:0], self.values[:0]
+        self.add(numbers, clipped(values, self.settings.similarity))
+
+    def scan(self, block: LoadedBlock, chosen: RowMask | None) -> None:
+        """Add the rows of a block.
+
+        Args:
+            block: The block.
+            chosen: Whether a row may be found, (n,); None: each may.
+        """
+        coder, query = self.settings.coder, self.query
+        if kernels.are_available():
+            products = coder.rounded(block.packed, len(block.terms), query)
+        else:
+            products = coder.exact(block.packed, np.arange(len(block.terms)), query)
+        error = block.reach * query.step / 2 + query.slack
+        if len(self.values) == self.k:
+            least = float(self.values[-1])
+        else:
+            values = self._values(products - error, block.terms)
+            least = _kth(values if chosen is None else values[chosen], self.k)
+        likely = self._values(products + error, block.terms) >= least
+        rows = np.flatnonzero(likely if chosen is None else likely & chosen)
+        if len(rows):
+            values = self._values(coder.exact(block.packed, rows, query), block.terms[rows])
+            self.add(block.first + rows, clipped(values, self.settings.similarity))
+
+    def _values(self, products: Doubles, terms: Doubles) -> Doubles:
+        return values_of(products, terms, self.query.square, self.settings.similarity)
+
+
+def _kth(values: Doubles, k: int) -> float:
+    """Return the k-th largest value; minus infinity if there are fewer."""
+    return float(np.partition(values, -k)[-k]) if len(values) >= k else -np.inf

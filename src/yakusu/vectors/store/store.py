@@ -1,0 +1,350 @@
+"""A store of vectors: ids, metadata and codes in one file, which any number of processes read.
+
+    with open_store("store.db") as store:
+        for match in store.search(query[None], 10)[0]:
+            print(match.id, match.score, match.metadata)
+
+H dimensions, Q queries, k results.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.arrays import Doubles, Longs
+from yakusu.compress.blocks import ReconstructionLoss, StoredMatrix, blocks
+from yakusu.errors import DataError
+from yakusu.progress import Progress, Silent
+from yakusu.vectors.store.blocks import (
+    BlockCache,
+    CodedRows,
+    append_rows,
+    delete_rows,
+    next_revision,
+    pack_block,
+    revision_of,
+)
+from yakusu.vectors.store.file import STORE_FILE, StoreSettings, StoreSimilarity, open_store_file
+from yakusu.vectors.store.given import GivenItems, checked_queries
+from yakusu.vectors.store.items import (
+    ItemMetadata,
+    items_of,
+    listed_ids,
+    numbers_of,
+    originals_of,
+    put_items,
+    remove_items,
+    renumber_items,
+)
+from yakusu.vectors.store.searching import BestRows
+from yakusu.vectors.store.similarity import comparable, score_of, values_of_originals
+
+_TIMES, _MORE = 4, 32  # as many candidates as results, and more, are ranked again
+_MEMORY = 2**30
+
+
+@dataclass(frozen=True)
+class StoreMatch:
+    """A vector that was found.
+
+    id: Its id.
+    score: Its cosine or inner product with the query, or its Euclidean distance.
+    metadata: Its metadata; None if it has none.
+    """
+
+    id: str
+    score: float
+    metadata: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class StoreAdded:
+    """What `VectorStore.add` did.
+
+    n_added: Number of vectors.
+    n_replaced: How many of them replaced a vector with the same id.
+    share_lost: Squared error of their codes, divided by their squared distance from the mean of the
+        codebook.
+    """
+
+    n_added: int
+    n_replaced: int
+    share_lost: float
+
+
+class VectorStore:
+    """An open store; a context manager. One thread may use it at a time.
+
+    Args:
+        db: The file.
+        path: Its name, for messages.
+        settings: What was decided when it was created.
+        memory: Bytes of codes that are kept in memory between searches.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, path: Path, settings: StoreSettings, memory: int
+    ) -> None:
+        self._db, self.path, self._settings = db, path, settings
+        self._blocks = BlockCache(settings, memory)
+        self._filter = (-1, list[str](), np.empty(0, dtype=np.int64))  # the last `among`
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the last process to do so leaves a single file."""
+        self._db.close()
+
+    @property
+    def width(self) -> int:
+        """H."""
+        return self._settings.width
+
+    @property
+    def similarity(self) -> StoreSimilarity:
+        """What is compared."""
+        return self._settings.similarity
+
+    @property
+    def file_bytes(self) -> int:
+        """Size of the file, and of what is not yet merged into it, in bytes."""
+        files = self.path, Path(f"{self.path}-wal")
+        return sum(each.stat().st_size for each in files if each.exists())
+
+    def __len__(self) -> int:
+        with STORE_FILE.reading(self._db, self.path) as db:
+            return self._blocks.count(db)
+
+    def __contains__(self, id_: object) -> bool:
+        with STORE_FILE.errors(self.path):
+            return isinstance(id_, str) and bool(numbers_of(self._db, [id_]))
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids, in the order in which they were added."""
+        with STORE_FILE.errors(self.path):
+            for (id_,) in self._db.execute("SELECT id FROM item ORDER BY number"):
+                yield id_
+
+    # ---- searching ---------------------------------------------------------------------------
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int = 10,
+        *,
+        among: Iterable[str] | None = None,
+        candidates: int | None = None,
+        n_jobs: int = 1,
+    ) -> list[list[StoreMatch]]:
+        """Find the k best vectors for each query: largest cosines or products, least distances.
+
+        The result is exact for the vectors that the codes rebuild. If the store keeps the original
+        vectors, the best candidates are ranked again with these. Of equal scores, the vector that
+        was added first comes first. A search sees one state of the store, whatever others write
+        meanwhile.
+
+        Args:
+            queries: (Q, H).
+            k: Number of results, at least 1.
+            among: Ids among which results are found; those that are not stored are ignored. They
+                are looked up once for all searches with the same ids that follow each other.
+            candidates: How many are ranked again with the original vectors; None: 4 k + 32.
+            n_jobs: Number of threads, which divide the queries.
+
+        Returns:
+            For each query, the best first; fewer than k if there are not as many vectors.
+
+        Raises:
+            DataError: The queries are not a finite matrix of width H, or one is zero, which has no
+                cosine; another argument is out of range; or the file is damaged.
+        """
+        wanted = comparable(checked_queries(queries, self._settings), self.similarity)
+        if candidates is None:
+            candidates = _TIMES * k + _MORE
+        if min(k, n_jobs, candidates) < 1:
+            raise DataError(
+                f"k = {k} with {candidates} candidates and n_jobs = {n_jobs}: give 1 or more"
+            )
+        n_best = max(k, candidates) if self._settings.originals else k
+        prepared = [self._settings.coder.prepared(query) for query in wanted]
+        ids = None if among is None else listed_ids(among)
+        with STORE_FILE.reading(self._db, self.path) as db:
+            numbers = None if ids is None else self._numbers(db, ids)
+            best = [BestRows(query, n_best, self._settings) for query in prepared]
+            self._scan(db, best, numbers, n_jobs)
+            return self._matches(db, best, k)
+
+    def _scan(
+        self, db: sqlite3.Connection, best: list[BestRows], among: Longs | None, n_jobs: int
+    ) -> None:
+        """Find the best rows of queries, among some numbers in order, block by block."""
+        with ExitStack() as stack:
+            each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
+            for rows in self._blocks.rows(db):
+                chosen = rows.chosen(among)
+                if chosen is None or chosen.any():
+                    block = self._blocks.load(db, rows)
+                    list(each(BestRows.scan, best, repeat(block), repeat(chosen)))
+
+    def _matches(
+        self, db: sqlite3.Connection, best: list[BestRows], k: int
+    ) -> list[list[StoreMatch]]:
+        """Rank again if possible, and look up the ids of the k best."""
+        if kind := self._settings.originals:
+            for each in best:
+                vectors = originals_of(db, each.numbers, np.dtype(kind), self.width)
+                each.rank_again(values_of_originals(vectors, each.query.vector, self.similarity))
+        items = items_of(db, {number for each in best for number in each.numbers[:k].tolist()})
+        return [
+            [
+                StoreMatch(items[number][0], score_of(value, self.similarity), items[number][1])
+                for number, value in zip(
+                    each.numbers[:k].tolist(), each.values[:k].tolist(), strict=True
+                )
+            ]
+            for each in best
+        ]
+
+    def _numbers(self, db: sqlite3.Connection, ids: list[str]) -> Longs:
+        """Return the numbers of ids, ascending; the same ids are not looked up again."""
+        revision = revision_of(db)
+        if self._filter[:2] != (revision, ids):
+            self._filter = revision, ids, _sorted(numbers_of(db, ids).values())
+        return self._filter[2]
+
+    # ---- writing -----------------------------------------------------------------------------
+
+    def add(
+        self,
+        ids: Iterable[str],
+        vectors: npt.ArrayLike | StoredMatrix,
+        metadata: Sequence[ItemMetadata | None] | None = None,
+        *,
+        replace: bool = False,
+        progress: Progress | None = None,
+    ) -> StoreAdded:
+        """Add vectors; invalid ones are refused before anything is written.
+
+        A transaction has up to 8,192 vectors, so that a process that is killed loses no more.
+
+        Args:
+            ids: n distinct ids, without tabs and line breaks.
+            vectors: (n, H), finite; those in a file are read in blocks.
+            metadata: For each vector, an object of JSON, or None.
+            replace: Whether vectors replace stored ones with the same ids, or are refused.
+            progress: Progress reporter.
+
+        Raises:
+            DataError: Ids, vectors or metadata cannot be stored, or do not fit each other; an id is
+                already stored; or the file cannot be written.
+        """
+        given = GivenItems.checked(ids, vectors, metadata, self._settings)
+        with STORE_FILE.errors(self.path):
+            self._known(given.ids, replace=replace)
+        coder, n_replaced, error, away = self._settings.coder, 0, 0.0, 0.0
+        with (progress or Silent()).track("indexing", "vectors", len(given.ids)) as tracker:
+            for rows in blocks(len(given.ids)):
+                part = comparable(given.vectors[rows], self.similarity)
+                coded, rebuilt = CodedRows.of(part, coder)
+                error += float(np.square(part - rebuilt).sum())
+                away += float(np.square(part - coder.book.mean).sum())
+                n_replaced += self._write(given.of(rows), part, coded, replace=replace)
+                tracker.advance(len(part))
+        return StoreAdded(len(given.ids), n_replaced, ReconstructionLoss(error, away).share)
+
+    def _write(
+        self, given: GivenItems, vectors: Doubles, coded: CodedRows, *, replace: bool
+    ) -> int:
+        """Write up to 8,192 items; return how many were replaced."""
+        with STORE_FILE.writing(self._db, self.path) as db:
+            known = self._known(given.ids, replace=replace)
+            self._forget(db, known)
+            first = append_rows(db, coded, self._settings, next_revision(db))
+            kind = self._settings.originals
+            kept = [row.tobytes() for row in vectors.astype(kind)] if kind else repeat(None)
+            put_items(db, first, given.ids, given.metadata, kept)
+        return len(known)
+
+    def _known(self, ids: Sequence[str], *, replace: bool) -> Longs:
+        """Return the numbers of ids that are stored, which must be replaced."""
+        if (known := numbers_of(self._db, ids)) and not replace:
+            raise DataError(
+                f"{self.path} already has {len(known):,} of these ids, such as {min(known)!r}: "
+                "leave them out, or replace their vectors (--replace)"
+            )
+        return _sorted(known.values())
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Remove vectors in one transaction; `compact` also removes their codes from the file.
+
+        Returns:
+            How many there were; ids that are not stored are ignored.
+
+        Raises:
+            DataError: The ids are not strings, or the file cannot be written.
+        """
+        gone = listed_ids(ids)
+        with STORE_FILE.writing(self._db, self.path) as db:
+            numbers = _sorted(numbers_of(db, gone).values())
+            self._forget(db, numbers)
+            next_revision(db)
+        return len(numbers)
+
+    def _forget(self, db: sqlite3.Connection, numbers: Longs) -> None:
+        """Remove items, and mark their rows."""
+        if len(numbers):
+            delete_rows(db, numbers)
+            remove_items(db, numbers.tolist())
+
+    def compact(self) -> None:
+        """Give the space of deleted vectors back to the disk, and fill the blocks.
+
+        A process that is killed loses nothing. Meanwhile, the disk needs space for a second copy.
+
+        Raises:
+            DataError: The file cannot be written, or the disk is full.
+        """
+        at: int | None = 0
+        while at is not None:
+            with STORE_FILE.writing(self._db, self.path) as db:
+                moved = pack_block(db, at, self._settings, next_revision(db))
+                if moved:
+                    renumber_items(db, at, moved[1])
+                at = moved and moved[0]
+        with STORE_FILE.errors(self.path):
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def open_store(path: str | Path, *, writable: bool = False, memory: int = _MEMORY) -> VectorStore:
+    """Open a store.
+
+    Args:
+        path: The file.
+        writable: Whether vectors may be added and deleted.
+        memory: Bytes of codes that are kept in memory between searches; others are read each time.
+
+    Raises:
+        DataError: The file does not exist, is not a store, is damaged, or cannot be read or
+            written.
+    """
+    db, settings = open_store_file(path := Path(path), writable=writable)
+    return VectorStore(db, path, settings, memory)
+
+
+def _sorted(numbers: Collection[int]) -> Longs:
+    return np.sort(np.fromiter(numbers, np.int64, len(numbers)))

@@ -1,0 +1,401 @@
+"""A store of vectors: what it finds is exact, whatever was added, deleted and moved before."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from yakusu.compress import kernels
+from yakusu.compress.config import CompressConfig
+from yakusu.errors import DataError, RecipeError
+from yakusu.vectors import VectorStore, create_store, open_matrix, open_store
+from yakusu.vectors.store import blocks
+from yakusu.vectors.store.similarity import comparable
+
+Floats = npt.NDArray[np.float64]
+V, H, Q = 1500, 12, 7
+CONFIGS = [
+    None,
+    CompressConfig(m=9, k=5, fit="closed"),
+    CompressConfig(method="integers", step=0.5),
+    CompressConfig(method="integers", step=0.004),  # some exceed 8 bits
+]
+SIMILARITIES = ["cosine", "inner-product", "euclidean"]
+RNG = np.random.default_rng(3)
+VECTORS = RNG.standard_normal((V, H)) @ RNG.standard_normal((H, H)) + 0.4
+VECTORS[700:720] = VECTORS[40]  # equal scores
+QUERIES = np.concatenate([VECTORS[[40, 9]] * 1.1, RNG.standard_normal((Q - 2, H)) * 3])
+IDS = [f"id {i}" for i in range(V)]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several blocks of few vectors."""
+    for module in ("store", "given"):
+        monkeypatch.setattr(f"yakusu.vectors.store.{module}.blocks", parts)
+    monkeypatch.setattr("yakusu.vectors.store.blocks.ROWS", 256)
+
+
+def parts(end: int) -> Iterator[slice]:
+    return (slice(begin, min(begin + 256, end)) for begin in range(0, end, 256))
+
+
+def made(path: Path, **settings: Any) -> VectorStore:
+    store = create_store(path, VECTORS, **settings)
+    store.add(IDS, VECTORS)
+    return store
+
+
+def scores(
+    vectors: Floats, queries: Floats, similarity: str, lengths_in: type = np.float32
+) -> Floats:
+    """Scores of all pairs by numpy, (Q, n), from lengths in the type in which they are stored."""
+    if similarity == "cosine":
+        queries = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    lengths = np.linalg.norm(vectors, axis=1).astype(lengths_in).astype(np.float64)
+    products = queries @ vectors.T
+    if similarity == "euclidean":
+        squares = np.square(queries).sum(axis=1, keepdims=True) + np.square(lengths)
+        return np.sqrt(np.maximum(squares - 2 * products, 0))
+    return products / lengths if similarity == "cosine" else products
+
+
+def best(found: Floats, similarity: str, k: int) -> list[list[int]]:
+    """The best rows, the first of equal ones first; rounded, as their sums differ."""
+    ordered = np.round(found if similarity == "euclidean" else -found, 10)
+    return [np.argsort(row, kind="stable")[:k].tolist() for row in ordered]
+
+
+def rebuilt(store: VectorStore, vectors: Floats) -> Floats:
+    book, coder = store._settings.coder.book, store._settings.coder
+    return book.rebuild(coder.encode(comparable(vectors, store.similarity)))
+
+
+def ids(found: list[list[Any]]) -> list[list[str]]:
+    return [[match.id for match in matches] for matches in found]
+
+
+def named(rows: list[list[int]]) -> list[list[str]]:
+    return [[IDS[i] for i in row] for row in rows]
+
+
+# ---- search
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_best_rebuilt_vectors_are_found(
+    tmp_path: Path,
+    config: CompressConfig | None,
+    similarity: Any,
+    compiled: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(kernels, "are_available", lambda: False)
+    elif not kernels.are_available():
+        pytest.skip("the library is not compiled")
+    with made(tmp_path / "s.db", similarity=similarity, config=config) as store:
+        expected = scores(rebuilt(store, VECTORS), QUERIES, similarity)
+        for k in (1, 10, V):
+            found = store.search(QUERIES, k)
+            assert ids(found) == named(best(expected, similarity, k))
+        values = [[match.score for match in matches] for matches in found]
+        order = np.array(best(expected, similarity, V))
+        assert np.allclose(values, np.take_along_axis(expected, order, axis=1))
+
+
+@pytest.mark.parametrize("originals", ["float16", "float32"])
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_candidates_are_ranked_again_with_the_vectors(
+    tmp_path: Path, similarity: Any, originals: Any
+) -> None:
+    with made(tmp_path / "s.db", similarity=similarity, originals=originals) as store:
+        kept = comparable(VECTORS, similarity).astype(originals).astype(np.float64)
+        expected = scores(kept, QUERIES, similarity, np.float64)
+        found = store.search(QUERIES, 10, candidates=V)
+        assert ids(found) == named(best(expected, similarity, 10))
+        assert found[0][0].score == pytest.approx(expected[0][[int(found[0][0].id[3:])]][0])
+        few = [{*row} for row in ids(store.search(QUERIES, 10, candidates=10))]
+        assert few == [{*row} for row in ids(made_without(tmp_path, similarity))]
+
+
+def made_without(tmp_path: Path, similarity: Any) -> list[list[Any]]:
+    with made(tmp_path / "codes.db", similarity=similarity) as store:
+        return store.search(QUERIES, 10)
+
+
+def test_threads_memory_and_batches_do_not_change_the_result(tmp_path: Path) -> None:
+    with made(tmp_path / "s.db") as store:
+        expected = store.search(QUERIES, 20)
+        assert store.search(QUERIES, 20, n_jobs=3) == expected
+        assert [store.search(query[None], 20)[0] for query in QUERIES] == expected
+    with open_store(tmp_path / "s.db", memory=0) as store:
+        assert store.search(QUERIES, 20) == expected == store.search(QUERIES, 20)
+        assert not store._blocks._kept
+
+
+@pytest.mark.parametrize("chosen", [slice(0, V, 7), slice(600, 640), slice(3, 4)])
+def test_a_filter_finds_the_best_of_its_ids(tmp_path: Path, chosen: slice) -> None:
+    with made(tmp_path / "s.db") as store:
+        expected = scores(rebuilt(store, VECTORS), QUERIES, "cosine")
+        wanted = np.zeros(V, dtype=bool)
+        wanted[chosen] = True
+        rows = best(np.where(wanted, expected, -9), "cosine", min(10, wanted.sum()))
+        for among in (IDS[chosen][::-1], iter([*IDS[chosen], "unknown"]), {*IDS[chosen]}):
+            assert ids(store.search(QUERIES, 10, among=among)) == named(rows)
+        store.delete(IDS[chosen])
+        assert store.search(QUERIES, 10, among=IDS[chosen]) == [[]] * Q
+        assert store.search(QUERIES, 10, among=[]) == [[]] * Q
+
+
+def test_an_empty_store_and_no_queries_find_nothing(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS) as store:
+        assert len(store) == 0 and store.search(QUERIES) == [[]] * Q
+        store.add(IDS[:3], VECTORS[:3])
+        assert [len(matches) for matches in store.search(QUERIES, 10)] == [3] * Q
+        assert store.search(np.empty((0, H))) == []
+
+
+def test_magnitudes_do_not_matter_for_the_cosine(tmp_path: Path) -> None:
+    tiny, huge = VECTORS * 1e-200, VECTORS.astype(np.float32) * 1e25
+    with create_store(tmp_path / "s.db", VECTORS) as store:
+        store.add(IDS, tiny)
+        expected = ids(store.search(QUERIES))
+        assert ids(store.search(QUERIES * 1e-250)) == expected
+        store.add(IDS, huge, replace=True)
+        assert ids(store.search(QUERIES * 1e20)) == expected
+
+
+# ---- adding and deleting
+
+
+def test_one_by_one_or_at_once_gives_the_same_results(tmp_path: Path) -> None:
+    with made(tmp_path / "s.db") as store, create_store(tmp_path / "t.db", VECTORS) as other:
+        begins = [0, *range(1, 40), 45, 300, 301, 302, 900, 1400]
+        for begin, end in zip(begins, [*begins[1:], V], strict=True):
+            other.add(IDS[begin:end], VECTORS[begin:end])
+        assert other.search(QUERIES, 50) == store.search(QUERIES, 50)
+        assert [*other] == IDS and len(other) == V
+        n_blocks = other._db.execute("SELECT count(*) FROM block").fetchone()[0]
+        assert n_blocks < 20
+
+
+def test_deleted_vectors_are_not_found_and_compacting_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with made(path, originals="float16") as store:
+        gone = [*IDS[5:900:2], *IDS[1000:1300]]
+        left = [each for each in IDS if each not in {*gone}]
+        assert store.delete([*gone, "unknown"]) == len(gone) == V - len(store)
+        assert store.delete(gone) == 0
+        found, before = store.search(QUERIES, 30), store.file_bytes
+        assert not {*gone} & {id_ for row in ids(found) for id_ in row}
+        store.compact()
+        assert store.search(QUERIES, 30) == found and [*store] == left and len(store) == len(left)
+        firsts = [row[:2] for row in store._db.execute("SELECT first, n FROM block")]
+        assert firsts == [(at, min(256, len(left) - at)) for at in range(0, len(left), 256)]
+        store.add(gone[:4], VECTORS[[int(each[3:]) for each in gone[:4]]])
+        assert [*store] == [*left, *gone[:4]]
+        store.delete([*store])
+        store.compact()
+        assert len(store) == 0 and store.search(QUERIES) == [[]] * Q
+    assert path.stat().st_size < before / 2
+
+
+def test_replaced_vectors_have_the_new_place_and_metadata(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS) as store:
+        store.add(IDS[:9], VECTORS[:9], [{"n": i} for i in range(9)])
+        with pytest.raises(DataError, match="already has 1 of these ids, such as 'id 3'"):
+            store.add(["new", "id 3"], VECTORS[:2])
+        assert "new" not in store and "id 3" in store
+        made = store.add(["id 3", "new"], VECTORS[[100, 101]], [None, {"ü": [1]}], replace=True)
+        assert (made.n_added, made.n_replaced, len(store)) == (2, 1, 10)
+        matches = [row[0] for row in store.search(VECTORS[[100, 101, 4]], 1)]
+        assert [(m.id, m.metadata) for m in matches] == [
+            ("id 3", None),
+            ("new", {"ü": [1]}),
+            ("id 4", {"n": 4}),
+        ]
+
+
+def test_a_matrix_in_a_file_is_read_in_blocks(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", VECTORS)
+    matrix = open_matrix(tmp_path / "m.npy")
+    with made(tmp_path / "s.db") as store, create_store(tmp_path / "t.db", matrix) as other:
+        assert other.add(IDS, matrix).share_lost == pytest.approx(0.008, abs=0.005)
+        assert other.search(QUERIES) == store.search(QUERIES)
+
+
+def test_the_same_vectors_give_the_same_codes(tmp_path: Path) -> None:
+    for name in ("a.db", "b.db"):
+        made(tmp_path / name, originals="float32").close()
+    one, other = (open_store(tmp_path / name)._db for name in ("a.db", "b.db"))
+    for table in ("meta", "block", "codes", "item"):
+        query = f"SELECT * FROM {table}"
+        assert one.execute(query).fetchall() == other.execute(query).fetchall()
+    one.close()
+    other.close()
+
+
+# ---- what is refused
+
+BAD: dict[str, tuple[Any, ...]] = {
+    "rows 0 and 2 have the same id 'a'": (["a", "b", "a"], VECTORS[:3]),
+    "3 ids do not fit 2 vectors": (["a", "b", "c"], VECTORS[:2]),
+    "1 metadata do not fit 2 vectors": (["a", "b"], VECTORS[:2], [None]),
+    "give a matrix of numbers with 12 columns": (["a"], VECTORS[:1, :5]),
+    "shape (12,)": (["a"], VECTORS[0]),
+    "type complex128": (["a"], VECTORS[:1] * 1j),
+    "row 1 ('b') is not finite": (["a", "b"], VECTORS[:2] * [[1], [np.nan]]),
+    "row 0 ('a') is not finite": (["a"], VECTORS[:1] * np.inf),
+    "row 0 ('a') is zero": (["a"], VECTORS[:1] * 0),
+    "above 1e+30": (["a"], VECTORS[:1] * 1e40),
+    "row 0: the id ''": ([""], VECTORS[:1]),
+    "the id 'a\\nb'": (["a\nb"], VECTORS[:1]),
+    "the id 'a\\tb'": (["a\tb"], VECTORS[:1]),
+    "ids are not strings": ([7], VECTORS[:1]),
+    "ids are not strings: give": ("a", VECTORS[:1]),
+    "cannot be encoded": (["\ud800"], VECTORS[:1]),
+    "too long": (["x" * 5000], VECTORS[:1]),
+    "the metadata are not JSON": (["a"], VECTORS[:1], [{"a": {1}}]),
+    "not JSON (Out of range": (["a"], VECTORS[:1], [{"a": np.inf}]),
+    "not an object": (["a"], VECTORS[:1], [[1]]),
+    "longer than 1,048,576 bytes": (["a"], VECTORS[:1], [{"a": "x" * 2**20}]),
+}
+
+
+@pytest.mark.parametrize(("message", "given"), BAD.items(), ids=BAD)
+def test_what_cannot_be_stored_is_refused_before_anything_is_written(
+    tmp_path: Path, message: str, given: tuple[Any, ...]
+) -> None:
+    with create_store(tmp_path / "s.db", VECTORS) as store:
+        first = [f"{i}" for i in range(600)], VECTORS[:600]
+        store.add(*first)
+        with pytest.raises(DataError) as caught:
+            store.add(*given)
+        assert message in str(caught.value) and "\n" not in str(caught.value)
+        assert [*store] == first[0]
+
+
+def test_numbers_too_large_for_half_precision_are_refused(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS, similarity="euclidean", originals="float16") as s:
+        with pytest.raises(DataError, match=r"row 1 \('b'\) has a number above 65504"):
+            s.add(["a", "b"], VECTORS[:2] * [[1], [1e5]])
+        s.add(["a"], VECTORS[:1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"queries": QUERIES[:, :4]}, "with 12 columns"),
+        ({"queries": QUERIES * np.nan}, "query 0 is not finite"),
+        ({"queries": QUERIES * [[1]] * (np.arange(Q) != 2)[:, None]}, "query 2 is zero"),
+        ({"k": 0}, "k = 0"),
+        ({"n_jobs": 0}, "n_jobs = 0"),
+        ({"candidates": 0}, "0 candidates"),
+        ({"among": "id 1"}, "not strings"),
+        ({"among": [1]}, "not strings"),
+        ({"among": ["\ud800"]}, "cannot be encoded"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(
+    tmp_path: Path, arguments: dict[str, Any], message: str
+) -> None:
+    with made(tmp_path / "s.db") as store, pytest.raises(DataError, match=message):
+        store.search(**{"queries": QUERIES, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("sample", "config", "message"),
+    [
+        (np.ones((5, 3)), None, "5 equal vectors"),
+        (VECTORS[:1], None, "1 equal vectors"),
+        (VECTORS * np.nan, None, "not finite"),
+        (np.ones((2, 9000)), None, "at most 8,192 columns"),
+        (VECTORS, CompressConfig(k=17, fit="closed"), "K = 17 cannot be searched"),
+        (VECTORS, CompressConfig(ratio=8), "compress.ratio has no effect on stores"),
+        (VECTORS[:0], None, "expected a matrix"),
+    ],
+)
+def test_a_store_that_cannot_be_made_leaves_no_file(
+    tmp_path: Path, sample: Floats, config: CompressConfig | None, message: str
+) -> None:
+    with pytest.raises((DataError, RecipeError, ValueError), match=message):
+        create_store(tmp_path / "s.db", sample, config=config)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_unknown_settings_are_refused(tmp_path: Path) -> None:
+    unknown: list[dict[str, Any]] = [{"similarity": "l1"}, {"originals": "int8"}]
+    for settings in unknown:
+        with pytest.raises(RecipeError, match="is unknown: choose"):
+            create_store(tmp_path / "s.db", VECTORS, **settings)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_existing_file_is_not_replaced(tmp_path: Path) -> None:
+    made(tmp_path / "s.db").close()
+    with pytest.raises(DataError, match="exists"):
+        create_store(tmp_path / "s.db", VECTORS)
+    with open_store(tmp_path / "s.db") as store:
+        assert len(store) == V
+        with pytest.raises(DataError, match="cannot be written"):
+            store.add(["new"], VECTORS[:1])
+
+
+# ---- several processes
+
+
+def test_readers_see_one_state_while_another_writes(tmp_path: Path) -> None:
+    path, errors = tmp_path / "s.db", list[BaseException]()
+    create_store(path, VECTORS).close()
+    stop = threading.Event()
+
+    def read() -> None:
+        try:
+            with open_store(path) as store:
+                while not stop.is_set():
+                    found = ids(store.search(QUERIES[:2], V))
+                    assert {*found[0]} == {*found[1]} and len(found[0]) % 100 == 0
+        except BaseException as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    with open_store(path, writable=True) as store:
+        for begin in range(0, V, 100):
+            store.add(IDS[begin : begin + 100], VECTORS[begin : begin + 100])
+        store.delete(IDS[200:700])
+        store.compact()
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not errors
+
+
+def test_a_store_on_a_disk_that_cannot_be_written_is_searched(tmp_path: Path) -> None:
+    made(tmp_path / "s.db").close()
+    (tmp_path / "s.db").chmod(0o400)
+    tmp_path.chmod(0o500)
+    try:
+        with open_store(tmp_path / "s.db") as store:
+            assert len(store.search(QUERIES, 3)[0]) == 3
+        assert [*tmp_path.iterdir()] == [tmp_path / "s.db"]
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_block_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with made(path) as store, open_store(path) as reader:
+        before = reader.search(QUERIES[:1], 5)
+        store.delete([match.id for match in before[0]])
+        store.compact()
+        assert reader.search(QUERIES[:1], 5) == store.search(QUERIES[:1], 5) != before
+        assert reader._blocks._kept[0].version == next(blocks.block_rows(store._db)).version
