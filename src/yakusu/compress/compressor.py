@@ -245,7 +245,7 @@ class LatticeCompressor(VectorCoder):
         else:
             self.step_ = self.step
         integers = rounding.integers(self.step_, progress)
-        self.mean_, self.axes_ = rounding.mean, rounding.axes
+        self.projection_ = rounding.projection
         self.lattice_ = rounding.lattice(integers)
         self.fitted_rows_ = len(fitted)
         self.loss_ = rounding.loss(integers, self.lattice_).per_vector
@@ -262,7 +262,7 @@ class LatticeCompressor(VectorCoder):
         check_is_fitted(self)
         vectors = self._vectors(X, fitting=False)
         parts = [
-            rounded((vectors[rows] - self.mean_) @ self.axes_, self.step_)
+            rounded(self.projection_.scores(vectors[rows]), self.step_)
             for rows in blocks(len(vectors))
         ]
         return np.concatenate(parts)

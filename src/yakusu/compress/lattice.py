@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from yakusu.arrays import Doubles, Integers, Shorts
-from yakusu.compress.axes import check_components, eigenvectors, moments
+from yakusu.compress.axes import check_components
 from yakusu.compress.basis import best_basis
 from yakusu.compress.blocks import (
     AnyMatrix,
@@ -28,6 +28,8 @@ from yakusu.compress.blocks import (
     sample_size,
     sampled,
 )
+from yakusu.compress.exact import best_scales, exact_projection
+from yakusu.compress.projection import whitened
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 
@@ -114,12 +116,11 @@ class Rounding:
         if not 0 <= whitening <= 1:
             raise DataError(f"whitening = {whitening} is out of range: choose a value from 0 to 1")
         self.vectors, self.tiers = vectors, tuple(tiers)
-        self.mean, covariance = moments(vectors)
-        values, axes = eigenvectors(covariance)
-        deviations = np.sqrt(np.maximum(values[:n_components], 0))
-        # A direction without variance gets the integer 0 in every vector.
-        divisors = np.where(deviations > 1e-9 * deviations[0], deviations, np.inf) ** whitening
-        self.axes = axes[:, :n_components] / divisors  # (H, M)
+        self.projection = (
+            whitened(vectors, n_components, whitening)
+            if whitening
+            else exact_projection(vectors, n_components)
+        )
 
     def sampled(self, most: int) -> "Rounding":
         """Return the same rounding for a sample of evenly spaced rows; see `sampled_by_tier`."""
@@ -130,7 +131,7 @@ class Rounding:
     def coarsest(self) -> float:
         """Return the smallest step at which every integer is 0."""
         return max(
-            2 * float(np.abs((self.vectors[rows] - self.mean) @ self.axes).max())
+            2 * float(np.abs(self.projection.scores(self.vectors[rows])).max())
             for rows in blocks(len(self.vectors))
         )
 
@@ -157,17 +158,21 @@ class Rounding:
         tracker: Tracker,
     ) -> Shorts:
         """Return the integers (n, M) of the rows from `begin` to `end` of any vectors (V, H)."""
-        integers = np.empty((end - begin, self.axes.shape[1]), dtype=np.int16)
+        integers = np.empty((end - begin, self.projection.axes.shape[1]), dtype=np.int16)
         for rows in blocks(end, begin):
-            scores = (vectors[rows].astype(np.float64) - self.mean) @ self.axes
+            scores = self.projection.scores(vectors[rows])
             integers[rows.start - begin : rows.stop - begin] = rounded(scores, step, factor)
             tracker.advance(rows.stop - rows.start)
         return integers
 
     def lattice(self, integers: Shorts) -> Lattice:
         """Return the lattice whose basis is the least-squares solution for integers (V, M)."""
-        basis = best_basis(self.vectors, self.mean, lambda rows: integers[rows].astype(np.float64))
-        return Lattice(self.mean, basis)
+        mean, axes = self.projection.mean, self.projection.axes
+        if self.projection.grid:
+            scales = best_scales(self.projection, self.vectors, integers)
+            return Lattice(mean, scales[:, None] * axes.T)
+        basis = best_basis(self.vectors, mean, lambda rows: integers[rows].astype(np.float64))
+        return Lattice(mean, basis)
 
     def loss(self, integers: Shorts, lattice: Lattice | None = None) -> ReconstructionLoss:
         """Measure Eq. 2 for integers (V, M) and a lattice; None: the best one."""

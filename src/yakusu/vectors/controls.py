@@ -50,5 +50,5 @@ def half_whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
     rounding = Rounding(vectors, n_components=vectors.shape[1])
     made = np.empty(vectors.shape, dtype=np.float32)
     for rows in blocks(len(vectors)):
-        made[rows] = (vectors[rows] - rounding.mean) @ rounding.axes
+        made[rows] = rounding.projection.scores(vectors[rows])
     return made
