@@ -20,9 +20,7 @@ from yakusu.compress.doubledouble import compiled
 from yakusu.compress.projection import Projection
 
 _EXACT = 53  # bits of a float64
-_CENTRED = (
-    _EXACT - ROWS.bit_length() + 1
-) // 2  # of a centred number: squares of a block are exact
+_CENTRED = (_EXACT - ROWS.bit_length() + 1) // 2  # of a centred number, whose squares are summed
 _AXES = 24  # of an entry of the axes at most: exact in float32
 _SWEEPS = 40  # over all pairs of axes; about ten are needed
 _ORTHOGONAL = 2.0**-40  # cosine of two rows that are not rotated

@@ -3,8 +3,9 @@
 A component with deviation s is divided by s^p (partial whitening) and by the step, then rounded:
 q(w) = round(U^T (e_w - mean) / s^p / step). Vectors are rebuilt as mean + q(w) B, where B (M, H) is
 the least-squares solution. For the same squared error, an entropy coder needs fewer bits for q than
-for the paper's codes. p = 0 minimises the squared error and p = 1 whitens
-completely; 0.5 is the only value tried that did not harm word tasks on either size of GloVe.
+for the paper's codes. p = 0 minimises the squared error, keeps most neighbours and is computed
+exactly (`exact.py`); p = 1 whitens completely; 0.5 is the only value tried that did not harm word
+tasks on either size of GloVe.
 
 V vectors, H dimensions, M components.
 """
@@ -146,7 +147,7 @@ class Rounding:
                 self.rounded(self.vectors, begin, end, step, factor, tracker)
                 for begin, end, factor in spans(self.tiers, len(self.vectors))
             ]
-        return np.concatenate(parts)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def rounded(
         self,
