@@ -20,7 +20,7 @@ LIBRARIES = {
     "turbovec": "turbovec",
 }
 LEAST = {"usearch binary": 0.2, "yakusu codes": 0.5}  # of the recall at 10; others 0.6
-SLOW = ("faiss LSQ", "faiss OPQ")
+SLOW = ("faiss LSQ", "faiss OPQ", "faiss PQ")
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,5 @@ def test_each_system_finds_most_neighbours(folder: Path, system: str) -> None:
 def test_a_system_that_fails_is_a_row_with_the_reason(folder: Path) -> None:
     found = rivals.run(folder, "nothing", 4, 1, 1, 1)
     assert found == {"why": "KeyError: 'nothing'"}
-    record = rivals.Record({"name": "x", "systems": {"nothing, 4 bits": found}})
-    (table,) = rivals.tables([record])
-    assert table.rows[0][:2] == ["nothing, 4 bits: not run, KeyError: 'nothing'", "-"]
+    (row,) = rivals.tables.rows({"systems": {"nothing, 4 bits": found}})
+    assert row["name"] == "nothing, 4 bits: not run, KeyError: 'nothing'"
