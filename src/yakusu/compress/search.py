@@ -36,6 +36,7 @@ _CandidateFunction = Callable[
     [Doubles, int], Rows
 ]  # queries (Q, H), n -> the n best rows of each, (Q, n)
 _Factors = npt.NDArray[np.floating | np.integer]  # of the basis: weights or integers, (n, M)
+_FactorFunction = Callable[[Rows], _Factors]  # rows (n,) -> their factors
 _Bytes = npt.NDArray[np.int8 | np.int16]
 _CANDIDATES = 32  # more than are wanted, which are scored again
 _RERANKED = 4  # times as many as are wanted, scored with the original vectors
@@ -60,7 +61,7 @@ class Index:
     matrix: CompressedMatrix
     lengths: Vectors
     _candidates: _CandidateFunction
-    _factors: Callable[[Rows], _Factors]  # of rows (n,)
+    _factors: _FactorFunction
 
     def __repr__(self) -> str:
         return f"Index({self.matrix!r})"
@@ -201,9 +202,9 @@ def _products(book: Codebook | Lattice, query: Doubles) -> Doubles:
 
 def _functions(
     matrix: CompressedMatrix, lengths: Vectors
-) -> tuple[_CandidateFunction, Callable[[Rows], _Factors]]:
+) -> tuple[_CandidateFunction, _FactorFunction]:
     """Return the fastest ways to find the rows with the largest cosines, and to read factors."""
-    factors = partial(_decoded, matrix)
+    factors: _FactorFunction = partial(_decoded, matrix)
     if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
         return _rebuilt(matrix, lengths), factors
     if isinstance(matrix.book, Codebook) and matrix.book.n_codes <= 16:
