@@ -8,7 +8,7 @@ import pytest
 from yakusu.arrays import Doubles
 from yakusu.compress import Budget, LatticeCompressor
 from yakusu.compress.exact import _rotate, exact_projection
-from yakusu.compress.lattice import Rounding
+from yakusu.compress.rounding import Rounding
 
 
 def vectors_of(n_rows: int, width: int) -> Doubles:

@@ -5,7 +5,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from yakusu.arrays import Doubles
-from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, spans, tiers_from
+from yakusu.compress.lattice import ONE_TIER, Tier, spans, tiers_from
+from yakusu.compress.rounding import Rounding
 from yakusu.errors import DataError
 
 

@@ -24,14 +24,8 @@ from yakusu.compress.config import CompressConfig
 from yakusu.compress.digits import Codes, DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import (
-    Rounding,
-    Tier,
-    check_tiers,
-    rounded,
-    sampled_by_tier,
-    tiers_from,
-)
+from yakusu.compress.lattice import Tier, check_tiers, rounded, sampled_by_tier, tiers_from
+from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.compress.vector_coder import VectorCoder
 from yakusu.errors import DataError

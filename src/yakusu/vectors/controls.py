@@ -19,7 +19,7 @@ import numpy.typing as npt
 from yakusu.compress.axes import PrincipalAxes
 from yakusu.compress.blocks import Matrix, blocks
 from yakusu.compress.digits import Codes
-from yakusu.compress.lattice import Rounding
+from yakusu.compress.rounding import Rounding
 
 
 def centred(vectors: Matrix | Codes) -> Matrix:
