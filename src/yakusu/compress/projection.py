@@ -34,7 +34,7 @@ class Projection:
         return scores
 
 
-def whitened(vectors: Matrix, n_components: int, whitening: float) -> Projection:
+def whitening_projection(vectors: Matrix, n_components: int, whitening: float) -> Projection:
     """Return the projection that divides scores with deviation s by s^p; p is the whitening."""
     mean, covariance = moments(vectors)
     values, axes = eigenvectors(covariance)

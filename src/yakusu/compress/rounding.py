@@ -22,7 +22,7 @@ from yakusu.compress.lattice import (
     sampled_by_tier,
     spans,
 )
-from yakusu.compress.projection import whitened
+from yakusu.compress.projection import whitening_projection
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 
@@ -55,7 +55,7 @@ class Rounding:
             raise DataError(f"whitening = {whitening} is out of range: choose a value from 0 to 1")
         self.vectors, self.tiers = vectors, tuple(tiers)
         self.projection = (
-            whitened(vectors, n_components, whitening)
+            whitening_projection(vectors, n_components, whitening)
             if whitening
             else exact_projection(vectors, n_components)
         )
