@@ -17,7 +17,7 @@ import numpy as np
 from yakusu.arrays import Doubles, Shorts
 from yakusu.compress.blocks import ROWS, Matrix, blocks
 from yakusu.compress.doubledouble import compiled
-from yakusu.compress.projection import Projection
+from yakusu.compress.projection import ScoreMap
 
 _EXACT = 53  # bits of a float64
 _CENTRED = (_EXACT - ROWS.bit_length() + 1) // 2  # of a centred number, whose squares are summed
@@ -27,7 +27,7 @@ _ORTHOGONAL = 2.0**-40  # cosine of two rows that are not rotated
 _FLAT = 2.0**-80  # square of the length of a row without direction, as a share of the longest
 
 
-def exact_projection(vectors: Matrix, n_components: int) -> Projection:
+def exact_projection(vectors: Matrix, n_components: int) -> ScoreMap:
     """Return the projection of vectors (V, H) on their first M principal axes, without whitening.
 
     In each axis, the entry with the largest magnitude is positive. An axis without variance is 0.
@@ -44,7 +44,7 @@ def exact_projection(vectors: Matrix, n_components: int) -> Projection:
         products += part.T @ part
     axes = _axes(products)[:, :n_components]
     one = 2.0 ** min(_AXES, _EXACT - _CENTRED - width.bit_length())
-    return Projection(grid * mean, np.rint(axes * one) / one, grid)
+    return ScoreMap(grid * mean, np.rint(axes * one) / one, grid)
 
 
 def _in_units(vectors: Matrix, grid: float) -> Iterator[Doubles]:
@@ -111,7 +111,7 @@ def _rotate(rows: Any, squares: Any, p: int, q: int) -> bool:
     return True
 
 
-def best_scales(projection: Projection, vectors: Matrix, integers: Shorts) -> Doubles:
+def best_scales(projection: ScoreMap, vectors: Matrix, integers: Shorts) -> Doubles:
     """Return the factors (M,) with which integers (V, M) are nearest to the scores of vectors."""
     covered = squares = np.zeros(integers.shape[1])
     for rows in blocks(len(vectors)):

@@ -13,7 +13,7 @@ from yakusu.compress.blocks import Matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class ScoreMap:
     """Maps vectors x to scores (x - mean) @ axes.
 
     mean: Mean vector, (H,).
@@ -34,11 +34,11 @@ class Projection:
         return scores
 
 
-def whitening_projection(vectors: Matrix, n_components: int, whitening: float) -> Projection:
+def whitening_projection(vectors: Matrix, n_components: int, whitening: float) -> ScoreMap:
     """Return the projection that divides scores with deviation s by s^p; p is the whitening."""
     mean, covariance = moments(vectors)
     values, axes = eigenvectors(covariance)
     deviations = np.sqrt(np.maximum(values[:n_components], 0))
     # A direction without variance gets the score 0 in every vector.
     divisors = np.where(deviations > 1e-9 * deviations[0], deviations, np.inf) ** whitening
-    return Projection(mean, axes[:, :n_components] / divisors)
+    return ScoreMap(mean, axes[:, :n_components] / divisors)
