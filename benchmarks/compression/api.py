@@ -18,7 +18,7 @@ from yakusu.compress.codes import code
 from yakusu.compress.compressor import Compressor
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import Rounding
+from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import CompressedMatrix, size_of_codes
 from yakusu.model.table import Table
 from yakusu.pipeline.tables import table_of

@@ -34,6 +34,7 @@ TESTS = {  # of each peer, in tests
     "gensim": _VECTORS,
     "weblate": ("serve/test_weblate.py",),
     "model2vec": ("vectors/test_static.py",),
+    "rivals": ("benchmarks/test_rivals.py",),
 }
 VERSIONS = """
 import json, platform, sys

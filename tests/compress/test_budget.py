@@ -25,7 +25,8 @@ from yakusu.compress.codes import code
 from yakusu.compress.digits import radix
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, tiers_from
+from yakusu.compress.lattice import ONE_TIER, Tier, tiers_from
+from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import CompressedMatrix, size_of_codes
 from yakusu.errors import DataError
 

@@ -18,7 +18,8 @@ from yakusu.compress.codes import code
 from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor, compressor_of
 from yakusu.compress.config import CompressConfig
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import Rounding, tiers_from
+from yakusu.compress.lattice import tiers_from
+from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import size_of_codes
 from yakusu.errors import DataError
 

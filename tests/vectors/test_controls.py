@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from yakusu.compress.lattice import Rounding
+from yakusu.compress.rounding import Rounding
 from yakusu.vectors.controls import centred, half_whitened, whitened
 
 

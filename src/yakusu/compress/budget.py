@@ -17,7 +17,8 @@ from yakusu.arrays import Doubles, Shorts
 from yakusu.compress.blocks import AnyMatrix, Matrix, sampled
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.lattice import LARGEST, Rounding, Tier
+from yakusu.compress.lattice import LARGEST, Tier
+from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import MatrixShape, Size, size_of_codes, size_of_integers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent

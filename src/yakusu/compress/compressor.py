@@ -24,14 +24,8 @@ from yakusu.compress.config import CompressConfig
 from yakusu.compress.digits import Codes, DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import (
-    Rounding,
-    Tier,
-    check_tiers,
-    rounded,
-    sampled_by_tier,
-    tiers_from,
-)
+from yakusu.compress.lattice import Tier, check_tiers, rounded, sampled_by_tier, tiers_from
+from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.compress.vector_coder import VectorCoder
 from yakusu.errors import DataError
@@ -245,7 +239,7 @@ class LatticeCompressor(VectorCoder):
         else:
             self.step_ = self.step
         integers = rounding.integers(self.step_, progress)
-        self.mean_, self.axes_ = rounding.mean, rounding.axes
+        self.projection_ = rounding.projection
         self.lattice_ = rounding.lattice(integers)
         self.fitted_rows_ = len(fitted)
         self.loss_ = rounding.loss(integers, self.lattice_).per_vector
@@ -262,7 +256,7 @@ class LatticeCompressor(VectorCoder):
         check_is_fitted(self)
         vectors = self._vectors(X, fitting=False)
         parts = [
-            rounded((vectors[rows] - self.mean_) @ self.axes_, self.step_)
+            rounded(self.projection_.scores(vectors[rows]), self.step_)
             for rows in blocks(len(vectors))
         ]
         return np.concatenate(parts)

@@ -3,25 +3,22 @@
 A component with deviation s is divided by s^p (partial whitening) and by the step, then rounded:
 q(w) = round(U^T (e_w - mean) / s^p / step). Vectors are rebuilt as mean + q(w) B, where B (M, H) is
 the least-squares solution. For the same squared error, an entropy coder needs fewer bits for q than
-for the paper's codes. p = 0 minimises the squared error and p = 1 whitens
-completely; 0.5 is the only value tried that did not harm word tasks on either size of GloVe.
+for the paper's codes. p = 0 minimises the squared error, keeps most neighbours and is computed
+exactly (`exact.py`); p = 1 whitens completely; 0.5 is the only value tried that did not harm word
+tasks on either size of GloVe.
 
 V vectors, H dimensions, M components.
 """
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from yakusu.arrays import Doubles, Integers, Shorts
-from yakusu.compress.axes import check_components, eigenvectors, moments
-from yakusu.compress.basis import best_basis
 from yakusu.compress.blocks import (
     AnyMatrix,
     Matrix,
-    ReconstructionLoss,
     as_floats,
     blocks,
     evenly_spaced,
@@ -29,7 +26,6 @@ from yakusu.compress.blocks import (
     sampled,
 )
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent, Tracker
 
 LARGEST = 2**15 - 1  # largest magnitude of a 16-bit integer
 
@@ -85,94 +81,6 @@ class Lattice:
         for rows in blocks(len(vectors)):
             integers[rows] = rounded((vectors[rows] - self.mean) @ inverse, 1.0, factor)
         return integers
-
-
-class Rounding:
-    """Scores of vectors, which can be rounded with any step.
-
-    Args:
-        vectors: (V, H), finite; sorted by descending frequency if there are tiers.
-        n_components: M, at most H.
-        whitening: p, from 0 to 1.
-        tiers: Factors of the step by frequency.
-
-    Raises:
-        DataError: M, p or a tier is out of range, or the vectors are not a finite matrix
-            with a largest magnitude from 1e-30 to 1e30.
-    """
-
-    def __init__(
-        self,
-        vectors: Matrix,
-        *,
-        n_components: int,
-        whitening: float = 0.5,
-        tiers: Sequence[Tier] = ONE_TIER,
-    ) -> None:
-        check_components(vectors, n_components)
-        check_tiers(tiers, len(vectors))
-        if not 0 <= whitening <= 1:
-            raise DataError(f"whitening = {whitening} is out of range: choose a value from 0 to 1")
-        self.vectors, self.tiers = vectors, tuple(tiers)
-        self.mean, covariance = moments(vectors)
-        values, axes = eigenvectors(covariance)
-        deviations = np.sqrt(np.maximum(values[:n_components], 0))
-        # A direction without variance gets the integer 0 in every vector.
-        divisors = np.where(deviations > 1e-9 * deviations[0], deviations, np.inf) ** whitening
-        self.axes = axes[:, :n_components] / divisors  # (H, M)
-
-    def sampled(self, most: int) -> "Rounding":
-        """Return the same rounding for a sample of evenly spaced rows; see `sampled_by_tier`."""
-        sample = copy(self)
-        sample.vectors, sample.tiers = sampled_by_tier(self.vectors, self.tiers, most)
-        return sample
-
-    def coarsest(self) -> float:
-        """Return the smallest step at which every integer is 0."""
-        return max(
-            2 * float(np.abs((self.vectors[rows] - self.mean) @ self.axes).max())
-            for rows in blocks(len(self.vectors))
-        )
-
-    def integers(self, step: float, progress: Progress | None = None) -> Shorts:
-        """Return the integers q, (V, M).
-
-        Raises:
-            DataError: The step is not a positive number, or an integer exceeds 16 bits.
-        """
-        with (progress or Silent()).track("rounding", "vectors", len(self.vectors)) as tracker:
-            parts = [
-                self.rounded(self.vectors, begin, end, step, factor, tracker)
-                for begin, end, factor in spans(self.tiers, len(self.vectors))
-            ]
-        return np.concatenate(parts)
-
-    def rounded(
-        self,
-        vectors: AnyMatrix,
-        begin: int,
-        end: int,
-        step: float,
-        factor: int,
-        tracker: Tracker,
-    ) -> Shorts:
-        """Return the integers (n, M) of the rows from `begin` to `end` of any vectors (V, H)."""
-        integers = np.empty((end - begin, self.axes.shape[1]), dtype=np.int16)
-        for rows in blocks(end, begin):
-            scores = (vectors[rows].astype(np.float64) - self.mean) @ self.axes
-            integers[rows.start - begin : rows.stop - begin] = rounded(scores, step, factor)
-            tracker.advance(rows.stop - rows.start)
-        return integers
-
-    def lattice(self, integers: Shorts) -> Lattice:
-        """Return the lattice whose basis is the least-squares solution for integers (V, M)."""
-        basis = best_basis(self.vectors, self.mean, lambda rows: integers[rows].astype(np.float64))
-        return Lattice(self.mean, basis)
-
-    def loss(self, integers: Shorts, lattice: Lattice | None = None) -> ReconstructionLoss:
-        """Measure Eq. 2 for integers (V, M) and a lattice; None: the best one."""
-        lattice = lattice or self.lattice(integers)
-        return ReconstructionLoss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
 
 
 def rounded(scores: Doubles, step: float, factor: int = 1) -> Shorts:

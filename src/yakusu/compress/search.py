@@ -18,6 +18,7 @@ M components, K codes per component, Q queries.
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,9 @@ _ScoreFunction = Callable[[Doubles], Vectors]  # a query (H,) -> its products wi
 _CandidateFunction = Callable[
     [Doubles, int], Rows
 ]  # queries (Q, H), n -> the n best rows of each, (Q, n)
+_Factors = npt.NDArray[np.floating | np.integer]  # of the basis: weights or integers, (n, M)
+_FactorFunction = Callable[[Rows], _Factors]  # rows (n,) -> their factors
+_Bytes = npt.NDArray[np.int8 | np.int16]
 _CANDIDATES = 32  # more than are wanted, which are scored again
 _RERANKED = 4  # times as many as are wanted, scored with the original vectors
 _QUERIES = 16  # at a time per thread
@@ -57,6 +61,7 @@ class Index:
     matrix: CompressedMatrix
     lengths: Vectors
     _candidates: _CandidateFunction
+    _factors: _FactorFunction
 
     def __repr__(self) -> str:
         return f"Index({self.matrix!r})"
@@ -69,7 +74,7 @@ class Index:
             vectors = matrix.book.rebuild(matrix.codes.rows(rows))
             lengths[rows] = np.linalg.norm(vectors, axis=1)
         np.divide(1, lengths, out=lengths, where=lengths > 0)
-        return cls(matrix, lengths, _candidates_of(matrix, lengths))
+        return cls(matrix, lengths, *_functions(matrix, lengths))
 
     def search(
         self,
@@ -144,7 +149,7 @@ class Index:
         """Return the cosines of a query (H,) and rows (n,), from codes or from the originals."""
         if originals is None:
             book = self.matrix.book
-            products = _numbers(self.matrix, rows) @ _products(book, query) + query @ book.mean
+            products = self._factors(rows) @ _products(book, query) + query @ book.mean
             reciprocals = self.lengths[rows].astype(np.float64)
         else:
             vectors = np.asarray(originals[rows], dtype=np.float64)
@@ -177,8 +182,8 @@ def largest(scores: npt.NDArray[np.floating], n: int) -> Rows:
     return found
 
 
-def _numbers(matrix: CompressedMatrix, rows: Rows) -> npt.NDArray[np.floating | np.integer]:
-    """Return the factors of the basis in the vectors of rows (n,): weights or integers, (n, M)."""
+def _decoded(matrix: CompressedMatrix, rows: Rows) -> _Factors:
+    """Return the factors of the basis in the vectors of rows (n,)."""
     codes = matrix.codes.rows(rows)
     if isinstance(matrix.book, Codebook):
         return matrix.book.chosen(codes)
@@ -195,20 +200,26 @@ def _products(book: Codebook | Lattice, query: Doubles) -> Doubles:
 # ---- candidates ----------------------------------------------------------------------------------
 
 
-def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
-    """Return the fastest way to find the rows with the largest cosines."""
+def _functions(
+    matrix: CompressedMatrix, lengths: Vectors
+) -> tuple[_CandidateFunction, _FactorFunction]:
+    """Return the fastest ways to find the rows with the largest cosines, and to read factors."""
+    factors: _FactorFunction = partial(_decoded, matrix)
     if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
-        return _rebuilt(matrix, lengths)
+        return _rebuilt(matrix, lengths), factors
     if isinstance(matrix.book, Codebook) and matrix.book.n_codes <= 16:
         scores = _half_bytes(matrix, matrix.book)
     else:
-        scores = _integers(matrix)
+        stored, steps, middles = _stored(matrix)
+        scores = _integers(matrix.book, stored, steps, middles)
+        if isinstance(matrix.book, Lattice):
+            factors = stored.__getitem__
 
     def candidates(queries: Doubles, n: int) -> Rows:
         found = [largest(scores(query) * lengths, n) for query in queries]
         return np.array(found)
 
-    return candidates
+    return candidates, factors
 
 
 def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
@@ -256,10 +267,10 @@ def _table(book: Codebook, query: Doubles) -> tuple[npt.NDArray[np.uint16], np.f
     return table, np.float32(step), np.float32(query @ book.mean + least.sum())
 
 
-def _integers(matrix: CompressedMatrix) -> _ScoreFunction:
+def _integers(
+    book: Codebook | Lattice, stored: _Bytes, steps: Doubles, middles: Doubles
+) -> _ScoreFunction:
     """Score integers by their products with the basis."""
-    book = matrix.book
-    stored, steps, middles = _stored(matrix)
 
     def scores(query: Doubles) -> Vectors:
         products = _products(book, query)
@@ -272,7 +283,7 @@ def _integers(matrix: CompressedMatrix) -> _ScoreFunction:
     return scores
 
 
-def _stored(matrix: CompressedMatrix) -> tuple[npt.NDArray[np.int8 | np.int16], Doubles, Doubles]:
+def _stored(matrix: CompressedMatrix) -> tuple[_Bytes, Doubles, Doubles]:
     """Return integers (V, M), and for each component their step and what 0 stands for, (M,)."""
     book, shape = matrix.book, (len(matrix), len(matrix.book.basis))
     if isinstance(book, Codebook):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from yakusu.compress.axes import PrincipalAxes
 from yakusu.compress.blocks import Matrix, blocks
 from yakusu.compress.digits import Codes
-from yakusu.compress.lattice import Rounding
+from yakusu.compress.rounding import Rounding
 
 
 def centred(vectors: Matrix | Codes) -> Matrix:
@@ -50,5 +50,5 @@ def half_whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
     rounding = Rounding(vectors, n_components=vectors.shape[1])
     made = np.empty(vectors.shape, dtype=np.float32)
     for rows in blocks(len(vectors)):
-        made[rows] = (vectors[rows] - rounding.mean) @ rounding.axes
+        made[rows] = rounding.projection.scores(vectors[rows])
     return made
