@@ -15,7 +15,7 @@ from yakusu.progress import Progress, Silent
 if TYPE_CHECKING:
     from yakusu.pipeline.aligning.sentence_vectors import SentenceVectors
 
-MIN_MARGIN = 1.2
+MIN_MARGIN = 1.15
 _FEWEST = 100  # pairs from which anything can be learned
 
 
@@ -70,7 +70,7 @@ def mine(
             such as the text that a translator was trained on; 20,000 pairs or more.
         languages: Codes of both languages (default: taken from the end of the file names).
         min_margin: Leave out the pairs with a lower margin, which is about 1 for unrelated
-            sentences; None: 1.2.
+            sentences; None: 1.15.
         encoding: Encoding of text files that are not UTF-8, or one encoding per file, separated by
             a comma (default: detected).
         progress: Progress reporter.

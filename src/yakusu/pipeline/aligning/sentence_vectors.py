@@ -5,10 +5,11 @@
 
 Each language has a table e of the vectors of its tokens. For each of B sentences, the loss ranks
 its translation above those of the others: translation ranking (Guo et al. 2018, section 3.1), in
-both directions. B: sentences of a batch; H: width; V: vocabulary.
+both directions. From the third pass on, the sentences of a batch are similar, so that the ranking is
+hard. B: sentences of a batch; H: width; V: vocabulary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -25,6 +26,8 @@ from yakusu.progress import Progress
 
 _SMALLEST, _LARGEST, _PAIRS_PER_TOKEN = 300, 8_000, 2  # of the vocabulary
 _SCALE = 0.05  # of the first vectors
+_RANDOM = 2  # passes before batches are of similar sentences
+_ROWS = 8_192  # whose vectors are computed together
 _BATCH, _FEWEST_BATCHES = (32, 1024), 100  # sentences among which a translation is ranked
 _Ids = Sequence[Sequence[int]]
 
@@ -88,16 +91,15 @@ def _trained(
     for table in tables:
         nn.init.normal_(table.weight, std=_SCALE, generator=generator)
     optimizer = torch.optim.Adam([table.weight for table in tables], lr=config.rate)
-    n_pairs = len(ids[0])
-    batch = min(n_pairs, int(np.clip(n_pairs // _FEWEST_BATCHES, *_BATCH)))
-    n_batches = n_pairs // batch
+    n_batches = len(ids[0]) // _batch_size(len(ids[0]))
     with progress.track("learning vectors", "batches", config.epochs * n_batches) as tracker:
         for epoch in range(config.epochs):
             optimizer.param_groups[0]["lr"] = config.rate * (1 - epoch / config.epochs)
-            order = torch.randperm(n_pairs, generator=generator)
-            for rows in order[: n_batches * batch].split(batch):
+            side = epoch % 2
+            near = _groups(tables[side], ids[side], generator) if epoch >= _RANDOM else None
+            for rows in _batches(len(ids[0]), near, generator):
                 one, other = (
-                    _vectors(table, [each[i] for i in rows.tolist()])
+                    _vectors(table, [each[i] for i in rows])
                     for table, each in zip(tables, ids, strict=True)
                 )
                 optimizer.zero_grad()
@@ -105,6 +107,31 @@ def _trained(
                 optimizer.step()
                 tracker.advance()
     return tables
+
+
+def _batch_size(n: int) -> int:
+    return min(n, int(np.clip(n // _FEWEST_BATCHES, *_BATCH)))
+
+
+def _groups(table: nn.EmbeddingBag, ids: _Ids, generator: torch.Generator) -> Tensor:
+    """The group of each sentence: which of as many random sentences as batches is nearest."""
+    with torch.inference_mode():
+        parts = (_vectors(table, ids[i : i + _ROWS]) for i in range(0, len(ids), _ROWS))
+        vectors = torch.cat(list(parts))  # (n, H)
+        n_groups = len(ids) // _batch_size(len(ids))
+        centres = vectors[torch.randperm(len(ids), generator=generator)[:n_groups]]
+        return torch.cat([(part @ centres.T).argmax(1) for part in vectors.split(_ROWS)])  # (n,)
+
+
+def _batches(n: int, groups: Tensor | None, generator: torch.Generator) -> Iterator[list[int]]:
+    """Rows of the pairs of each batch, in random order; those of a group stay together."""
+    size = _batch_size(n)
+    order = torch.randperm(n, generator=generator)
+    if groups is not None:
+        order = order[groups[order].argsort(stable=True)]
+    batches = order[: n // size * size].split(size)
+    for number in torch.randperm(len(batches), generator=generator).tolist():
+        yield batches[number].tolist()
 
 
 def _vectors(table: nn.EmbeddingBag, ids: _Ids) -> Tensor:
