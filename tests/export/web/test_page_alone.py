@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.export.web.conftest import Node
+from tests.export.web.conftest import Node, page_script
 from tests.serve.browser import Browser, Page, chromium, expect, lines, scrolls_sideways, tinted
 from yakusu import Translator, translate_document
 from yakusu.data.lines.config import TextConfig
@@ -122,9 +122,8 @@ def test_the_panel_shows_attention_the_beam_and_other_tokens(
 def test_attention_and_traces_are_those_of_python(
     exported: tuple[Path, Any], translator: Translator, node: Node
 ) -> None:
-    source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = """
-    const { own } = await load(given.folder);
+    const own = await load(given.folder);
     const plain = (x) => x instanceof $.Dict
       ? Object.fromEntries([...x.items()].map(([name, value]) => [name, plain(value)]))
       : Array.isArray(x) || x?.next ? [...x].map(plain) : x;
@@ -133,7 +132,7 @@ def test_attention_and_traces_are_those_of_python(
     give([plain(objects(best)), ...maps.map((each) => plain(each.as_json()))]);
     """
     given = {"folder": exported[0].as_uri() + "/", "text": TEXT, "target": "The dog."}
-    found = node(source + show, given)
+    found = node(page_script(exported[0], show), given)
     (best,) = translator.stream([TEXT], details=True, trace=True)
     maps = attention_maps(translator, TEXT), attention_maps(translator, TEXT, "The dog.")
     expected = [objects(best), *(each.as_json() for each in maps)]
@@ -296,9 +295,10 @@ def test_segments_are_found_by_the_texts_of_python(exported: tuple[Path, Any], n
         "",
         "𝐀 😀",
     ]
-    source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = 'give(given.map((text) => normalised(renumbered(text, "")[0])));'
-    assert node(source + show, texts) == [normalised(renumbered(text, "")[0]) for text in texts]
+    assert node(page_script(exported[0], show), texts) == [
+        normalised(renumbered(text, "")[0]) for text in texts
+    ]
 
 
 def test_terms_and_protected_texts_mean_what_they_do_in_python(

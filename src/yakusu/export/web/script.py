@@ -38,6 +38,7 @@ from yakusu.documents.messages.po_file import (
 )
 from yakusu.documents.subtitles import Subtitles
 from yakusu.errors import DataError
+from yakusu.export.web import markdown
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.modules import shortened
 from yakusu.export.web.sentences import sentence_rules
@@ -126,36 +127,42 @@ _READ_BY_PAGE = (
     *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
 _ENTITIES = {name: chr(number) for name, number in name2codepoint.items()}
-_CONSTANTS = {
-    **{"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING},
-    **{"LINES": subtitles._LINE, "ENTITIES": _ENTITIES, "TEMPLATE": TEMPLATE},
-}
+_CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
+_CONSTANTS_OF_PAGE = {"LINES": subtitles._LINE, "ENTITIES": _ENTITIES, "TEMPLATE": TEMPLATE}
 _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
-    *("encode_target", "decode_target", "forms", "span_finder", "of", "as_json", "recalled"),
-    *("texts", "keys", "lines", "skipped", "render", "tell", "reports_blank", "entries"),
-    "is_header",
+    *("encode_target", "decode_target", "forms", "span_finder", "of"),
+)
+_ATTRIBUTES_OF_PAGE = (
+    *("as_json", "recalled", "texts", "keys", "lines", "skipped", "render", "tell"),
+    *("reports_blank", "entries", "is_header"),
 )
 _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
 _LAYOUTS = [*dict.fromkeys([*(own.code for own in layouts.LAYOUTS), layouts._CODE])]
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
 _STATIC = (  # in this order
-    *("runtime", "engine", "search", "sentences", "documents", "translator", "library"),
+    *("runtime", "engine", "search", "sentences", "documents", "markdown", "translator", "library"),
 )
+_STATIC_OF_PAGE = frozenset(("documents", "markdown"))
 
 
-def script_of(translators: Sequence[Translator]) -> str:
+def script_of(translators: Sequence[Translator], *, for_page: bool) -> str:
     """What translators read and write text with, as a script; `openTranslator` opens one.
+
+    Args:
+        translators: The translators.
+        for_page: With what only the page reads: attention, memories and documents.
 
     Raises:
         ModelError: Something that it needs has no translation.
     """
     own = resources.files("yakusu.export.web")
-    parts = {name: shortened((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
+    names = [name for name in _STATIC if for_page or name not in _STATIC_OF_PAGE]
+    parts = {name: shortened((own / f"{name}.js").read_text(encoding="utf-8")) for name in names}
     sources = {translator.languages[0] or "en" for translator in translators}
     rules = json.dumps(sentence_rules(sources | {"en"}), ensure_ascii=False)
     parts["sentences"] = f"const SENTENCE_RULES = {rules};\n{parts['sentences']}"
-    parts["runtime"] += f"\n{_translated(translators)}"
+    parts["runtime"] += f"\n{_translated(translators, for_page=for_page)}"
     return "\n".join(parts.values())
 
 
@@ -168,15 +175,15 @@ def settings_key(translator: Translator) -> str:
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
-def _translated(translators: Sequence[Translator]) -> str:
+def _translated(translators: Sequence[Translator], *, for_page: bool) -> str:
     """The functions and settings of translators."""
     codes = list(dict.fromkeys([*chain(*(own.languages for own in translators)), ""]))
     without = {own.text_config.span_finder().without: None for own in translators}
     one = [(code,) for code in codes]
     numbers = "yakusu.data.numbers"
     bundle = Bundle(
-        replaced=_BY_HAND,
-        omitted=_OMITTED,
+        replaced={**_BY_HAND, **markdown.BY_HAND},
+        omitted=_OMITTED | markdown.OMITTED,
         tabulated={
             "yakusu.data.languages.canonical": one,
             "yakusu.data.lines.casing._is": [(wanted, code) for wanted in _CASED for code in codes],
@@ -193,21 +200,26 @@ def _translated(translators: Sequence[Translator]) -> str:
             f"{numbers}.marks._stems": one,
             f"{numbers}.words.number_words": one,
         },
-        compiled=(lazy.compile(MARKS), RESERVED, *_expressions_of_messages()),
+        compiled=(
+            *(lazy.compile(MARKS), RESERVED),
+            *(chain(_expressions_of_messages(), markdown.expressions()) if for_page else ()),
+        ),
         by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory, PoFile),
     )
-    for thing in (*_READ_BY_HAND, *_READ_BY_PAGE):
+    for thing in (*_READ_BY_HAND, *(_READ_BY_PAGE if for_page else ())):
         bundle.reference(thing)
-    for name, value in _CONSTANTS.items():
+    constants = _CONSTANTS | (_CONSTANTS_OF_PAGE if for_page else {})
+    for name, value in constants.items():
         bundle.reference(value, name, __name__)
-    bundle.read(*_ATTRIBUTES)
+    bundle.read(*_ATTRIBUTES, *(_ATTRIBUTES_OF_PAGE if for_page else ()))
+    rules = [*markdown.add_markdown(bundle)] if for_page else []
     rows = (
         f"[{json.dumps(settings_key(own))}, "
         f"[{', '.join(bundle.value(getattr(own, name)) for name in _SETTINGS)}]]"
         for own in translators
     )
     settings = f"const SETTINGS = new Map([{', '.join(rows)}]);"
-    return "\n".join([bundle.source(), settings])
+    return "\n".join([bundle.source(), *rules, settings])
 
 
 def _expressions_of_messages() -> Iterator[re.Pattern[str]]:

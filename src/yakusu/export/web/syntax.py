@@ -78,6 +78,12 @@ def names_in(target: ast.expr) -> Iterator[str]:
         yield from names_in(target.value)
 
 
+def suppressed_error(node: ast.expr) -> ast.expr | None:
+    """The error of `suppress(...)`, which has one; None: the expression is another one."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.args[0] if is_call and node.func.id == "suppress" else None  # type: ignore
+
+
 def has_inner_star(target: ast.Tuple | ast.List) -> bool:
     """Whether a name with a star is not the last of a target."""
     return any(isinstance(each, ast.Starred) for each in target.elts[:-1])
@@ -135,6 +141,12 @@ def is_plain_value(node: ast.expr) -> bool:
         or _is_text(node)
         or (isinstance(node, ast.Constant) and node.value is None)
     )
+
+
+def is_debugging(node: ast.expr) -> bool:
+    """Whether an expression is a message for debugging."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return is_call and node.func.attr == "debug"  # type: ignore[union-attr]
 
 
 def is_type_subscript(node: ast.Subscript) -> bool:

@@ -11,7 +11,8 @@ import {ask, opened, remember} from "./translators.js";
 
 keepApart(MODELS.map(({key}) => key).join("-"));  // files share the storage of a browser
 const LONGEST = 200_000;  // characters of a text
-const SUFFIXES = [".txt", ".srt", ".vtt", ".json", ".po", ".pot"];
+const SUFFIXES = [".txt", ".srt", ".vtt", ".json", ".po", ".pot",
+                  ".md", ".markdown", ".mdown", ".mdx"];
 
 /** Something failed; the message is a sentence for the user. */
 export class Failure extends Error {}

@@ -69,6 +69,7 @@ const messagesOf = (text, languages) => new PoDocument(text, new DocumentOptions
 const READERS = {
   txt: linesOf, srt: subtitlesOf, vtt: subtitlesOf, po: messagesOf, pot: messagesOf,
   json: (text, languages) => new JsonDocument(text, languages),
+  ...Object.fromEntries(["md", "markdown", "mdown", "mdx"].map((suffix) => [suffix, readMarkdown])),
 };
 
 // The reader of a file for its text, and its byte order mark, if it has one.
