@@ -62,7 +62,8 @@ def page_script(folder: Path, more: str) -> str:
     load = """
     async function load(folder, name = "de-en") {
       const read = (file) => readFileSync(new URL(file, folder));
-      return openTranslator(await engineOf(read("engine-simd.wasm")), await unpacked(read(`${name}.bin`)));
+      const engine = await engineOf(read("engine-simd.wasm"));
+      return openTranslator(engine, await unpacked(read(`${name}.bin`)));
     }
     """
     return f"globalThis.onmessage = null;\n{worker}{load}{more}"

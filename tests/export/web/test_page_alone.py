@@ -15,6 +15,7 @@ from tests.export.web.conftest import Node, page_script
 from tests.serve.browser import Browser, Page, chromium, expect, lines, scrolls_sideways, tinted
 from yakusu import Translator, translate_document
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.segments import MemorySegment
 from yakusu.engine.config import EngineConfig
 from yakusu.memory.importing import ImportOptions, add_files
 from yakusu.memory.memory import TranslationMemory
@@ -299,6 +300,53 @@ def test_segments_are_found_by_the_texts_of_python(exported: tuple[Path, Any], n
     assert node(page_script(exported[0], show), texts) == [
         normalised(renumbered(text, "")[0]) for text in texts
     ]
+
+
+SOURCES = (
+    *("Save the file.", "Save this file", "Open the file", "Page 3 of 10", "Page 4 of 12 is new"),
+    *(
+        "東京は大きい都市です",
+        "東京は小さい都市です",
+        "한국어 문장",
+        "It’s e\u0301t\u00e9",
+        "…",
+        "",
+    ),
+    "Press \U000f0000Start\U000f4000 now",
+)
+
+
+def test_similar_segments_are_those_of_python(exported: tuple[Path, Any], node: Node) -> None:
+    languages = ("de", "en")
+    with TranslationMemory.in_memory(languages) as memory:
+        times = [f"2026-01-{1 + i % 3:02}T00:00:00Z" for i in range(len(SOURCES))]
+        rows = [
+            MemorySegment(text, f"<{text}>", origin="x", time=time)
+            for text, time in zip(SOURCES, times, strict=True)
+            if text
+        ]
+        memory.add(rows)
+        texts = [
+            *SOURCES,
+            *("Save the files.", "open the FILE!", "Page 5 of 11", "東京は大きい町です"),
+        ]
+        expected = [
+            [
+                [each.number, each.similarity]
+                for each in memory.similar(text, threshold=0.5, most=3, other_words=other)
+            ]
+            for text in texts
+            for other in (False, True)
+        ]
+    show = """
+    const memory = new PageMemory(["de", "en"]);
+    memory.set(given.rows.map(([source, time], i) =>
+      ({ id: i + 1, source, target: `<${source}>`, origin: "x", time })));
+    give(given.texts.flatMap((text) => [false, true].map((other) =>
+      memory.similar(text, 0.5, 3, other).map((each) => [each.number, each.similarity]))));
+    """
+    given = {"rows": [[each.source, each.time] for each in rows], "texts": texts}
+    assert node(page_script(exported[0], show), given) == nearly(expected)
 
 
 def test_terms_and_protected_texts_mean_what_they_do_in_python(

@@ -15,7 +15,6 @@ from markdown_it.parser_core import ParserCore
 from markdown_it.parser_inline import ParserInline
 from markdown_it.ruler import Ruler
 from markdown_it.rules_core.state_core import StateCore
-
 from mdit_py_plugins.admon import index as admon
 
 from yakusu.documents.html import tokens

@@ -43,8 +43,9 @@ from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.modules import shortened
 from yakusu.export.web.sentences import sentence_rules
 from yakusu.memory.matches import find_matches
-from yakusu.memory.memory import StoredSegment, TranslationMemory
-from yakusu.memory.segments import normalised, renumbered
+from yakusu.memory.memory import SimilarSegment, StoredSegment, TranslationMemory
+from yakusu.memory.segments import normalised, renumbered, with_variables
+from yakusu.memory.words import words
 from yakusu.search.decoder import Decoder, Searches
 from yakusu.search.hypothesis import NOTHING, Hypothesis, limit
 from yakusu.search.trace import Extension, TraceStep, best_first
@@ -122,7 +123,7 @@ _READ_BY_HAND = (
 _READ_BY_PAGE = (
     *(Request, Layout, sentence_pairs, objects, AttentionMaps, attention_maps),
     *(MemoryReader, MemorySegment, StoredSegment, find_matches, match_object),
-    *(normalised, renumbered),
+    *(normalised, renumbered, with_variables, words, SimilarSegment),
     *(Subtitles, JsonDocument, SegmentContext, Known, usable, DocumentOptions),
     *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
@@ -141,9 +142,19 @@ _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translat
 _LAYOUTS = [*dict.fromkeys([*(own.code for own in layouts.LAYOUTS), layouts._CODE])]
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
 _STATIC = (  # in this order
-    *("runtime", "engine", "search", "sentences", "documents", "markdown", "translator", "library"),
+    *(
+        "runtime",
+        "engine",
+        "search",
+        "sentences",
+        "documents",
+        "markdown",
+        "memory",
+        "translator",
+        "library",
+    ),
 )
-_STATIC_OF_PAGE = frozenset(("documents", "markdown"))
+_STATIC_OF_PAGE = frozenset(("documents", "markdown", "memory"))
 
 
 def script_of(translators: Sequence[Translator], *, for_page: bool) -> str:

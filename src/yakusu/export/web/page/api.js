@@ -76,7 +76,8 @@ export async function* events(path, body, signal) {
     .then(() => add("end", {}), (error) => add("error", {error: error.message}));
   for (;;) {
     while (queue.length) {
-      const event = queue.shift();
+      const event = queue.shift(), [name, {line, translations}] = event;
+      if (name === "line") view.memory.offer(line, found, translations[0].matches ?? []);
       yield event;
       if (event[0] !== "line") return;
     }
