@@ -174,16 +174,16 @@ def row(
     """What a host did; times in milliseconds."""
     load, *times = found["times"]
     n_words = sum(len(line.split()) for line in lines)
-    return dict(
-        host=host,
-        build=build,
-        beam=beam,
-        load=load,
-        first=times[0],
-        words=1e3 * n_words / sum(times),
-        peak_mib=found["peak"],
-        sentences=len(lines),
-    )
+    return {
+        "host": host,
+        "build": build,
+        "beam": beam,
+        "load": load,
+        "first": times[0],
+        "words": 1e3 * n_words / sum(times),
+        "peak_mib": found["peak"],
+        "sentences": len(lines),
+    }
 
 
 def measure(args: argparse.Namespace, scratch: Path) -> dict[str, Any]:

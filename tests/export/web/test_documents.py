@@ -164,7 +164,7 @@ Ein Wort
 Noch *ein* Absatz
 ```
 
-<div title="Ein Titel"><p>HTML &eacute; <br>Text</p></div>
+<div title="Ein Titel"><p>HTML &eacute; &check; &copy 1 &#150; &notit; &#x1F600 <br>Text</p></div>
 
 Titel unten
 -----------

@@ -5,12 +5,15 @@ engine, the constraints of searches, and the sentences of sentencex.
 """
 
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterator, Sequence
-from html.entities import name2codepoint
+from html.entities import html5
 from importlib import resources
 from itertools import chain, product
+
+from markdown_it.common.entities import entities
 
 from yakusu import lazy
 from yakusu.config import Config
@@ -127,9 +130,13 @@ _READ_BY_PAGE = (
     *(Subtitles, JsonDocument, SegmentContext, Known, usable, DocumentOptions),
     *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
-_ENTITIES = {name: chr(number) for name, number in name2codepoint.items()}
+_OPEN_ENTITIES = {name for name in html5 if not name.endswith(";")}
+_OTHER_CODES = dict.fromkeys(html._invalid_codepoints, "") | html._invalid_charrefs  # type: ignore[attr-defined]
 _CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
-_CONSTANTS_OF_PAGE = {"LINES": subtitles._LINE, "ENTITIES": _ENTITIES, "TEMPLATE": TEMPLATE}
+_CONSTANTS_OF_PAGE = {
+    **{"LINES": subtitles._LINE, "TEMPLATE": TEMPLATE},
+    **{"ENTITIES": entities, "OPEN_ENTITIES": _OPEN_ENTITIES, "OTHER_CODES": _OTHER_CODES},
+}
 _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
     *("encode_target", "decode_target", "forms", "span_finder", "of"),
