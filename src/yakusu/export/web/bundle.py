@@ -304,7 +304,7 @@ class Bundle:
 
     def _is_initialised(self, kind: type) -> bool:
         """Whether the constructor of a base calls the method of the class."""
-        bases = (self._names.get(identity(base)) for base in kind.__bases__)
+        bases = (self._names.get(identity(base)) for base in kind.__mro__[1:])
         return any((base, "__init__") in self._methods for base in bases)
 
     def _field(self, item: tuple[str, Any]) -> str:

@@ -6,7 +6,7 @@ rules, with those of ours, are translated; what calls them is in `markdown.js`.
 
 import re
 from collections.abc import Iterator
-from importlib.metadata import distribution
+from importlib import resources
 
 from markdown_it.common.normalize_url import validateLink
 from markdown_it.helpers import parseLinkDestination, parseLinkLabel, parseLinkTitle
@@ -51,7 +51,8 @@ _READ_BY_HAND = (
 
 def add_markdown(bundle: Bundle) -> Iterator[str]:
     """Add the reader of Markdown to a bundle; yield the definitions that `markdown.js` reads."""
-    yield _notice()
+    licence = resources.files("yakusu.export.web") / "markdown.LICENSE"
+    yield f"/*! {licence.read_text(encoding='utf-8')}*/"
     for thing in _READ_BY_HAND:
         bundle.reference(thing)
     bundle.read("_read", "tokenize", "parse", "process")
@@ -88,20 +89,6 @@ def expressions() -> Iterator[re.Pattern[str]]:
     for function in (admon._get_multiple_tags,):
         texts = [own for own in function.__code__.co_consts if isinstance(own, str)]
         yield from (re.compile(own) for own in texts if "(?P<" in own)
-
-
-def _notice() -> str:
-    """The licence of the parser as a comment."""
-    files = [
-        file.read_text(encoding="utf-8")
-        for name in ("markdown-it-py", "mdit-py-plugins")
-        for file in distribution(name).files or ()
-        if file.name.startswith("LICENSE")
-    ]
-    holders = dict.fromkeys(re.findall(r"^Copyright.*", "\n".join(files), re.MULTILINE))
-    _, permission, text = files[0].partition("Permission is hereby")
-    head = "Rules of Markdown: markdown-it-py and mdit-py-plugins, translated to JavaScript."
-    return "\n".join(["/*!", head, *holders, "", (permission + text).strip(), "*/"])
 
 
 def _chains(bundle: Bundle, ruler: "Ruler[object]") -> str:

@@ -80,8 +80,9 @@ def names_in(target: ast.expr) -> Iterator[str]:
 
 def suppressed_error(node: ast.expr) -> ast.expr | None:
     """The error of `suppress(...)`, which has one; None: the expression is another one."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return node.args[0] if is_call and node.func.id == "suppress" else None  # type: ignore
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.args[0] if node.func.id == "suppress" else None
+    return None
 
 
 def has_inner_star(target: ast.Tuple | ast.List) -> bool:
@@ -145,8 +146,9 @@ def is_plain_value(node: ast.expr) -> bool:
 
 def is_debugging(node: ast.expr) -> bool:
     """Whether an expression is a message for debugging."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return is_call and node.func.attr == "debug"  # type: ignore[union-attr]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr == "debug"
+    return False
 
 
 def is_type_subscript(node: ast.Subscript) -> bool:
