@@ -7,6 +7,7 @@ rules, with those of ours, are translated; what calls them is in `markdown.js`.
 import re
 from collections.abc import Iterator
 from importlib import resources
+from typing import Any
 
 from markdown_it.common.normalize_url import validateLink
 from markdown_it.helpers import parseLinkDestination, parseLinkLabel, parseLinkTitle
@@ -57,7 +58,7 @@ def add_markdown(bundle: Bundle) -> Iterator[str]:
         bundle.reference(thing)
     bundle.read("_read", "tokenize", "parse", "process")
     parsers = [parser(is_mdx=is_mdx) for is_mdx in (False, True)]
-    rulers = (
+    rulers: Iterator[dict[str, Ruler[Any]]] = (
         {
             "core": own.core.ruler,
             "block": own.block.ruler,
@@ -91,7 +92,7 @@ def expressions() -> Iterator[re.Pattern[str]]:
         yield from (re.compile(own) for own in texts if "(?P<" in own)
 
 
-def _chains(bundle: Bundle, ruler: "Ruler[object]") -> str:
+def _chains(bundle: Bundle, ruler: "Ruler[Any]") -> str:
     """The rules of each chain; that of "" has all."""
     ruler.getRules()  # which computes all chains
     chains = sorted((ruler.__cache__ or {}).items())

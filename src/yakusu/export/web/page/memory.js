@@ -52,7 +52,11 @@ async function change(key, made) {
     const asked = store.get(key);
     asked.addEventListener("success", () => {
       segments = made(isLost ? old : asked.result ?? []);
-      store.put(segments, key);
+      try {
+        store.put(segments, key);
+      } catch {  // the disk may be full
+        asked.transaction.abort();
+      }
     });
     return asked;
   });
