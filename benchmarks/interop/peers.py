@@ -33,6 +33,7 @@ TESTS = {  # of each peer, in tests
     "marian": ("export/test_marian_import.py",),
     "gensim": _VECTORS,
     "weblate": ("serve/test_weblate.py",),
+    "firefox": ("export/web/test_firefox.py",),
     "model2vec": ("vectors/test_static.py",),
     "rivals": ("benchmarks/test_rivals.py",),
 }

@@ -19,7 +19,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ _CLOSINGS = re.compile(f" ?(?:[{CLOSING_RANGE}] ?)+")
 _MARK = re.compile(f"({MARKS})")
 
 
-class PieceKind(Enum):
+class PieceKind(IntEnum):
     """What a piece of source is."""
 
     TEXT = 0

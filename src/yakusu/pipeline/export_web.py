@@ -112,7 +112,6 @@ def export_web(
     """
     from yakusu.export.web.file import file_of
     from yakusu.export.web.folder import write_folder
-    from yakusu.export.web.script import script_of
     from yakusu.export.web.web_page import WebPage
 
     is_file = str(out).lower().endswith(".html")
@@ -129,7 +128,7 @@ def export_web(
         each.exported(name, test, progress)
         for each, name in zip(opened, _names(opened), strict=True)
     ]
-    page = WebPage([model for model, _ in made], script_of([each.translator for each in opened]))
+    page = WebPage([model for model, _ in made])
     if is_file:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_file(out, lambda file: file.write(file_of(page)))

@@ -56,6 +56,19 @@ def node(tmp_path: Path) -> Node:
     return run
 
 
+def page_script(folder: Path, more: str) -> str:
+    """A script for node that has the names of the worker of a page; `load` opens a model."""
+    worker = (folder / "worker.js").read_text(encoding="utf-8")
+    load = """
+    async function load(folder, name = "de-en") {
+      const read = (file) => readFileSync(new URL(file, folder));
+      const engine = await engineOf(read("engine-simd.wasm"));
+      return openTranslator(engine, await unpacked(read(`${name}.bin`)));
+    }
+    """
+    return f"globalThis.onmessage = null;\n{worker}{load}{more}"
+
+
 def small_model(folder: Path, *, source: str = "de", target: str = "en") -> Path:
     """Write an untrained translator with bytes and slots, whose weights have 8 bits."""
     pairs = phrases("de").train[:200]

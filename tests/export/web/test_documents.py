@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.export.web.conftest import Node
+from tests.export.web.conftest import Node, page_script
 from yakusu.documents import subtitles
 from yakusu.documents.document import Document, DocumentOptions, NamesTexts, usable
+from yakusu.documents.markdown import markdown
 from yakusu.documents.messages import json_strings, po
 from yakusu.errors import DataError
 
@@ -16,21 +17,26 @@ READERS: Mapping[str, Callable[[bytes, DocumentOptions], Document]] = {
     "sub": subtitles.read,
     "json": json_strings.read,
     "po": po.read,
+    "md": markdown.read,
 }
-# Texts in capitals: that keeps marks, and changes all others.
+# Texts in capitals: that keeps marks, and changes all others. In Markdown, also with its syntax.
 READ = """
 const READERS = {
   sub: (text) => new Subtitles(LINES.findall(text), NO_MARK, "utf-8"),
   json: (text) => new JsonDocument(text, ["de", "en"]),
   po: (text) => new PoDocument(text, new DocumentOptions(["de", "en"])),
+  md: readMarkdown,
 };
+const shout = (text) => text.toUpperCase(), soil = (text) => "*#_1. |" + text + "` <b>&amp;";
 const made = (kind, text) => {
   try {
     const document = READERS[kind](text);
-    const [found] = usable(document, document.texts.map((each) => each.toUpperCase()));
-    const written = document.render(found);
-    const out = typeof written === "string" ? written : new TextDecoder().decode(written);
-    return [[...document.texts], out, [...document.skipped], [...(document.keys ?? [])]];
+    const outs = (kind === "md" ? [shout, soil] : [shout]).map((change) => {
+      const [found] = usable(document, document.texts.map(change));
+      const written = document.render(found);
+      return typeof written === "string" ? written : new TextDecoder().decode(written);
+    });
+    return [[...document.texts], outs, [...document.skipped], [...(document.keys ?? [])]];
   } catch (error) { return error instanceof DataError ? "refused" : `${error.stack}`; }
 };
 give(given.map(([kind, text]) => made(kind, text)));
@@ -127,6 +133,69 @@ JSON = [
 ]
 
 
+MARKDOWN = (
+    """# Ein *Titel* mit `code` {#id}
+
+Ein [Link](a.md "Ein Titel"), ein ![Bild](b.png), <b>Fett</b> &amp; ein Zitat[^1].
+Ein [Verweis][], **fett _und_ schräg**, ~~weg~~, $a_1$, {{ x }} und 😀 danach.
+
+[Verweis]: c.md
+[^1]: Eine Fußnote.
+
+> [!note] Achtung
+> Text im Zitat
+
+- [ ] Eine Aufgabe
+- Zwei
+    1. Drei
+
+| Spalte | Wert \\| zwei |
+|---|:-:|
+| `a` | Ein Wert |
+
+Ein Wort
+: seine Erklärung
+
+!!! note "Ein Titel"
+    Ein Absatz
+
+```{tip} Mein Tipp
+:class: x
+Noch *ein* Absatz
+```
+
+<div title="Ein Titel"><p>HTML &eacute; &check; &copy 1 &#150; &notit; &#x1F600 <br>Text</p></div>
+
+Titel unten
+-----------
+""",
+    """import Tabs from '@theme/Tabs';
+
+<Tabs values={[{label: "a"}]}>
+Ein {props.name} **Text**
+</Tabs>
+""",
+)
+FRONT = "---\n# c\ntitle: VALUE\ndescription: Ein Hund\nmenu:\n  title: Hund\n---\n\nEin Text\n"
+VALUES = (
+    *("Guten Tag", "'Es ist''s'", '"Ein \\"b\\" \\u00e9"', "a: b", "Wort # b", "yes", "12", "@x"),
+    *(
+        ">\n  Ein Wort\n  und zwei\n",
+        "|\n  Eine\n  Zeile",
+        "{a: b}",
+        "",
+        "Ein\n  Wort",
+        "- x",
+        '"x',
+    ),
+)
+
+
+def markdown_files() -> list[str]:
+    folder = Path(__file__).parents[3]
+    return [(folder / name).read_text(encoding="utf-8") for name in ("README.md", "docs/serve.md")]
+
+
 def cases() -> list[tuple[str, str]]:
     written = [json.dumps(each, ensure_ascii=False, indent=2) for each in JSON]
     written += [json.dumps(JSON[0]), json.dumps(JSON[4], indent="\t"), "[" * 120 + "]" * 120]
@@ -139,7 +208,9 @@ def cases() -> list[tuple[str, str]]:
     messages += [PO.replace("\n", "\r\n"), PO.rstrip(), "", "#", 'msgid "a"', 'msgid "a\nmsgstr ""']
     french = '"Language: fr\\n"\n\nmsgid "ein"\nmsgstr ""\n'
     messages += [HEADER.replace("UTF-8", "x-1"), HEADER + french]
-    given = {"sub": films, "json": written, "po": messages}
+    pages = [*MARKDOWN, *(FRONT.replace("VALUE", value) for value in VALUES), *markdown_files()]
+    pages += [each.replace("\n", "\r\n") for each in (*MARKDOWN, FRONT)]
+    given = {"sub": films, "json": written, "po": messages, "md": pages}
     return [(kind, each) for kind, some in given.items() for each in some]
 
 
@@ -149,21 +220,21 @@ def in_python(kind: str, text: str) -> Any:
         document = READERS[kind](text.encode(), options)
     except DataError:
         return "refused"
-    found, _ = usable(document, [each.upper() for each in document.texts])
+    changes = [str.upper, soiled] if kind == "md" else [str.upper]
+    every = (usable(document, [*map(change, document.texts)])[0] for change in changes)
+    outs = [document.render(found).decode() for found in every]
     keys = [*document.keys] if isinstance(document, NamesTexts) else []
-    return [[*document.texts], document.render(found).decode(), [*document.skipped], keys]
+    return [[*document.texts], outs, [*document.skipped], keys]
 
 
-def script_with(module: Path, more: str) -> str:
-    """A script for node that has the names of a module."""
-    source = (module / "yakusu.js").read_text(encoding="utf-8")
-    return source + more
+def soiled(text: str) -> str:
+    return f"*#_1. |{text}` <b>&amp;"
 
 
 def test_documents_are_read_and_written_as_in_python(
     exported: tuple[Path, Any], node: Node
 ) -> None:
     given = cases()
-    found = node(script_with(exported[0], READ), given)
+    found = node(page_script(exported[0], READ), given)
     for case, own in zip(given, found, strict=True):
         assert own == in_python(*case), case

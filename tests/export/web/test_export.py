@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.export.marians import Marian
-from tests.export.web.conftest import Node
+from tests.export.web.conftest import Node, page_script
 from yakusu import export_web
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.export.web.web_page import ENGINES
@@ -58,9 +58,9 @@ def test_rows_that_8_bits_do_not_hold_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_script_reads_only_what_the_runtime_has(exported: tuple[Path, Any], node: Node) -> None:
-    script = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
+    script = page_script(exported[0], "give(given.filter((name) => !(name in $)));")
     used = sorted({*re.findall(r"(?<![\w.)])\$\.([a-zA-Z]\w*)", script)})
-    found = node(f"{script}\ngive(given.filter((name) => !(name in $)));", used)
+    found = node(script, used)
     assert found == ["TimeoutError"]  # of users' patterns
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.export.web.conftest import Node
+from tests.export.web.conftest import Node, page_script
 from tests.serve.browser import Browser, Page, chromium, expect, lines, scrolls_sideways, tinted
 from yakusu import Translator, translate_document
 from yakusu.data.lines.config import TextConfig
+from yakusu.data.segments import MemorySegment
 from yakusu.engine.config import EngineConfig
 from yakusu.memory.importing import ImportOptions, add_files
 from yakusu.memory.memory import TranslationMemory
@@ -122,9 +123,8 @@ def test_the_panel_shows_attention_the_beam_and_other_tokens(
 def test_attention_and_traces_are_those_of_python(
     exported: tuple[Path, Any], translator: Translator, node: Node
 ) -> None:
-    source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = """
-    const { own } = await load(given.folder);
+    const own = await load(given.folder);
     const plain = (x) => x instanceof $.Dict
       ? Object.fromEntries([...x.items()].map(([name, value]) => [name, plain(value)]))
       : Array.isArray(x) || x?.next ? [...x].map(plain) : x;
@@ -133,7 +133,7 @@ def test_attention_and_traces_are_those_of_python(
     give([plain(objects(best)), ...maps.map((each) => plain(each.as_json()))]);
     """
     given = {"folder": exported[0].as_uri() + "/", "text": TEXT, "target": "The dog."}
-    found = node(source + show, given)
+    found = node(page_script(exported[0], show), given)
     (best,) = translator.stream([TEXT], details=True, trace=True)
     maps = attention_maps(translator, TEXT), attention_maps(translator, TEXT, "The dog.")
     expected = [objects(best), *(each.as_json() for each in maps)]
@@ -296,9 +296,57 @@ def test_segments_are_found_by_the_texts_of_python(exported: tuple[Path, Any], n
         "",
         "𝐀 😀",
     ]
-    source = (exported[0] / "yakusu.js").read_text(encoding="utf-8")
     show = 'give(given.map((text) => normalised(renumbered(text, "")[0])));'
-    assert node(source + show, texts) == [normalised(renumbered(text, "")[0]) for text in texts]
+    assert node(page_script(exported[0], show), texts) == [
+        normalised(renumbered(text, "")[0]) for text in texts
+    ]
+
+
+SOURCES = (
+    *("Save the file.", "Save this file", "Open the file", "Page 3 of 10", "Page 4 of 12 is new"),
+    *(
+        "東京は大きい都市です",
+        "東京は小さい都市です",
+        "한국어 문장",
+        "It’s e\u0301t\u00e9",
+        "…",
+        "",
+    ),
+    "Press \U000f0000Start\U000f4000 now",
+)
+
+
+def test_similar_segments_are_those_of_python(exported: tuple[Path, Any], node: Node) -> None:
+    languages = ("de", "en")
+    with TranslationMemory.in_memory(languages) as memory:
+        times = [f"2026-01-{1 + i % 3:02}T00:00:00Z" for i in range(len(SOURCES))]
+        rows = [
+            MemorySegment(text, f"<{text}>", origin="x", time=time)
+            for text, time in zip(SOURCES, times, strict=True)
+            if text
+        ]
+        memory.add(rows)
+        texts = [
+            *SOURCES,
+            *("Save the files.", "open the FILE!", "Page 5 of 11", "東京は大きい町です"),
+        ]
+        expected = [
+            [
+                [each.number, each.similarity]
+                for each in memory.similar(text, threshold=0.5, most=3, other_words=other)
+            ]
+            for text in texts
+            for other in (False, True)
+        ]
+    show = """
+    const memory = new PageMemory(["de", "en"]);
+    memory.set(given.rows.map(([source, time], i) =>
+      ({ id: i + 1, source, target: `<${source}>`, origin: "x", time })));
+    give(given.texts.flatMap((text) => [false, true].map((other) =>
+      memory.similar(text, 0.5, 3, other).map((each) => [each.number, each.similarity]))));
+    """
+    given = {"rows": [[each.source, each.time] for each in rows], "texts": texts}
+    assert node(page_script(exported[0], show), given) == nearly(expected)
 
 
 def test_terms_and_protected_texts_mean_what_they_do_in_python(

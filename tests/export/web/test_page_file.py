@@ -91,6 +91,16 @@ def test_a_file_that_ends_before_its_first_script_says_so(
     expect(page.locator(START)).to_contain_text("the file is incomplete")
 
 
+def test_a_file_that_ends_in_its_style_sheet_says_so(
+    page: Page, file: Path, tmp_path: Path
+) -> None:
+    data, style = file.read_bytes(), "<style>".encode("utf-16-le")
+    half = tmp_path / "half.html"
+    half.write_bytes(data[: data.index(style) + 2000])
+    page.goto(half.as_uri())
+    expect(page.locator(START)).to_have_text(INCOMPLETE)
+
+
 @pytest.mark.parametrize(("name", "place"), [("page.js", START), ("worker.js", "#alert")])
 def test_a_damaged_file_says_so(
     page: Page, file: Path, tmp_path: Path, name: str, place: str

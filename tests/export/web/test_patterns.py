@@ -116,7 +116,7 @@ def test_all_expressions_of_a_module_match_the_same(
     monkeypatch.setattr(Bundle, "pattern", recorded)
     translator = Translator.load(model_folder)
     translator.languages = languages
-    script = script_of([translator])
+    script = script_of([translator], for_page=True)
     assert len(expressions) > 150
     check(node, script, [(pattern, made) for made, pattern in expressions.items()])
 

@@ -5,14 +5,18 @@ import itertools
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
 import regex
 
 from tests.export.web.conftest import Node
-from yakusu.export.web import names
+from yakusu.export.web import inspected, names
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.javascript import Transpiler
 from yakusu.export.web.names import Names
@@ -209,6 +213,70 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | bytes):
         return [plain(each) for each in value]
     return value
+
+
+class _Sample:
+    """What a script has of a class: a property that can be set, and loops, errors and closures."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = texts
+
+    @property
+    def texts(self) -> list[str]:
+        return [*self._texts]
+
+    @texts.setter
+    def texts(self, value: list[str]) -> None:
+        self._texts = [*value, "set"]
+
+    def found(self, text: str) -> str:
+        """Where a text is."""
+        i = 0
+        while i < len(self._texts):
+            if self._texts[i] == text:
+                made = f"at {i}"
+                break
+            i += 1
+        else:
+            made = "nowhere"
+        with suppress(ValueError):
+            return made + text[text.index("z")]
+        try:
+            text[1]
+        except IndexError:
+            made += " short"
+        else:
+            made += " long"
+        return made
+
+
+class _Other(_Sample):
+    def __init__(self, text: str) -> None:
+        self.texts = [text]
+
+
+def _adding(name: str) -> Callable[[str, str], str]:
+    def added(text: str, more: str = "!") -> str:
+        return f"{name} {text}{more}"
+
+    return added
+
+
+def _results() -> list[Any]:
+    first, second = _Sample(["ab", "z"]), _Other("ab")
+    found = [each.found(text) for each in (first, second) for text in ("ab", "z", "c", "")]
+    return [found, second.texts, [own("x") for own in ADDED]]
+
+
+ADDED = [_adding("one"), _adding("other"), partial(_adding("last"), more="?")]
+
+
+def test_statements_have_the_same_effects(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspected, "_TRANSLATED", frozenset(("yakusu", "tests")))
+    made = Bundle({})
+    name = made.reference(_results)
+    runtime = (Path(names.__file__).parent / "runtime.js").read_text(encoding="utf-8")
+    assert node(f"{runtime}{made.source()}give({name}());") == _results()
 
 
 def test_expressions_have_the_same_values(node: Node) -> None:

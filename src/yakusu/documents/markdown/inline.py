@@ -142,7 +142,7 @@ def signature(found: Iterable[Piece]) -> str:
     text = "".join(
         piece.text
         if piece.kind is PieceKind.TEXT
-        else f"\0{piece.kind.value}{_TYPES.get(piece.name, piece.name)}\0"
+        else f"\0{piece.kind}{_TYPES.get(piece.name, piece.name)}\0"
         for piece in found
     )
     text = re.sub("[ \t\n]+", " ", text)

@@ -80,7 +80,7 @@ class _Reader:
     after: str = ""
     is_item: bool = False
 
-    def __call__(self, content: str) -> list[Piece] | None:
+    def pieces(self, content: str) -> list[Piece] | None:
         """The pieces of a content; None if it is not the content of one block of this kind."""
         known = {  # without copies: a file may define as much as it has blocks
             "references": ChainMap({}, self.known["references"]),
@@ -176,7 +176,7 @@ class _Segments:
         found = list(_cut(found, first))
         content = inline([piece for piece in found if piece.start >= first])
         if content is not None:
-            writer = MarkdownWriter(block, content, found, reader)
+            writer = MarkdownWriter(block, content, found, reader.pieces)
             yield SourceSegment(*block.span(content.start, content.end), content.text, writer.write)
 
     def _html(self, token: "Token") -> Iterator[SourceSegment[str]]:

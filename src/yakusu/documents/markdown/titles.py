@@ -102,7 +102,7 @@ def _segment(
         del copy
         translation = tidy(translation)
         escaped = _ESCAPED.sub(r"\\\1", translation)
-        plain = _ALWAYS_ESCAPED.sub(lambda found: "".join(map("\\".__add__, found[0])), translation)
+        plain = _ALWAYS_ESCAPED.sub(lambda found: "".join(f"\\{c}" for c in found[0]), translation)
         written = plain if read(plain) == translation else escaped
         if block.is_row:
             return written.replace("|", "\\|")

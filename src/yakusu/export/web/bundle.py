@@ -13,7 +13,7 @@ import inspect
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import FunctionType, MemberDescriptorType
@@ -25,8 +25,10 @@ from yakusu.export.web.characters import case_changes, character_sets, zeros
 from yakusu.export.web.inspected import (
     NO_DEFAULT,
     ScriptCode,
+    identity,
     is_generated,
     is_own_code,
+    parameter_names,
     qualified_name,
     record_fields,
     syntax_tree,
@@ -71,7 +73,7 @@ class Bundle:
     tabulated: Mapping[str, Sequence[tuple[Any, ...]]] = field(default_factory=dict)
     compiled: Sequence[Any] = ()
     by_hand: Sequence[type] = ()
-    _names: dict[int, str] = field(default_factory=dict)
+    _names: dict[Hashable, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
     _kept: list[object] = field(default_factory=list)  # so that no id is used twice
     _definitions: dict[str, str] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class Bundle:
     _waiting: dict[str, Any] = field(default_factory=dict)  # functions
     _sets: dict[Ranges, int] = field(default_factory=dict)
     _constants_by_value: dict[str, str] = field(default_factory=dict)
-    _constants: dict[tuple[str, str], str] = field(default_factory=dict)
+    _constants: dict[Hashable, str] = field(default_factory=dict)
 
     def reference(self, thing: Any, name: str = "", module: str = "") -> str:
         """The JavaScript name of a function or class, or the expression of a value.
@@ -144,11 +146,12 @@ class Bundle:
 
     def _defined(self, thing: Any) -> str:
         """The name of a function or a class, which is translated once."""
-        if id(thing) in self._names:
-            return self._names[id(thing)]
+        own = identity(thing)
+        if own in self._names:
+            return self._names[own]
         if not is_own_code(thing):
             raise ModelError(f"no translation for {qualified_name(thing) or thing!r}")
-        name = self._names[id(thing)] = self._new_name(thing.__name__)
+        name = self._names[own] = self._new_name(thing.__name__)
         self._kept.append(thing)
         if inspect.isclass(thing):
             self.classes[name] = thing
@@ -178,11 +181,12 @@ class Bundle:
 
     def _constant(self, thing: Any, name: str, module: str) -> str:
         """The name of a constant."""
-        if (module, name) not in self._constants:
-            own = self._constants[module, name] = self._new_name(name)
+        key = id(thing) if isinstance(thing, dict) else (module, name)  # may have several names
+        if key not in self._constants:
             made = self._made(thing, name, module)
+            own = self._constants[key] = self._new_name(name)
             self._definitions[f"const {own}"] = f"const {own} = {made};"
-        return self._constants[module, name]
+        return self._constants[key]
 
     def _made(self, thing: Any, name: str, module: str) -> str:
         """The value of a constant; that of an object is the expression that makes it."""
@@ -250,7 +254,8 @@ class Bundle:
         elif isinstance(value, functools.cached_property):
             return f'static {{ $.cached(this, "{name}", {self._getter(kind, value.func)}); }}'
         elif isinstance(value, property):
-            head, value = "get", value.fget
+            getter = self._accessor(kind, name, value.fget)
+            return getter + (self._accessor(kind, name, value.fset) if value.fset else "")
         if not isinstance(value, FunctionType) or is_generated(kind, value):
             if name in dict(record_fields(kind) or ()) or name in _SPECIAL or callable(value):
                 return ""
@@ -263,12 +268,18 @@ class Bundle:
             node, name, head=head, instance=instance
         )
 
+    def _accessor(self, kind: type, name: str, function: Any) -> str:
+        head = "set" if len(inspect.signature(function).parameters) > 1 else "get"
+        transpiler = Transpiler(Names(self, function, kind), qualified_name(function))
+        return transpiler.function(syntax_tree(function), name, head=head, instance=True)
+
     def _getter(self, kind: type, function: Any) -> str:
         transpiler = Transpiler(Names(self, function, kind), qualified_name(function))
         return transpiler.function(syntax_tree(function), "", instance=True)
 
     def _class(self, name: str, kind: type) -> str:
-        bases = [self._names[id(base)] for base in kind.__bases__ if id(base) in self._names]
+        known = (self._names.get(identity(base)) for base in kind.__bases__)
+        bases = [name for name in known if name]
         bases += ["$.Config"] if Config in kind.__bases__ else []
         if issubclass(kind, Exception) and not bases:
             bases = ["Error"]
@@ -285,11 +296,16 @@ class Bundle:
             methods.append(
                 f"static {{ $.record(this, {listed}, {literal(issubclass(kind, tuple))}); }}"
             )
-        elif (name, "__init__") in self._methods:
+        elif (name, "__init__") in self._methods and not self._is_initialised(kind):
             call = "super(...given);" if bases else ""
             made = f"constructor(...given) {{{call} this.__init__(...given);}}\n"
         extends = f" extends {bases[0]}" if bases else ""
         return f"class {name}{extends} {{\n{made}{chr(10).join(methods)}\n}}"
+
+    def _is_initialised(self, kind: type) -> bool:
+        """Whether the constructor of a base calls the method of the class."""
+        bases = (self._names.get(identity(base)) for base in kind.__mro__[1:])
+        return any((base, "__init__") in self._methods for base in bases)
 
     def _field(self, item: tuple[str, Any]) -> str:
         name, default = item
@@ -331,14 +347,21 @@ class Bundle:
         if isinstance(thing, Fraction):
             return f"$.Fraction({thing.numerator}, {thing.denominator})"
         if isinstance(thing, functools.partial):
-            parts = (self.reference(thing.func), *map(self.value, thing.args))
-            return f"$.partial({', '.join(parts)})"
+            return self._partial(thing)
         if is_own_code(type(thing)):
             own = ", ".join(f"{name}: {self.value(value)}" for name, value in vars(thing).items())
             return f"$.object({self._defined(type(thing))}, {{{own}}})"
         if inspect.isclass(thing) or callable(thing):
             return self.reference(thing) if is_own_code(thing) else Names(self, None).library(thing)
         return literal(thing)
+
+    def _partial(self, thing: "functools.partial[Any]") -> str:
+        parts = [self.reference(thing.func), *map(self.value, thing.args)]
+        if not thing.keywords:
+            return f"$.partial({', '.join(parts)})"
+        names = parameter_names(thing.func)
+        named = (f"{names.index(k)}: {self.value(v)}" for k, v in thing.keywords.items())
+        return f"$.filled({parts[0]}, [{', '.join(parts[1:])}], {{{', '.join(named)}}})"
 
     def pattern(self, pattern: Any) -> str:
         """The expression of a regular expression; one for bytes, of a file, is one for its text."""

@@ -18,6 +18,7 @@ def character_sets() -> dict[str, Ranges]:
     """The characters for which a method of str is true, and those of each case."""
     tests: dict[str, Callable[[str], bool]] = {name: getattr(str, name) for name in _METHODS}
     tests |= {"uppercase": str.isupper, "lowercase": str.islower, "titlecase": _is_titlecase}
+    tests["punctuation"] = _is_punctuation
     return {name: _ranges(test) for name, test in tests.items()}
 
 
@@ -28,6 +29,10 @@ def _ranges(test: Callable[[str], bool]) -> Ranges:
 
 def _is_titlecase(character: str) -> bool:
     return unicodedata.category(character) == "Lt"
+
+
+def _is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith(("P", "S"))
 
 
 @cache

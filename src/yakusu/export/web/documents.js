@@ -91,10 +91,18 @@ function formOfOne(expression, n_forms) {
 // ---- HTML in subtitles ------------------------------------------------------------------------------
 
 const escapedHtml = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
-const unescapedHtml = (text) => text.replace(/&(?:#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?|([a-zA-Z0-9]+);)/g, (whole, hex, decimal, name) => {
-  if (name) return ENTITIES.get(name) ?? whole;
+// As html.unescape: some names need no semicolon, and some numbers mean other characters.
+const unescapedHtml = (text) => text.replace(/&(?:#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?|([^\t\n\f <&#;]{1,32})(;?))/g, (whole, hex, decimal, name, end) => {
+  if (name) {
+    if (end && ENTITIES.has(name)) return ENTITIES.get(name);
+    for (let n = name.length; n > 1; n--) {
+      const own = name.slice(0, n);
+      if (OPEN_ENTITIES.has(own)) return ENTITIES.get(own) + name.slice(n) + end;
+    }
+    return whole;
+  }
   const n = hex ? parseInt(hex, 16) : Number(decimal);
-  return n === 0 || n >= 0x110000 || n >> 11 === 0b11011 ? "\ufffd" : String.fromCodePoint(n);
+  return OTHER_CODES.get(n) ?? (n >= 0x110000 || n >> 11 === 0b11011 ? "\ufffd" : String.fromCodePoint(n));
 });
 
 // ---- JSON -------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A page that translates, as one HTML file.
 
-The first script checks the lengths of all data after it before it runs the page, so that it also
-runs when the end of the file is missing.
+The first script checks the lengths of all data after it before it runs the page. It stands before
+the style sheet and the data, so that it also runs when the rest of the file is missing.
 """
 
 import json
@@ -34,8 +34,8 @@ def file_of(page: WebPage) -> bytes:
         script=f"{' '.join(hashes)} 'wasm-unsafe-eval'",
         style=f"'{integrity(page.style.encode())}'",
     )
-    head, begin = f"{rules}\n<style>{page.style}</style>", f"<script>{first}</script>"
-    before, after = page.html(head, begin, "{{data}}").split("{{data}}")
+    begin = f"<script>{first}</script>\n<style>{page.style}</style>"
+    before, after = page.html(rules, begin, "{{data}}").split("{{data}}")
     data = (
         _encoded(_opened(name)) + text + _encoded("</script>\n") for name, text in stored.items()
     )

@@ -48,7 +48,7 @@ def _module(page: WebPage) -> Iterator[tuple[str, bytes]]:
     names = json.dumps([model.name for model in page.models])
     module = (LIBRARY / "module.js").read_text(encoding="utf-8")
     own = shortened(f"{engine_choice()}\n{module}")
-    yield "yakusu.js", f"{page.rules}\nconst MODELS = {names};\n{own}\n".encode()
+    yield "yakusu.js", f"{page.rules(for_page=False)}\nconst MODELS = {names};\n{own}\n".encode()
     for name in (*ENGINES, "yakusu.d.ts"):
         yield name, (LIBRARY / name).read_bytes()
     for model in page.models:

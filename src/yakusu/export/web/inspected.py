@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import inspect
 import textwrap
+from collections.abc import Hashable
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -19,6 +20,7 @@ class ScriptCode(str):
 
 
 NO_DEFAULT = object()
+_TRANSLATED = frozenset(("yakusu", "markdown_it", "mdit_py_plugins"))
 
 
 def qualified_name(thing: Any) -> str:
@@ -28,7 +30,17 @@ def qualified_name(thing: Any) -> str:
 
 
 def is_own_code(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", "")).startswith("yakusu.") and callable(thing)
+    """Whether a function or class is translated: it is one of ours, or of the Markdown parser."""
+    package = str(getattr(thing, "__module__", "")).partition(".")[0]
+    return package in _TRANSLATED and callable(thing)
+
+
+def identity(thing: Any) -> Hashable:
+    """What is equal for functions that are translated equally, such as two calls of one maker."""
+    if not isinstance(thing, FunctionType) or not thing.__closure__:
+        return thing if isinstance(thing, bool | int | str) else id(thing)
+    cells = (cell.cell_contents for cell in thing.__closure__)
+    return thing.__code__, *(identity(own) for own in cells if own is not thing)
 
 
 def is_generated(kind: type, function: FunctionType) -> bool:

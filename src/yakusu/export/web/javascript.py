@@ -15,8 +15,10 @@ from yakusu.export.web.syntax import (
     assigned_names,
     breaks_out,
     has_inner_star,
+    is_debugging,
     is_plain_value,
     nonlocal_names,
+    suppressed_error,
     yields_values,
 )
 
@@ -29,7 +31,7 @@ class Transpiler(Expressions):
     def function(
         self, node: ast.FunctionDef, name: str, *, head: str = "", instance: bool = False
     ) -> str:
-        """A function, or a method if `head` is "method", "static" or "get"."""
+        """A function, or a method if `head` is "method", "static", "get" or "set"."""
         given = [*node.args.posonlyargs, *node.args.args]
         first = f"const {self._local(given[0].arg)} = this;" if instance else ""
         names = {arg.arg for arg in all_arguments(node.args)}
@@ -41,8 +43,8 @@ class Transpiler(Expressions):
         body = first + self._declared(own - nonlocal_names(node.body)) + self.block(node.body)
         self._locals.pop()
         star = "*" if yields_values(node.body) else ""
-        if head == "get":
-            return f"get {name}() {{{body}}}"
+        if head in ("get", "set"):
+            return f"{head} {name}({parameters}) {{{body}}}"
         if head:
             return f"{'static ' if head == 'static' else ''}{star}{name}({parameters}) {{{body}}}"
         return f"function{star} {name}({parameters}) {{{body}}}"
@@ -64,7 +66,8 @@ class Transpiler(Expressions):
         return str(method(node))
 
     def _do_expr(self, node: ast.Expr) -> str:
-        return "" if isinstance(node.value, ast.Constant) else f"{self.value(node.value)};"
+        is_nothing = isinstance(node.value, ast.Constant) or is_debugging(node.value)
+        return "" if is_nothing else f"{self.value(node.value)};"
 
     def _do_pass(self, node: ast.Pass) -> str:
         return ""
@@ -151,9 +154,16 @@ class Transpiler(Expressions):
         return f"if ({test}) {{{body}}} else {{{other}}}"
 
     def _do_while(self, node: ast.While) -> str:
-        if node.orelse:
+        loop = f"while ({self.test(node.test)}) {{{self.block(node.body)}}}"
+        return self._with_else(node, loop)
+
+    def _with_else(self, node: ast.For | ast.While, loop: str) -> str:
+        """A loop with what follows it if nothing breaks out of it."""
+        if not node.orelse:
+            return loop
+        if not breaks_out(node.body):
             raise self._refuse(node)
-        return f"while ({self.test(node.test)}) {{{self.block(node.body)}}}"
+        return f"$found: {{{loop.replace('break;', 'break $found;')} {self.block(node.orelse)}}}"
 
     def _do_for(self, node: ast.For) -> str:
         body = self.block(node.body)
@@ -161,16 +171,15 @@ class Transpiler(Expressions):
             target, body = "const $one", self._assigned_around(node.target, "$one") + body
         else:
             target = self._target(node.target)
-        loop = f"for ({target} of {self.value(node.iter)}) {{{body}}}"
-        if not node.orelse:
-            return loop
-        if not breaks_out(node.body):
-            raise self._refuse(node)
-        return f"$found: {{{loop.replace('break;', 'break $found;')} {self.block(node.orelse)}}}"
+        return self._with_else(node, f"for ({target} of {self.value(node.iter)}) {{{body}}}")
 
     def _do_with(self, node: ast.With) -> str:
         made = self.block(node.body)
         for item in reversed(node.items):
+            if (error := suppressed_error(item.context_expr)) is not None:
+                test = f"$e instanceof {self.value(error)}"
+                made = f"try {{{made}}} catch ($e) {{if (!({test})) throw $e;}}"
+                continue
             named = f"{self._target(item.optional_vars)} = " if item.optional_vars else ""
             opened = f"const $with = {self.value(item.context_expr)}; {named}$with.__enter__();"
             made = f"{{{opened} try {{{made}}} finally {{$with.__exit__();}}}}"
@@ -183,11 +192,15 @@ class Transpiler(Expressions):
         return f"throw {made};" if isinstance(node.exc, ast.Call) else f"throw new {made}();"
 
     def _do_try(self, node: ast.Try) -> str:
-        if node.orelse or node.finalbody:
+        if node.finalbody:
             raise self._refuse(node)
         handlers = [self._handler(handler) for handler in node.handlers]
         caught = f"{' else '.join(handlers)} else throw $e;"
-        return f"try {{{self.block(node.body)}}} catch ($e) {{{caught}}}"
+        body = self.block(node.body)
+        if not node.orelse:
+            return f"try {{{body}}} catch ($e) {{{caught}}}"
+        tried = f"let $done = false; try {{{body} $done = true;}} catch ($e) {{{caught}}}"
+        return f"{{{tried} if ($done) {{{self.block(node.orelse)}}}}}"
 
     def _handler(self, node: ast.ExceptHandler) -> str:
         assert node.type

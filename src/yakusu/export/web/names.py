@@ -66,14 +66,20 @@ class Names:
     function: FunctionType | ModuleType | None
     kind: type | None = None
 
+    @functools.cached_property
+    def _around(self) -> Mapping[str, Any]:
+        """The values that a function has from the one in which it was made."""
+        if not isinstance(self.function, FunctionType) or not self.function.__closure__:
+            return {}
+        values = dict(inspect.getclosurevars(self.function).nonlocals)
+        values.pop("__class__", None)
+        return values
+
     def _found(self, name: str) -> Any:
         if not isinstance(self.function, FunctionType):
             return getattr(self.function, name, None) or getattr(builtins, name)
-        closure = (
-            inspect.getclosurevars(self.function).nonlocals if self.function.__closure__ else {}
-        )
-        if name in closure and name != "__class__":
-            return closure[name]
+        if name in self._around:
+            return self._around[name]
         scope = self.function.__globals__
         if name in scope:
             return scope[name]
@@ -87,8 +93,10 @@ class Names:
             return f"$.{name}"
         if inspect.ismodule(found):
             raise ModelError(f"no translation for the module {name}")
-        if _library_of(found):
+        if _library_of(found) and not isinstance(found, functools.partial):
             return self.library(found)
+        if name in self._around:
+            return self.bundle.value(found)
         return self.bundle.reference(found, name, self._module())
 
     def _module(self) -> str:

@@ -206,7 +206,9 @@ class _Translation:
     @property
     def _single(self) -> int:
         """The flags that concern single characters."""
-        return int(self.flags & ~(re.VERBOSE | re.DOTALL | re.MULTILINE))
+        flags = self.flags & ~(re.VERBOSE | re.DOTALL | re.MULTILINE)
+        is_ascii = flags & self.library.ASCII  # in a group; the other flag is of the expression
+        return int(flags & ~self.library.UNICODE if is_ascii else flags)
 
     def _character(self, character: str) -> str | Ranges:
         lines = bool(self.flags & re.MULTILINE)
@@ -293,9 +295,10 @@ class _Translation:
         return opening
 
     def _inline(self, letters: str) -> int:
-        if unknown := [letter for letter in letters if letter not in _FLAGS]:
+        known = {**_FLAGS, "a": self.library.ASCII}
+        if unknown := [letter for letter in letters if letter not in known]:
             raise self._unknown(f"(?{unknown[0]})")
-        return int(sum(_FLAGS[letter] for letter in letters))
+        return int(sum(known[letter] for letter in letters))
 
 
 def _atomic(parts: list[_Part]) -> Iterator[_Part]:

@@ -11,10 +11,14 @@ const $ = (() => {
 
 const BEYOND = /[\ud800-\udfff]/;
 const recent = new Map();
+let last = "", ofLast = null;
 
 // The places of characters in a string with characters beyond 16 bits; null: they are its own.
 function places(text) {
-  if (!BEYOND.test(text)) return null;
+  if (text !== last) [last, ofLast] = [text, BEYOND.test(text) ? placesBeyond(text) : null];
+  return ofLast;
+}
+function placesBeyond(text) {
   let found = recent.get(text);
   if (found) return found;
   const units = [], points = new Int32Array(text.length + 1);
@@ -131,6 +135,14 @@ class DefaultDict extends Dict {
   constructor(make) { super(); this.make = make; }
   __missing__(k) { const made = this.make(); this.put(k, made); return made; }
 }
+// A dict that adds to another one without changing it.
+class ChainMap extends Dict {
+  constructor(own, other) { super(own.items()); this.other = other; }
+  at(k) { return super.has(k) ? super.at(k) : this.other.at(k); }
+  get(k, none = null) { return super.has(k) ? super.at(k) : this.other.get(k, none); }
+  has(k) { return super.has(k) || this.other.has(k); }
+  __len__() { return super.__len__() + this.other.__len__(); }
+}
 class Counter extends Dict {
   constructor(items = []) { super(); this.update(items); }
   __missing__() { return 0; }
@@ -209,6 +221,9 @@ const fromDecimal = (text) => {
 class Config {
   model_copy(update) { return replace(this, Object.fromEntries(update.items())); }
 }
+class AttributeError extends Error {}
+class IndexError extends Error {}
+class RuntimeError extends Error {}
 class ValueError extends Error {}
 class KeyError extends Error {}
 class TypeError_ extends Error {}
@@ -278,7 +293,7 @@ const at = (x, i) => {
   if (i instanceof Slice) return cut(x, i.start, i.stop);
   if (isText(x)) {
     const own = places(x), n = own ? own.units.length - 1 : x.length, place = i < 0 ? n + i : i;
-    if (place < 0 || place >= n) throw new IndexError_();
+    if (place < 0 || place >= n) throw new IndexError();
     return own ? x.slice(own.units[place], own.units[place + 1]) : x[place];
   }
   if (Array.isArray(x) || ArrayBuffer.isView(x)) return x[i < 0 ? x.length + i : +i];
@@ -286,7 +301,6 @@ const at = (x, i) => {
   if (x.__getitem__) return x.__getitem__(i);
   return x[x.$fields[i < 0 ? x.$fields.length + i : i]];
 };
-class IndexError_ extends Error {}
 const bounds = (n, start, stop) => {
   const place = (i, other) => (i == null ? other : i < 0 ? Math.max(0, n + i) : Math.min(i, n));
   return [place(start, 0), place(stop, n)];
@@ -424,6 +438,7 @@ const text = {
   isupper: (x) => cased(x, true),
   islower: (x) => cased(x, false),
   isascii: (x) => !/[^\x00-\x7f]/.test(x),
+  ispunctuation: every("punctuation"),
   ...Object.fromEntries("isalnum isalpha isdecimal isdigit isnumeric isspace isprintable".split(" ").map((n) => [n, every(n)])),
   startswith: (x, part, start, stop) => fixed(x, part, start, stop, false),
   endswith: (x, part, start, stop) => fixed(x, part, start, stop, true),
@@ -918,8 +933,8 @@ const install = (tables) => {
 return {
   known: (pairs) => { expressions = new Map(pairs); }, object, re_compile, regex_compile, table,
   logger: { warning() {}, debug() {}, info() {} },
-  Bag, Config, Counter: (x) => new Counter(x), Dict, Fraction: (...given) => new Fraction(...given),
-  TypeError: TypeError_, UnicodeEncodeError, ValueError, accumulate, add, all, and, any, around, at, attrgetter, bisect_left,
+  Bag, ChainMap: (own, other) => new ChainMap(own, other), Config, Counter: (x) => new Counter(x), Dict, Fraction: (...given) => new Fraction(...given),
+  TypeError: TypeError_, AttributeError, IndexError, RuntimeError, UnicodeEncodeError, ValueError, accumulate, add, all, and, any, around, at, attrgetter, bisect_left,
   bisect_right, bool, both, bound, cache, cached, call, ceil: Math.ceil, chain, chr, compare,
   copy, count, cut, cycle, deque: (x = []) => Deque.from(x), defaultdict: (make) => new DefaultDict(make),
   dict, either, enumerate, extend, filled, filter, flat_lazy, flat_list, float, floor: Math.floor, insort_right,

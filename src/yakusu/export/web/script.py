@@ -5,12 +5,15 @@ engine, the constraints of searches, and the sentences of sentencex.
 """
 
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterator, Sequence
-from html.entities import name2codepoint
+from html.entities import html5
 from importlib import resources
 from itertools import chain, product
+
+from markdown_it.common.entities import entities
 
 from yakusu import lazy
 from yakusu.config import Config
@@ -38,12 +41,14 @@ from yakusu.documents.messages.po_file import (
 )
 from yakusu.documents.subtitles import Subtitles
 from yakusu.errors import DataError
+from yakusu.export.web import markdown
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.modules import shortened
 from yakusu.export.web.sentences import sentence_rules
 from yakusu.memory.matches import find_matches
-from yakusu.memory.memory import StoredSegment, TranslationMemory
-from yakusu.memory.segments import normalised, renumbered
+from yakusu.memory.memory import SimilarSegment, StoredSegment, TranslationMemory
+from yakusu.memory.segments import normalised, renumbered, with_variables
+from yakusu.memory.words import words
 from yakusu.search.decoder import Decoder, Searches
 from yakusu.search.hypothesis import NOTHING, Hypothesis, limit
 from yakusu.search.trace import Extension, TraceStep, best_first
@@ -121,41 +126,61 @@ _READ_BY_HAND = (
 _READ_BY_PAGE = (
     *(Request, Layout, sentence_pairs, objects, AttentionMaps, attention_maps),
     *(MemoryReader, MemorySegment, StoredSegment, find_matches, match_object),
-    *(normalised, renumbered),
+    *(normalised, renumbered, with_variables, words, SimilarSegment),
     *(Subtitles, JsonDocument, SegmentContext, Known, usable, DocumentOptions),
     *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
-_ENTITIES = {name: chr(number) for name, number in name2codepoint.items()}
-_CONSTANTS = {
-    **{"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING},
-    **{"LINES": subtitles._LINE, "ENTITIES": _ENTITIES, "TEMPLATE": TEMPLATE},
+_OPEN_ENTITIES = {name for name in html5 if not name.endswith(";")}
+_OTHER_CODES = dict.fromkeys(html._invalid_codepoints, "") | html._invalid_charrefs  # type: ignore[attr-defined]
+_CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
+_CONSTANTS_OF_PAGE = {
+    **{"LINES": subtitles._LINE, "TEMPLATE": TEMPLATE},
+    **{"ENTITIES": entities, "OPEN_ENTITIES": _OPEN_ENTITIES, "OTHER_CODES": _OTHER_CODES},
 }
 _ATTRIBUTES = (
     *("stream", "with_settings", "target_bytes", "tgt_vocab_size", "target_slots", "coverage"),
-    *("encode_target", "decode_target", "forms", "span_finder", "of", "as_json", "recalled"),
-    *("texts", "keys", "lines", "skipped", "render", "tell", "reports_blank", "entries"),
-    "is_header",
+    *("encode_target", "decode_target", "forms", "span_finder", "of"),
+)
+_ATTRIBUTES_OF_PAGE = (
+    *("as_json", "recalled", "texts", "keys", "lines", "skipped", "render", "tell"),
+    *("reports_blank", "entries", "is_header"),
 )
 _SETTINGS = ("languages", "search", "text_config", "calibration")  # as translator.js reads them
 _LAYOUTS = [*dict.fromkeys([*(own.code for own in layouts.LAYOUTS), layouts._CODE])]
 _CASED = ("en", "nl", "el", "tr", "az")  # languages with rules of capitals of their own
 _STATIC = (  # in this order
-    *("runtime", "engine", "search", "sentences", "documents", "translator", "library"),
+    *(
+        "runtime",
+        "engine",
+        "search",
+        "sentences",
+        "documents",
+        "markdown",
+        "memory",
+        "translator",
+        "library",
+    ),
 )
+_STATIC_OF_PAGE = frozenset(("documents", "markdown", "memory"))
 
 
-def script_of(translators: Sequence[Translator]) -> str:
+def script_of(translators: Sequence[Translator], *, for_page: bool) -> str:
     """What translators read and write text with, as a script; `openTranslator` opens one.
+
+    Args:
+        translators: The translators.
+        for_page: With what only the page reads: attention, memories and documents.
 
     Raises:
         ModelError: Something that it needs has no translation.
     """
     own = resources.files("yakusu.export.web")
-    parts = {name: shortened((own / f"{name}.js").read_text(encoding="utf-8")) for name in _STATIC}
+    names = [name for name in _STATIC if for_page or name not in _STATIC_OF_PAGE]
+    parts = {name: shortened((own / f"{name}.js").read_text(encoding="utf-8")) for name in names}
     sources = {translator.languages[0] or "en" for translator in translators}
     rules = json.dumps(sentence_rules(sources | {"en"}), ensure_ascii=False)
     parts["sentences"] = f"const SENTENCE_RULES = {rules};\n{parts['sentences']}"
-    parts["runtime"] += f"\n{_translated(translators)}"
+    parts["runtime"] += f"\n{_translated(translators, for_page=for_page)}"
     return "\n".join(parts.values())
 
 
@@ -168,15 +193,15 @@ def settings_key(translator: Translator) -> str:
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
-def _translated(translators: Sequence[Translator]) -> str:
+def _translated(translators: Sequence[Translator], *, for_page: bool) -> str:
     """The functions and settings of translators."""
     codes = list(dict.fromkeys([*chain(*(own.languages for own in translators)), ""]))
     without = {own.text_config.span_finder().without: None for own in translators}
     one = [(code,) for code in codes]
     numbers = "yakusu.data.numbers"
     bundle = Bundle(
-        replaced=_BY_HAND,
-        omitted=_OMITTED,
+        replaced={**_BY_HAND, **markdown.BY_HAND},
+        omitted=_OMITTED | markdown.OMITTED,
         tabulated={
             "yakusu.data.languages.canonical": one,
             "yakusu.data.lines.casing._is": [(wanted, code) for wanted in _CASED for code in codes],
@@ -193,21 +218,26 @@ def _translated(translators: Sequence[Translator]) -> str:
             f"{numbers}.marks._stems": one,
             f"{numbers}.words.number_words": one,
         },
-        compiled=(lazy.compile(MARKS), RESERVED, *_expressions_of_messages()),
+        compiled=(
+            *(lazy.compile(MARKS), RESERVED),
+            *(chain(_expressions_of_messages(), markdown.expressions()) if for_page else ()),
+        ),
         by_hand=(Decoder, Searches, Pieces, Constraints, TranslationMemory, PoFile),
     )
-    for thing in (*_READ_BY_HAND, *_READ_BY_PAGE):
+    for thing in (*_READ_BY_HAND, *(_READ_BY_PAGE if for_page else ())):
         bundle.reference(thing)
-    for name, value in _CONSTANTS.items():
+    constants = _CONSTANTS | (_CONSTANTS_OF_PAGE if for_page else {})
+    for name, value in constants.items():
         bundle.reference(value, name, __name__)
-    bundle.read(*_ATTRIBUTES)
+    bundle.read(*_ATTRIBUTES, *(_ATTRIBUTES_OF_PAGE if for_page else ()))
+    rules = [*markdown.add_markdown(bundle)] if for_page else []
     rows = (
         f"[{json.dumps(settings_key(own))}, "
         f"[{', '.join(bundle.value(getattr(own, name)) for name in _SETTINGS)}]]"
         for own in translators
     )
     settings = f"const SETTINGS = new Map([{', '.join(rows)}]);"
-    return "\n".join([bundle.source(), settings])
+    return "\n".join([bundle.source(), *rules, settings])
 
 
 def _expressions_of_messages() -> Iterator[re.Pattern[str]]:

@@ -78,6 +78,13 @@ def names_in(target: ast.expr) -> Iterator[str]:
         yield from names_in(target.value)
 
 
+def suppressed_error(node: ast.expr) -> ast.expr | None:
+    """The error of `suppress(...)`, which has one; None: the expression is another one."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.args[0] if node.func.id == "suppress" else None
+    return None
+
+
 def has_inner_star(target: ast.Tuple | ast.List) -> bool:
     """Whether a name with a star is not the last of a target."""
     return any(isinstance(each, ast.Starred) for each in target.elts[:-1])
@@ -135,6 +142,13 @@ def is_plain_value(node: ast.expr) -> bool:
         or _is_text(node)
         or (isinstance(node, ast.Constant) and node.value is None)
     )
+
+
+def is_debugging(node: ast.expr) -> bool:
+    """Whether an expression is a message for debugging."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr == "debug"
+    return False
 
 
 def is_type_subscript(node: ast.Subscript) -> bool:

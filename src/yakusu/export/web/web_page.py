@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 
 from yakusu.export.web.model_file import WebModel
 from yakusu.export.web.modules import one_script, shortened
+from yakusu.export.web.script import script_of
 
 ENGINES = ("engine-relaxed.wasm", "engine-simd.wasm", "engine-scalar.wasm")
 LIBRARY = resources.files("yakusu.export.web")
@@ -36,16 +38,18 @@ class WebPage:
 
     Attributes:
         models: Its translators.
-        rules: Their script.
     """
 
     models: Sequence[WebModel]
-    rules: str
 
-    @property
+    def rules(self, *, for_page: bool) -> str:
+        """The script of the translators; see `script_of`."""
+        return script_of([model.translator for model in self.models], for_page=for_page)
+
+    @cached_property
     def worker(self) -> str:
         """The script of the worker."""
-        return f"{self.rules}\n{shortened(own_text('worker.js'))}\n"
+        return f"{self.rules(for_page=True)}\n{shortened(own_text('worker.js'))}\n"
 
     @property
     def script(self) -> str:

@@ -110,7 +110,7 @@ export class Session {
   correct({n, k}, {source}, text, isKept) {
     const line = this.lines[n];
     if (line?.sentences[k]?.source !== source) return;
-    const sentences = line.sentences.with(k, corrected(line.sentences[k], text, isKept));
+    const sentences = line.sentences.map((each, i) => i === k ? corrected(each, text, isKept) : each);
     this.lines[n] = this.lineOf(line.source, {sentences}, "", line.made);
     this.on.line(n, this.lines[n]);
   }

@@ -11,7 +11,8 @@ import {ask, opened, remember} from "./translators.js";
 
 keepApart(MODELS.map(({key}) => key).join("-"));  // files share the storage of a browser
 const LONGEST = 200_000;  // characters of a text
-const SUFFIXES = [".txt", ".srt", ".vtt", ".json", ".po", ".pot"];
+const SUFFIXES = [".txt", ".srt", ".vtt", ".json", ".po", ".pot",
+                  ".md", ".markdown", ".mdown", ".mdx"];
 
 /** Something failed; the message is a sentence for the user. */
 export class Failure extends Error {}
@@ -75,7 +76,8 @@ export async function* events(path, body, signal) {
     .then(() => add("end", {}), (error) => add("error", {error: error.message}));
   for (;;) {
     while (queue.length) {
-      const event = queue.shift();
+      const event = queue.shift(), [name, {line, translations}] = event;
+      if (name === "line") view.memory.offer(line, found, translations[0].matches ?? []);
       yield event;
       if (event[0] !== "line") return;
     }

@@ -34,8 +34,8 @@ function fault() {
     const found = document.getElementById(name);
     if (!found || found.textContent.length !== units) return `This file is incomplete. ${COPY}`;
   }
-  if (typeof WebAssembly === "object" && typeof DecompressionStream === "function") return "";
-  return "This browser cannot run the page: it needs WebAssembly and DecompressionStream, as Chrome 80, Firefox 113 and Safari 16.4 have.";
+  const needed = [globalThis.WebAssembly?.instantiate, globalThis.DecompressionStream, Intl.Segmenter];
+  return needed.every(Boolean) ? "" : "This browser cannot run the page: use Chrome 94, Firefox 125, Safari 16.4 or a later one.";
 }
 
 addEventListener("DOMContentLoaded", async () => {

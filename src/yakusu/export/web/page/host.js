@@ -9,13 +9,14 @@ const {models, read} = window.yakusu;
 /** {key, name, source, target, bytes, card, receipt}: the key is of the model's data. */
 export const MODELS = models;
 
+let script = "";  // the address of the worker's script, which is the same for each worker
+
 /** A worker that has the rules of text and has been sent the engine. */
 export async function startWorker() {
-  const name = engineHere(), parts = ["worker.js", `engine-${name}.wasm`];
-  const [script, engine] = await Promise.all(parts.map(read));
+  const name = engineHere(), engine = await read(`engine-${name}.wasm`);
+  script ||= URL.createObjectURL(new Blob([await read("worker.js")], {type: "text/javascript"}));
   if (name === "scalar") byId("start").textContent = t("noSimd");
-  const url = URL.createObjectURL(new Blob([script], {type: "text/javascript"}));
-  const worker = new Worker(url);
+  const worker = new Worker(script);
   worker.postMessage({id: 0, call: "start", args: {engine}}, [engine]);
   return worker;
 }

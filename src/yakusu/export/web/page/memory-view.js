@@ -15,7 +15,19 @@ export class MemoryView {
     Object.assign(this, {model, changed});
     this.box = element("div", {class: "group", id: "memory"});
     this.said = element("p", {class: "note", role: "status"});
-    byId("side-terms").append(this.box);
+    this.similar = element("ul", {class: "group", id: "similar"});
+    byId("side-terms").append(this.box, this.similar);
+  }
+
+  /** Show what the memory has that is similar to a line; the first line clears those of others. */
+  offer(line, {target}, matches) {
+    if (line === 0) this.similar.replaceChildren();
+    const number = new Intl.NumberFormat(current(), {style: "percent"});
+    const items = matches.filter(({match}) => match < 100).map(({match, source, translation}) =>
+      element("li", {}, t("fromMemory", {match: number.format(match / 100)}),
+              element("p", {class: "note", dir: "auto"}, source),
+              element("p", {dir: "auto", lang: target}, translation)));
+    this.similar.append(...items);
   }
 
   async draw() {

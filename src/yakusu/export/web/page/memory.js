@@ -20,36 +20,49 @@ export async function addSegment(key, source, target) {
   return id;
 }
 
-/** The segments as they are stored now: other tabs may have changed them. */
-async function currentSegments(key) {
-  const found = await within("readonly", (store) => store.get(key));
-  if (found && !isLost) known.set(key, Promise.resolve(found));
-  return segmentsOf(key);
-}
-
 /** Store several segments; return their numbers. */
 export async function addSegments(key, added) {
-  const old = await currentSegments(key), latest = old.reduce((id, each) => Math.max(id, each.id), 0);
   const identity = ({source, target, origin}) => JSON.stringify([source, target, origin]);
-  const made = [...new Map(added.map((each) => [identity(each), each])).values()]
-    .map((each, i) => ({...each, id: latest + 1 + i}));
-  const repeated = new Set(made.map(identity));
-  await keep(key, [...old.filter((each) => !repeated.has(identity(each))), ...made]);
-  return made.map(({id}) => id);
+  const unique = new Map(added.map((each) => [identity(each), each]));
+  const segments = await change(key, (old) => {
+    const latest = old.reduce((id, each) => Math.max(id, each.id), 0);
+    const made = [...unique.values()].map((each, i) => ({...each, id: latest + 1 + i}));
+    return [...old.filter((each) => !unique.has(identity(each))), ...made];
+  });
+  return segments.slice(segments.length - unique.size).map(({id}) => id);
 }
 
 /** Remove a segment; return whether there was one. */
 export async function removeSegment(key, id) {
-  const old = await currentSegments(key), rest = old.filter((each) => each.id !== id);
-  await keep(key, rest);
-  return rest.length < old.length;
+  let isFound = false;
+  await change(key, (old) => {
+    isFound = old.some((each) => each.id === id);
+    return old.filter((each) => each.id !== id);
+  });
+  return isFound;
 }
 
-export const clearSegments = (key) => keep(key, []);
+export const clearSegments = (key) => change(key, () => []);
 
-async function keep(key, segments) {
+/** Change the segments as they are stored now: other tabs may have changed them; return them. */
+async function change(key, made) {
+  const old = await segmentsOf(key);
+  let segments = null;
+  await within("readwrite", (store) => {
+    const asked = store.get(key);
+    asked.addEventListener("success", () => {
+      segments = made(isLost ? old : asked.result ?? []);
+      try {
+        store.put(segments, key);
+      } catch {  // the disk may be full
+        asked.transaction.abort();
+      }
+    });
+    return asked;
+  });
+  segments ??= made(old);  // there is no storage
   known.set(key, Promise.resolve(segments));
-  await within("readwrite", (store) => store.put(segments, key));
+  return segments;
 }
 
 const now = () => `${new Date().toISOString().slice(0, 19)}Z`;

@@ -18,25 +18,6 @@ const plain = (x) => {
   return Array.isArray(x) || (x && x.next) ? [...x].map(plain) : x;
 };
 
-// The segments of a memory, as memory/memory.py finds them.
-class PageMemory {
-  constructor(languages) { [this.languages, this.found] = [languages, new Map()]; }
-  // `segments`: {id, source, target, origin, time}; the latest one comes first.
-  set(segments) {
-    this.found = new Map();
-    const latest = [...segments].sort((a, b) => $.compare(b.time, a.time) || b.id - a.id);
-    for (const { id, source, target, origin, time } of latest) {
-      const [from, to] = renumbered(source, target), name = normalised(from);
-      const stored = new StoredSegment(id, new MemorySegment(from, to, "", "", "", "", origin, time));
-      if (!this.found.has(name)) this.found.set(name, []);
-      this.found.get(name).push(stored);
-    }
-  }
-  exact(text) { return [...(this.found.get(normalised(renumbered(text, "")[0])) ?? [])]; }
-  with_other_numbers() { return []; }
-  similar() { return []; }
-}
-
 function withMemory(translator) {
   const memory = new PageMemory(translator.languages);
   const reader = new MemoryReader(translator.text_config, [memory], [], []);
@@ -69,6 +50,7 @@ const messagesOf = (text, languages) => new PoDocument(text, new DocumentOptions
 const READERS = {
   txt: linesOf, srt: subtitlesOf, vtt: subtitlesOf, po: messagesOf, pot: messagesOf,
   json: (text, languages) => new JsonDocument(text, languages),
+  ...Object.fromEntries(["md", "markdown", "mdown", "mdx"].map((suffix) => [suffix, readMarkdown])),
 };
 
 // The reader of a file for its text, and its byte order mark, if it has one.
