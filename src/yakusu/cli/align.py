@@ -44,7 +44,7 @@ _KnownTgt = Annotated[str, typer.Option(metavar="FILE", help="The same, in the l
 _MinMargin = Annotated[
     float | None,
     typer.Option(
-        help="Leave out pairs with a lower margin (default: 1.15); unrelated sentences have about 1."
+        help="Leave out pairs with a lower margin (default: 1.15), about 1 for unrelated sentences."
     ),
 ]
 _Model = Annotated[

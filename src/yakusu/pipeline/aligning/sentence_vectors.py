@@ -5,8 +5,8 @@
 
 Each language has a table e of the vectors of its tokens. For each of B sentences, the loss ranks
 its translation above those of the others: translation ranking (Guo et al. 2018, section 3.1), in
-both directions. From the third pass on, the sentences of a batch are similar, so that the ranking is
-hard. B: sentences of a batch; H: width; V: vocabulary.
+both directions. From the third pass on, the sentences of a batch are similar, so that the ranking
+is hard. B: sentences of a batch; H: width; V: vocabulary.
 """
 
 from collections.abc import Iterator, Sequence
