@@ -29,7 +29,7 @@ _BLOCKS = _CLOSES_P | _names(
 _CELLS, _ROWS = _names("td th"), _names("td th tr")
 _GROUPS = _ROWS | _names("caption colgroup tbody tfoot thead")
 _ENDED_BY = {  # the elements that a start tag ends
-    **dict.fromkeys(_CLOSES_P, _names("p")),
+    **dict.fromkeys(sorted(_CLOSES_P), _names("p")),
     **dict.fromkeys(("td", "th"), _CELLS),
     **dict.fromkeys(("tbody", "thead", "tfoot"), _GROUPS),
     "tr": _ROWS | _names("caption colgroup"),

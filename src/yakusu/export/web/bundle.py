@@ -112,7 +112,8 @@ class Bundle:
 
     def source(self) -> str:
         """All definitions, in an order in which they can be evaluated."""
-        known = ", ".join(f"[{literal(p.pattern)}, {self.pattern(p)}]" for p in self.compiled)
+        compiled = sorted(self.compiled, key=lambda p: (p.pattern, p.flags))
+        known = ", ".join(f"[{literal(p.pattern)}, {self.pattern(p)}]" for p in compiled)
         size = -1
         while size != (size := len(self.classes)):  # a default of a field may need a class
             self._settle()
