@@ -134,9 +134,9 @@ JSON = [
 
 
 MARKDOWN = (
-    """# Ein *Titel* mit `code` {#id}
+    """# Ein *Anfang* mit `code` {#id}
 
-Ein [Link](a.md "Ein Titel"), ein ![Bild](b.png), <b>Fett</b> &amp; ein Zitat[^1].
+Ein [Link](a.md "Ein Anfang"), ein ![Bild](b.png), <b>Fett</b> &amp; ein Zitat[^1].
 Ein [Verweis][], **fett _und_ schräg**, ~~weg~~, $a_1$, {{ x }} und 😀 danach.
 
 [Verweis]: c.md
@@ -156,7 +156,7 @@ Ein [Verweis][], **fett _und_ schräg**, ~~weg~~, $a_1$, {{ x }} und 😀 danach
 Ein Wort
 : seine Erklärung
 
-!!! note "Ein Titel"
+!!! note "Ein Anfang"
     Ein Absatz
 
 ```{tip} Mein Tipp
@@ -164,9 +164,9 @@ Ein Wort
 Noch *ein* Absatz
 ```
 
-<div title="Ein Titel"><p>HTML &eacute; &check; &copy 1 &#150; &notit; &#x1F600 <br>Text</p></div>
+<div title="Ein Anfang"><p>HTML &eacute; &check; &copy 1 &#150; &notit; &#x1F600 <br>Text</p></div>
 
-Titel unten
+Anfang unten
 -----------
 """,
     """import Tabs from '@theme/Tabs';
