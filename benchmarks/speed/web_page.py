@@ -152,7 +152,7 @@ def in_native_engine(model: Path, given: dict[str, Any]) -> dict[str, Any]:
     """Translate with the native engine on one thread."""
     start = time.perf_counter()
     translator = Translator.load(model, engine=EngineConfig(engine="native", threads=1))
-    translator = translator.with_settings(SearchConfig(**_search(translator, given["beam"])))
+    translator = translator.with_settings(search=SearchConfig(**_search(translator, given["beam"])))
     times, made = [1e3 * (time.perf_counter() - start)], list[str]()
     for line in given["lines"]:
         start = time.perf_counter()
