@@ -1,16 +1,17 @@
 """Trains the translators of the package (src/yakusu/shipped), and scores them.
 
 Each is trained on the training pairs of Tatoeba except for every sixteenth, which is held out.
---install copies the models into the package. The test sets are Tatoeba's; the same without pairs of
-which one side, apart from case and punctuation, is a training sentence; and captions of Multi30k,
-on which no model of the package was trained or chosen. The speed is that of Tatoeba's test set, one
-sentence at a time, on one core, in words of the source.
+--install copies the models into the package. The test sets are Tatoeba's, none of whose sentences
+is a training sentence, apart from case and punctuation, and captions of Multi30k, on which no model
+of the package was trained or chosen. The speed is that of Tatoeba's test set, one sentence at a
+time, on one core, in words of the source.
 """
 
 import argparse
 import shutil
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ It knows short everyday sentences, because its training text has no others. It k
 technical terms, and translates long sentences and other kinds of text badly, as the scores of
 captions show. Scores of test sets (`benchmarks/paper/shipped.py`):
 """
-_SETS = ("tatoeba", "tatoeba, new sentences", "multi30k, test2016")
+_SETS = ("tatoeba", "multi30k, test2016")
 tables = Table(
     (
         ("Translator", "{name}"),
@@ -106,21 +107,11 @@ def plain(line: str) -> str:
     return " ".join(filter(has_letter, words_and_characters(line.casefold())))
 
 
-def test_sets(pair: str, data: Path, folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+def test_sets(pair: str, data: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield the name, the sources and the references of each test set."""
-    places = (data / corpus(pair) / "test", data / "multi30k" / "test2016")
-    src, ref, captions, references = (
-        list(read_lines(Path(f"{place}.{code}"))) for place in places for code in pair.split("-")
-    )
-    seen = [set(map(plain, read_lines(folder / f"train.{code}"))) for code in pair.split("-")]
-    new = [
-        sides
-        for sides in zip(src, ref, strict=True)
-        if not any(plain(side) in known for side, known in zip(sides, seen, strict=True))
-    ]
-    yield _SETS[0], src, ref
-    yield _SETS[1], [one for one, _ in new], [other for _, other in new]
-    yield _SETS[2], captions, references
+    for name, place in zip(_SETS, (f"{corpus(pair)}/test", "multi30k/test2016"), strict=True):
+        src, ref = (list(read_lines(data / f"{place}.{code}")) for code in pair.split("-"))
+        yield name, src, ref
 
 
 def measure(pair: str, run: Path, args: argparse.Namespace) -> dict[str, Any]:
@@ -128,7 +119,7 @@ def measure(pair: str, run: Path, args: argparse.Namespace) -> dict[str, Any]:
     model = run / "model"
     translator = yakusu.Translator.load(model, engine=yakusu.EngineConfig(threads=1))
     scores, words_per_second = {}, 0.0
-    for name, src, ref in test_sets(pair, args.data, run.parent):
+    for name, src, ref in test_sets(pair, args.data):
         start = time.perf_counter()
         made = [translator.translate([line])[0] for line in src]
         seconds = time.perf_counter() - start
@@ -148,12 +139,19 @@ def measure(pair: str, run: Path, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def install(pair: str, model: Path, scores: dict[str, str]) -> None:
+def install(pair: str, model: Path, scores: dict[str, str], data: Path) -> None:
     """Copy a model folder into the package; its card gets the scores of the test sets."""
-    rows = [f"- {name}: {text}" for name, text in scores.items()]
+    rows = [f"- {name}: {scores[name]}" for name in _SETS]
     card = (model / "README.md").read_text(encoding="utf-8") + "\n".join([_CARD, *rows, ""])
+    receipt = (model / "receipt.json").read_text(encoding="utf-8")
+    texts = {"README.md": card, "receipt.json": receipt.replace(str(data), "$YAKUSU_DATA")}
     shutil.copytree(model, FOLDER / pair, dirs_exist_ok=True)
-    add_to_folder(FOLDER / pair, "README.md", lambda folder: write_text(folder / "README.md", card))
+    for name, text in texts.items():
+        add_to_folder(FOLDER / pair, name, partial(_write, name, text))
+
+
+def _write(name: str, text: str, folder: Path) -> None:
+    write_text(folder / name, text)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -163,7 +161,7 @@ def main(args: argparse.Namespace) -> None:
         found = measure(pair, run, args)
         benchmark.record(found)
         if args.install:
-            install(pair, run / "model", found["scores"])
+            install(pair, run / "model", found["scores"], args.data)
 
 
 if __name__ == "__main__":
