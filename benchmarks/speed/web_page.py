@@ -91,9 +91,9 @@ _SPEEDS = Table(
 
 def tables(records: list[Record]) -> Iterator[FilledTable]:
     """Sizes of all models, and the speed of each."""
-    yield _SIZES(records)
+    yield from _SIZES(records)
     for record in records:
-        yield _SPEEDS([record])
+        yield from _SPEEDS([record])
 
 
 # ---- hosts ---------------------------------------------------------------------------------------
@@ -164,7 +164,8 @@ def in_native_engine(model: Path, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(translator: Translator, beam: int) -> dict[str, Any]:
-    return translator.search.model_dump() | {"beam": beam}
+    settings: dict[str, Any] = translator.search.model_dump()
+    return settings | {"beam": beam}
 
 
 # ---- measuring -----------------------------------------------------------------------------------
@@ -193,6 +194,7 @@ def measure(args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     exported = export_web(args.model, scratch / "page.html")
     module = scratch / "module"
     sizes = export_web(args.model, module).sizes
+    folder = args.model.parent if args.model.name == "model" else args.model
     path = args.src or args.data / "multi30k" / "val.en"
     lines = list(islice(filter(str.strip, read_lines(path)), args.sentences))
     rows = list[dict[str, Any]]()
@@ -210,7 +212,7 @@ def measure(args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
                 rows.append(row(host, build, beam, found, lines) | {"equal": equal})
                 print(json.dumps(rows[-1]), flush=True)
     return {
-        "name": f"{args.model.parent.name}, {path.name}",
+        "name": f"{folder.name}, {path.name}",
         "page_mb": exported.sizes["page.html"] / 1e6,
         "model_mb": exported.models[0].size / 1e6,
         "module_kb": gzip_kb([module / "yakusu.js"]),
