@@ -101,6 +101,9 @@ class SqliteKind:
 
     def _check(self, db: sqlite3.Connection, path: Path) -> None:
         """Refuse a file that is not of this kind and format."""
+        strange = "SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+        if db.execute(strange).fetchone():  # reading a view could take forever
+            raise DamagedFileError("it has views or triggers")
         if db.execute("PRAGMA application_id").fetchone()[0] != self.application:
             raise self.error(f"{path} is an SQLite file, but not a {self.name}: check the path")
         row = db.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()

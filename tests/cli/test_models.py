@@ -53,10 +53,10 @@ def test_a_folder_of_that_name_comes_first(run_yakusu: Yakusu) -> None:
 @pytest.mark.usefixtures("package")
 def test_an_unknown_name_is_refused_with_the_list(run_yakusu: Yakusu) -> None:
     assert run_yakusu("translate", "en-da", stdin=b"A ferry.\n").error == (
-        "en-da is neither a model folder nor a model of the package: did you mean 'en-de'?"
+        "en-da is neither a model folder nor a bundled model: did you mean 'en-de'?"
     )
     assert run_yakusu("verify", "french").error == (
-        "french is neither a model folder nor a model of the package: choose from en-de"
+        "french is neither a model folder nor a bundled model: choose from en-de"
     )
 
 

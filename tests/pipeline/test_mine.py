@@ -67,7 +67,7 @@ def test_a_repeated_sentence_counts_once(tmp_path: Path, known: _Files) -> None:
 
 def test_texts_without_pairs_are_refused(tmp_path: Path, known: _Files) -> None:
     text, out = _written(tmp_path, "text", SRC[:50], TGT[100:150]), tmp_path / "pairs.tsv"
-    with pytest.raises(DataError, match=r"no sentence of .* has a translation in .*: check"):
+    with pytest.raises(DataError, match=r"no pair of .* reaches the minimum margin: check"):
         _mine(text, out, known, min_margin=9)
     assert not out.exists()
 

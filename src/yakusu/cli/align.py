@@ -35,16 +35,21 @@ _Encoding = Annotated[
     ),
 ]
 _One = Annotated[str, typer.Argument(metavar="A", help="A text or a document.")]
-_Other = Annotated[str, typer.Argument(metavar="B", help="One in the other language.")]
+_Other = Annotated[
+    str, typer.Argument(metavar="B", help="A text or a document in the other language.")
+]
 _Pairs = Annotated[str, typer.Option(metavar="PAIRS", help="File for the pairs (.tsv).")]
 _KnownSrc = Annotated[
     str, typer.Option(metavar="FILE", help="Known translations, in the language of A.")
 ]
-_KnownTgt = Annotated[str, typer.Option(metavar="FILE", help="The same, in the language of B.")]
+_KnownTgt = Annotated[
+    str,
+    typer.Option(metavar="FILE", help="Their translations, line by line, in the language of B."),
+]
 _MinMargin = Annotated[
     float | None,
     typer.Option(
-        help="Leave out pairs with a lower margin (default: 1.15), about 1 for unrelated sentences."
+        help="Drop pairs with a lower margin (default: 1.15; unrelated sentences: about 1)."
     ),
 ]
 _Model = Annotated[

@@ -1,4 +1,4 @@
-"""The verb `models`: the translators of the package."""
+"""The verb `models`: the bundled translators."""
 
 import json
 from dataclasses import asdict
@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def models_verb(format: _Format = Format.TEXT) -> None:
-    """List the translators of the package, whose names stand for model folders.
+    """List the bundled translators, whose names can be used in place of model folders.
 
     Example: `yakusu translate en-de letter.txt`
     """

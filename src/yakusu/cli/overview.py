@@ -49,7 +49,7 @@ VERBS = {
         "Translate standard input, a text file, a document or a folder of documents.",
     ),
     "models": Verb(
-        "models", "List the translators of the package, whose names stand for model folders."
+        "models", "List the bundled translators, whose names can be used in place of model folders."
     ),
     "memory": Verb("memory", "Create, search, export and merge translation memories."),
     "score": Verb("score", "Print the log-probability that a model assigns to given translations."),

@@ -10,7 +10,7 @@ from yakusu.cli.console import say
 
 Folders = Annotated[
     list[Path],
-    typer.Argument(metavar="MODEL...", help="Model folders, such as runs/en-de/model."),
+    typer.Argument(metavar="MODEL...", help="Model folders, or names of bundled models."),
 ]
 Host = Annotated[
     str | None,

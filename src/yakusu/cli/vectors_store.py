@@ -30,25 +30,25 @@ def vectors_index_verb(
         typer.Option(help="File with one id per line, for vectors without words."),
     ] = None,
     metadata: Annotated[
-        str | None, typer.Option(help="File with an object of JSON per line, one per vector.")
+        str | None, typer.Option(help="File with one JSON object per line, one per vector.")
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace stored vectors with the same ids.")
     ] = False,
     similarity: Annotated[
         Literal["cosine", "inner-product", "euclidean"] | None,
-        typer.Option(help="New stores: what is compared (default: cosine)."),
+        typer.Option(help="New stores: similarity measure (default: cosine)."),
     ] = None,
     originals: Annotated[
         Literal["float16", "float32"] | None,
-        typer.Option(help="New stores: keep the vectors, too, to rank the best ones again."),
+        typer.Option(help="New stores: also keep the vectors, to rank the best candidates again."),
     ] = None,
     encoding: WordEncoding = None,
     errors: WordErrors = None,
     config: ConfigFile = None,
     settings: CompressOverrides = None,
 ) -> None:
-    """Add vectors to a store, which is searched as it is stored.
+    """Add vectors to a store, which is created if it does not exist.
 
     Words are the ids; a matrix without --ids has its row numbers. The codebook is learned from the
     first vectors (--config, --set) and does not change.
@@ -85,7 +85,7 @@ def vectors_search_verb(
         str | None, typer.Option(help="File with one id per line: find only these.")
     ] = None,
 ) -> None:
-    """Print the vectors nearest to each query, as lines of JSON, the best first.
+    """Print the best vectors for each query, best first, one JSON object per line.
 
     Example: `yakusu vectors search news.db queries.npy -n 3`
     """
@@ -115,7 +115,7 @@ def vectors_delete_verb(
 
 
 def vectors_compact_verb(store: _Store) -> None:
-    """Give the space of deleted vectors back to the disk.
+    """Free the disk space of deleted vectors.
 
     Example: `yakusu vectors compact news.db`
     """

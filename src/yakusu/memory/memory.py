@@ -165,8 +165,14 @@ class TranslationMemory:
     @contextmanager
     def snapshot(self) -> Iterator[int]:
         """Read one revision, whatever others add meanwhile; returns the revision."""
-        with MEMORY_FILE.reading(self._db, self.path):
-            yield self.revision  # the first read decides what is read
+        with MEMORY_FILE.errors(self.path):
+            self._db.execute("BEGIN")
+            revision = self.revision  # the first read decides what is read
+        try:
+            yield revision
+        finally:
+            if self._db.in_transaction:  # an error may have ended it
+                self._db.execute("ROLLBACK")
 
     def exact(self, text: str) -> list[StoredSegment]:
         """The segments with a source, the latest one first; the numbers of its marks may differ."""

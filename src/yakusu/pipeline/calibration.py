@@ -17,6 +17,7 @@ from yakusu.data.languages import same_language
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import sentence_scorer
 from yakusu.search.decoder import IdPair
+from yakusu.shipped import own_folder
 from yakusu.translator import Translator
 from yakusu.translator.folder.folder import QUALITY, add_to_folder
 from yakusu.translator.folder.quality import write_calibration
@@ -125,7 +126,7 @@ def calibrate(model: str | Path, dev: Corpus) -> Calibration:
         )
         raise DataError(f"{dev.files[0]} {fault}")
     write = partial(write_calibration, calibration=calibration)
-    add_to_folder(Path(model), QUALITY, write)
+    add_to_folder(own_folder(model), QUALITY, write)
     return calibration
 
 

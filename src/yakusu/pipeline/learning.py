@@ -22,6 +22,7 @@ from yakusu.memory.memory import TranslationMemory
 from yakusu.progress import Progress, Silent
 from yakusu.search.decoder import IdPair
 from yakusu.search.neighbours import N_CODES, StateCodebook
+from yakusu.shipped import own_folder
 from yakusu.translator import Translator
 from yakusu.translator.folder.codebook import CODEBOOK, write_codebook
 from yakusu.translator.folder.folder import add_to_folder
@@ -75,7 +76,7 @@ def add_states(memory: str | Path, model: str | Path, *, progress: Progress | No
         ModelError: The model cannot learn from a memory.
         DataError: The memory cannot be read or written, or has other languages.
     """
-    folder, path, done = Path(model), Path(memory), [0]
+    folder, path, done = own_folder(model), Path(memory), [0]
     if not (folder / CODEBOOK).exists():
         _give_codebook(folder, path)
     translator = Translator.load(folder, text=TextConfig(memory=(str(path),)))

@@ -9,6 +9,7 @@ from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.errors import DataError, ModelError
 from yakusu.pipeline.calibration import translator_for
 from yakusu.search.shortlist import TokenLexicon
+from yakusu.shipped import own_folder
 from yakusu.translator.folder.folder import add_to_folder
 from yakusu.translator.folder.shortlist import SHORTLIST, write_lexicon
 
@@ -38,5 +39,5 @@ def add_shortlist(model: str | Path, corpus: Corpus) -> TokenLexicon:
         )
     src, tgt = zip(*pairs, strict=True)
     lexicon = TokenLexicon.learned(src, tgt, translator.tokenizer)
-    add_to_folder(Path(model), SHORTLIST, partial(write_lexicon, lexicon=lexicon))
+    add_to_folder(own_folder(model), SHORTLIST, partial(write_lexicon, lexicon=lexicon))
     return lexicon

@@ -44,9 +44,9 @@ class _Nearest:
 
     @property
     def means(self) -> Floats:
-        """The mean cosine of the nearest of each vector, (n,)."""
+        """The mean cosine of the nearest of each vector, at least 0, (n,)."""
         known = self.ids >= 0
-        total = np.where(known, self.cosines, 0).sum(axis=1)
+        total = np.where(known, np.maximum(self.cosines, 0), 0).sum(axis=1)
         means: Floats = total / np.maximum(known.sum(axis=1), 1)
         return means
 

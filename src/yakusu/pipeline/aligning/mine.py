@@ -58,9 +58,9 @@ def mine(
     """Find the sentences of two texts that translate each other, in any order.
 
     Vectors of sentences are learned from known translations, such that those of translations are
-    alike (see `sentence_vectors.py`). A pair is kept if its cosine is higher than those of the
-    nearest other sentences by a margin (Artetxe and Schwenk, 2019). The same texts give the same
-    bytes on the same kind of machine.
+    alike (see `sentence_vectors.py`). The margin of a pair is its cosine, divided by the mean
+    cosine of the nearest sentences of the other text (Artetxe and Schwenk, 2019). The same texts
+    give the same bytes on the same kind of machine.
 
     Args:
         one: A text or a document; a sentence that it repeats counts once.
@@ -81,6 +81,7 @@ def mine(
         RecipeError: `encoding` is unknown.
         RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
     """
+    pair_files(Path(out), Path(src), Path(tgt))
     out, _ = pair_files(Path(out), Path(one), Path(other))
     progress = progress or Silent()
     texts = read_apart(Path(one), Path(other), languages, encoding)
@@ -92,8 +93,8 @@ def mine(
     pairs = [(i, j, margin) for i, j, margin in found if margin >= least]
     if not pairs:
         raise DataError(
-            f"no sentence of {one} has a translation in {other}: check their languages, or lower "
-            "--min-margin"
+            f"no pair of {one} and {other} reaches the minimum margin: check their languages, or "
+            "lower --min-margin"
         )
     write_rows(out, (f"{first.texts[i]}\t{second.texts[j]}\t{x:.3f}" for i, j, x in pairs))
     return Mined(

@@ -30,7 +30,7 @@ from yakusu.pipeline.training.train import train
 from yakusu.pipeline.training.validation import require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe, save_recipe
-from yakusu.shipped import model_path
+from yakusu.shipped import model_path, own_folder
 from yakusu.translator.folder.folder import ModelFolder, weights_hash
 from yakusu.translator.folder.named_memory import NAMED_MEMORY
 
@@ -105,7 +105,8 @@ def improve(
     if not paths:
         raise RecipeError("there is no memory to learn from: add --memory FILE")
     older = given_test_set(test_src, test_tgt)
-    work = _Improvement(model_path(model), paths, Path(run), mix, overrides, progress or Silent())
+    folder = own_folder(model) if replace else model_path(model)
+    work = _Improvement(folder, paths, Path(run), mix, overrides, progress or Silent())
     return work.run(older, replace=replace)
 
 

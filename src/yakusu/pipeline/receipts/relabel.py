@@ -12,6 +12,7 @@ from yakusu.folder import json_text, read_json, save_folder, write_json
 from yakusu.memory.memory import TranslationMemory
 from yakusu.pipeline.receipts.card import documents
 from yakusu.pipeline.receipts.receipt import ImportReceipt, Receipt, read_facts
+from yakusu.shipped import own_folder
 from yakusu.translator.folder.folder import CONFIG, ModelFolder, TranslatorConfig
 from yakusu.translator.folder.named_memory import write_named_memory
 
@@ -39,7 +40,7 @@ def card(
         ModelError: The folder is incomplete or corrupt, or the model does not translate to the
             language.
     """
-    folder = ModelFolder.open(Path(model))
+    folder = ModelFolder.open(own_folder(model))
     given = {"source": source, "target": target}
     codes = {
         f"{side}_language": require_language(code, what=side)

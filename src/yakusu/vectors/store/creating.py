@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from yakusu.compress.axes import check_vectors
 from yakusu.compress.blocks import StoredMatrix, sampled
-from yakusu.compress.compressor import CodebookCompressor, compressor_of
+from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, RecipeError, VectorStoreError
 from yakusu.vectors.store.coding import HALF_BYTE, coder_of
@@ -50,8 +50,7 @@ def create_store(
         DataError: The file exists or cannot be written, or the sample is not a finite matrix of two
             or more different vectors.
     """
-    path, config = Path(path), config or CompressConfig(fit="closed")
-    config.refuse(_NO_EFFECT, "stores")
+    path, config = Path(path), _for_stores(config or CompressConfig())
     if path.exists() and path.stat().st_size:
         raise VectorStoreError(f"{path} exists: choose another name, or add vectors to it")
     if similarity not in get_args(StoreSimilarity) or originals not in (
@@ -76,12 +75,20 @@ def create_store(
             f"the codebook cannot be learned from {len(vectors)} equal vectors: give two or more "
             "different ones"
         )
-    compressor = compressor_of(config).fit(vectors)
-    book = compressor.compressed_.book
-    if isinstance(compressor, CodebookCompressor) and compressor.codebook_.n_codes > HALF_BYTE:
-        raise RecipeError(
-            f"codes with K = {compressor.codebook_.n_codes} cannot be searched in a store: set "
-            f"compress.k to {HALF_BYTE} or less, or compress.method = 'integers'"
-        )
+    book = compressor_of(config).fit(vectors).compressed_.book
     create_store_file(path, StoreSettings(similarity, originals, coder_of(book)))
     return open_store(path, writable=True)
+
+
+def _for_stores(config: CompressConfig) -> CompressConfig:
+    """Refuse what stores do not have; fit in closed form unless another fit is given."""
+    config.refuse(_NO_EFFECT, "stores")
+    if config.method != "codes":
+        return config
+    if (config.k or HALF_BYTE) > HALF_BYTE:
+        raise RecipeError(
+            f"codes with K = {config.k} cannot be searched in a store: set compress.k to "
+            f"{HALF_BYTE} or less, or compress.method = 'integers'"
+        )
+    is_given = "fit" in config.model_fields_set
+    return config if is_given else config.model_copy(update={"fit": "closed"})

@@ -93,7 +93,10 @@ class StoreSettings:
         """
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _SMALL)
         meta: dict[str, Any] = dict(
-            db.execute("SELECT name, value FROM meta WHERE name <> 'codebook'")
+            db.execute(
+                "SELECT name, value FROM meta WHERE name IN (?, ?, ?, ?, ?)",
+                ("similarity", "originals", *_SIZES),
+            )
         )
         similarity, originals = meta.get("similarity", ""), meta.get("originals") or None
         m, h, k = (size if isinstance(size := meta.get(name), int) else -1 for name in _SIZES)

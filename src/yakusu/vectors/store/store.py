@@ -32,7 +32,13 @@ from yakusu.vectors.store.blocks import (
     pack_block,
     revision_of,
 )
-from yakusu.vectors.store.file import STORE_FILE, StoreSettings, StoreSimilarity, open_store_file
+from yakusu.vectors.store.file import (
+    STORE_FILE,
+    KeptPrecision,
+    StoreSettings,
+    StoreSimilarity,
+    open_store_file,
+)
 from yakusu.vectors.store.given import GivenItems, checked_queries
 from yakusu.vectors.store.items import (
     ItemMetadata,
@@ -111,13 +117,18 @@ class VectorStore:
 
     @property
     def width(self) -> int:
-        """H."""
+        """Number of dimensions H of a vector."""
         return self._settings.width
 
     @property
     def similarity(self) -> StoreSimilarity:
-        """What is compared."""
+        """What the best vectors have most of: "cosine", "inner-product" or "euclidean"."""
         return self._settings.similarity
+
+    @property
+    def originals(self) -> KeptPrecision | None:
+        """Type in which the vectors themselves are kept; None: they are not."""
+        return self._settings.originals
 
     @property
     def file_bytes(self) -> int:
@@ -150,7 +161,7 @@ class VectorStore:
         candidates: int | None = None,
         n_jobs: int = 1,
     ) -> list[list[StoreMatch]]:
-        """Find the k best vectors for each query: largest cosines or products, least distances.
+        """Find the k best vectors for each query: largest cosines or products, smallest distances.
 
         The result is exact for the vectors that the codes rebuild. If the store keeps the original
         vectors, the best candidates are ranked again with these. Of equal scores, the vector that
@@ -245,7 +256,7 @@ class VectorStore:
             ids: n distinct ids, without tabs and line breaks.
             vectors: (n, H), finite; those in a file are read in blocks.
             metadata: For each vector, an object of JSON, or None.
-            replace: Whether vectors replace stored ones with the same ids, or are refused.
+            replace: True: replace stored vectors with the same ids; False: refuse them.
             progress: Progress reporter.
 
         Raises:

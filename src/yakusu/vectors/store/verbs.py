@@ -15,7 +15,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.vectors.sources import VectorSource, open_source
 from yakusu.vectors.store.creating import create_store
 from yakusu.vectors.store.file import KeptPrecision, StoreSimilarity
-from yakusu.vectors.store.store import StoreAdded, StoreMatch, open_store
+from yakusu.vectors.store.store import StoreAdded, StoreMatch, VectorStore, open_store
 
 _QUERIES = 256  # at a time
 
@@ -73,10 +73,10 @@ def index(
     names = given.words or (_lines(Path(ids)) if ids is not None else [*map(str, rows)])
     described = [*_objects(Path(metadata))] if metadata is not None else None
     is_new = not store.exists() or (store.is_file() and not store.stat().st_size)
-    if not is_new and (similarity or originals or config):
+    if not is_new and config:
         raise DataError(
-            f"{store} exists, and its settings do not change: leave out similarity, originals and "
-            "compress settings, or choose another name"
+            f"{store} exists, and its codebook does not change: leave out compress settings, or "
+            "choose another name"
         )
     if is_new:
         similarity = similarity or "cosine"
@@ -85,12 +85,37 @@ def index(
         ).close()
     try:
         with open_store(store, writable=True) as opened:
+            _refuse_other(opened, similarity, originals)
             added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
             return Indexed(added, len(opened), opened.width, opened.file_bytes)
     except DataError:
         if is_new:
-            store.unlink()
+            _remove_empty(store)
         raise
+
+
+def _refuse_other(
+    store: VectorStore, similarity: StoreSimilarity | None, originals: KeptPrecision | None
+) -> None:
+    """Refuse settings that a store does not have."""
+    settings = {
+        "similarity": (similarity, store.similarity),
+        "originals": (originals, store.originals),
+    }
+    for name, (wanted, own) in settings.items():
+        if wanted and wanted != own:
+            raise DataError(
+                f"{store.path} has {name} = {own or 'none'}, which does not change: leave it out, "
+                "or choose another name"
+            )
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a store that another process has not filled meanwhile."""
+    with open_store(path) as store:
+        is_empty = not len(store)
+    if is_empty:
+        path.unlink()
 
 
 def search(

@@ -35,7 +35,7 @@ function fault() {
     if (!found || found.textContent.length !== units) return `This file is incomplete. ${COPY}`;
   }
   const needed = [globalThis.WebAssembly?.instantiate, globalThis.DecompressionStream, Intl.Segmenter];
-  return needed.every(Boolean) ? "" : "This browser cannot run the page: use Chrome 94, Firefox 125, Safari 16.4 or a later one.";
+  return needed.every(Boolean) ? "" : "This browser cannot run the page: use Chrome 94, Firefox 125, Safari 16.4 or later.";
 }
 
 addEventListener("DOMContentLoaded", async () => {
