@@ -108,5 +108,11 @@ def test_what_cannot_be_done_is_refused_and_leaves_no_file(
     assert run_yakusu(*index).code == 0
     said = run_yakusu(*index)
     assert said.code == 2 and "already has 300 of these ids, such as '0'" in said.err
-    said = run_yakusu(*index, "--similarity", "cosine")
-    assert said.code == 2 and "leave out similarity, originals and compress settings" in said.err
+    said = run_yakusu(*index, "--similarity", "cosine", "--replace")
+    assert said.code == 0
+    said = run_yakusu(*index, "--similarity", "euclidean")
+    assert said.code == 2 and "has similarity = cosine, which does not change" in said.err
+    said = run_yakusu(*index, "--set", "compress.k=8")
+    assert (
+        said.code == 2 and "its codebook does not change: leave out compress settings" in said.err
+    )
