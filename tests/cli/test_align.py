@@ -37,7 +37,7 @@ def test_the_pairs_and_the_sentences_left_out_are_counted(run_yakusu: Yakusu) ->
         (SRC, (), "a.en and a.de contain the same text: pass a text and its translation"),
         (TGT, ("--encoding", "x"), "--encoding x: 'x' is not a known text encoding"),
         (TGT, ("--min-score", "99"), "no sentence of a.en has a translation in a.de"),
-        (TGT, ("--model", "none"), "none is not a model folder: check the path"),
+        (TGT, ("--model", "no/none"), "no/none is not a model folder: check the path"),
     ],
 )
 def test_bad_input_has_one_sentence_and_writes_nothing(

@@ -12,6 +12,7 @@ import regex
 
 from tests.growth.attacks import Attack
 from yakusu.data.lines.private_use import MARKS, RESERVED
+from yakusu.export.web.markdown import expressions
 from yakusu.vectors.formats import _NOT_READ
 
 
@@ -142,6 +143,10 @@ MADE: dict[str, Callable[[], list[Any]]] = {
     "data/files/text.py: refuse_binary: magic": _of_binary,
     _CODE: _of_code,
     "data/lines/sentences.py: pattern": _of_divisions,
+    "export/web/markdown.py: expressions: f'</{name}(?=[ \\\\t\\\\n\\\\f\\\\r/>])'": lambda: [
+        *expressions()
+    ],
+    "export/web/markdown.py: expressions: own": list,  # of the library, in the row above
     "vectors/formats.py: _refuse_unread: start": lambda: [*map(re.compile, _NOT_READ)],
     "data/lines/spans.py: __init__: pattern": lambda: [regex.compile(MARKS), RESERVED],
     "data/lines/spans.py: _compiled: pattern": list,  # of a user, with a limit of time

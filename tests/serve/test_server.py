@@ -202,7 +202,7 @@ def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
     ("arguments", "message"),
     some(
         [
-            (["none"], "error: none is not a model folder: check the path"),
+            (["none"], "error: none is neither a model folder nor a bundled model: choose from"),
             (["{model}", "--set", "limits.x=1"], "error: --set: unknown key 'limits.x'"),
             (
                 ["{model}", "--config", "none"],

@@ -15,7 +15,7 @@ class Format(StrEnum):
 
 Model = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="Model folder, or the name of a bundled model."),
+    typer.Argument(metavar="MODEL", help="Model folder, or a bundled model."),
 ]
 Device = Annotated[
     str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one, otherwise the CPU.")
