@@ -51,11 +51,17 @@ def made(path: Path, **settings: Any) -> VectorStore:
 
 
 def scores(
-    vectors: Floats, queries: Floats, similarity: str, lengths_in: type = np.float32
+    vectors: Floats,
+    queries: Floats,
+    similarity: str,
+    lengths_in: type = np.float32,
+    mean: Floats | float = 0.0,
 ) -> Floats:
     """Scores of all pairs by numpy, (Q, n), from lengths in the type in which they are stored."""
     if similarity == "cosine":
         queries = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    if similarity == "euclidean":  # distances are the same from any origin
+        vectors, queries = vectors - mean, queries - mean
     lengths = np.linalg.norm(vectors, axis=1).astype(lengths_in).astype(np.float64)
     products = queries @ vectors.T
     if similarity == "euclidean":
@@ -101,13 +107,25 @@ def test_the_best_rebuilt_vectors_are_found(
     elif not kernels.are_available():
         pytest.skip("the library is not compiled")
     with made(tmp_path / "s.db", similarity=similarity, config=config) as store:
-        expected = scores(rebuilt(store, VECTORS), QUERIES, similarity)
+        mean = store._settings.coder.book.mean
+        expected = scores(rebuilt(store, VECTORS), QUERIES, similarity, mean=mean)
         for k in (1, 10, V):
             found = store.search(QUERIES, k)
             assert ids(found) == named(best(expected, similarity, k))
         values = [[match.score for match in matches] for matches in found]
         order = np.array(best(expected, similarity, V))
         assert np.allclose(values, np.take_along_axis(expected, order, axis=1))
+
+
+def test_distances_far_from_the_origin_keep_their_digits(tmp_path: Path) -> None:
+    far = VECTORS + 10_000
+    with create_store(tmp_path / "s.db", far, similarity="euclidean") as store:
+        store.add(IDS, far)
+        known = rebuilt(store, far)
+        for query, found in zip(far[:5] + 0.1, store.search(far[:5] + 0.1, 10), strict=True):
+            distances = np.linalg.norm(known - query, axis=1)
+            assert [IDS.index(match.id) for match in found] == distances.argsort()[:10].tolist()
+            assert [match.score for match in found] == pytest.approx(np.sort(distances)[:10], 1e-4)
 
 
 @pytest.mark.parametrize("originals", ["float16", "float32"])

@@ -58,18 +58,21 @@ class CodedRows:
     """Codes of rows, and what scoring needs.
 
     codes: (n, M).
-    lengths: Of the rebuilt vectors, (n,), float32.
+    lengths: Of the rebuilt vectors, (n,), float32; for Euclidean distances, which are the same
+        without it, the mean is subtracted first.
     """
 
     codes: Array
     lengths: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, vectors: Doubles, coder: RowCoder) -> tuple["CodedRows", Doubles]:
+    def of(cls, vectors: Doubles, settings: StoreSettings) -> tuple["CodedRows", Doubles]:
         """Code vectors (n, H); return them coded, and rebuilt."""
-        codes = coder.encode(vectors)
-        rebuilt = coder.book.rebuild(codes)
-        lengths = np.sqrt(np.einsum("nh,nh->n", rebuilt, rebuilt))
+        book = settings.coder.book
+        codes = settings.coder.encode(vectors)
+        rebuilt = book.rebuild(codes)
+        measured = rebuilt - book.mean if settings.similarity == "euclidean" else rebuilt
+        lengths = np.sqrt(np.einsum("nh,nh->n", measured, measured))
         return cls(codes, lengths.astype("<f4")), rebuilt
 
     def __getitem__(self, rows: Array | slice) -> "CodedRows":

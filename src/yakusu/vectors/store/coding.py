@@ -32,7 +32,8 @@ class PreparedQuery:
 
     vector: (H,).
     products: Of the basis and the query, (M,).
-    rest: Product of the query and the mean vector.
+    rest: Product of the query and the mean vector, which is added to the products with codes.
+    square: Squared length of the query as it is compared.
     table: What the kernels add up, in multiples of `step`: (M, 16) or (M,).
     offset: What is added to a sum times `step`.
     slack: Error of sums in float64.
@@ -41,15 +42,11 @@ class PreparedQuery:
     vector: Doubles
     products: Doubles
     rest: float
+    square: float
     table: Array
     step: float
     offset: float
     slack: float
-
-    @cached_property
-    def square(self) -> float:
-        """Squared length."""
-        return float(self.vector @ self.vector)
 
 
 class RowCoder(ABC):
@@ -82,8 +79,8 @@ class RowCoder(ABC):
         """Return by how many steps, times two, a rounded product is wrong at most."""
 
     @abstractmethod
-    def prepared(self, query: Doubles) -> PreparedQuery:
-        """Prepare a query (H,)."""
+    def prepared(self, query: Doubles, *, centred: bool) -> PreparedQuery:
+        """Prepare a query (H,); `centred`: the mean is subtracted from it and from the vectors."""
 
     @abstractmethod
     def rounded(self, packed: Array, n: int, query: PreparedQuery) -> Doubles:
@@ -129,17 +126,20 @@ class _HalfBytes(RowCoder):
     def reach(self, packed: Array) -> int:
         return len(self.book.basis)
 
-    def prepared(self, query: Doubles) -> PreparedQuery:
-        products = _products(self.book, query)
+    def prepared(self, query: Doubles, *, centred: bool) -> PreparedQuery:
+        compared = query - self.book.mean if centred else query
+        rest = 0.0 if centred else float(query @ self.book.mean)
+        products, square = _products(self.book, compared), float(compared @ compared)
         sums = self.book.weights * products[:, None]  # (M, K)
         least = sums.min(axis=1, keepdims=True)
         largest = float(np.abs(sums).max(axis=1).sum())
         step = max(float((sums - least).max()), _TINY) / (2**16 - 1)
         table = np.zeros((len(sums), HALF_BYTE), dtype=np.uint16)
         table[:, : self.book.n_codes] = np.rint((sums - least) / step)
-        rest = float(query @ self.book.mean)
         slack = _SLACK * (largest + abs(rest))
-        return PreparedQuery(query, products, rest, table, step, rest + float(least.sum()), slack)
+        return PreparedQuery(
+            query, products, rest, square, table, step, rest + float(least.sum()), slack
+        )
 
     def rounded(self, packed: Array, n: int, query: PreparedQuery) -> Doubles:
         return kernels.scan4(packed, query.table)[:n] * np.float64(query.step) + query.offset
@@ -185,13 +185,14 @@ class _Integers(RowCoder):
     def reach(self, packed: Array) -> int:
         return int(np.abs(packed, dtype=np.int32).sum(axis=1).max())
 
-    def prepared(self, query: Doubles) -> PreparedQuery:
-        products = _products(self.book, query)
+    def prepared(self, query: Doubles, *, centred: bool) -> PreparedQuery:
+        compared = query - self.book.mean if centred else query
+        rest = 0.0 if centred else float(query @ self.book.mean)
+        products, square = _products(self.book, compared), float(compared @ compared)
         step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)
         table = np.rint(products / step).astype(np.int16)
-        rest = float(query @ self.book.mean)
         slack = _SLACK * (2**15 * float(np.abs(products).sum()) + abs(rest))
-        return PreparedQuery(query, products, rest, table, step, rest, slack)
+        return PreparedQuery(query, products, rest, square, table, step, rest, slack)
 
     def rounded(self, packed: Array, n: int, query: PreparedQuery) -> Doubles:
         return kernels.dot(packed, query.table) * np.float64(query.step) + query.offset

@@ -32,6 +32,7 @@ from yakusu.vectors.store.blocks import (
     pack_block,
     revision_of,
 )
+from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import (
     STORE_FILE,
     KeptPrecision,
@@ -191,7 +192,7 @@ class VectorStore:
                 f"k = {k} with {candidates} candidates and n_jobs = {n_jobs}: give 1 or more"
             )
         n_best = max(k, candidates) if self._settings.originals else k
-        prepared = [self._settings.coder.prepared(query) for query in wanted]
+        prepared = [self._prepared(query) for query in wanted]
         ids = None if among is None else listed_ids(among)
         with STORE_FILE.reading(self._db, self.path) as db:
             numbers = None if ids is None else self._numbers(db, ids)
@@ -237,6 +238,9 @@ class VectorStore:
             self._filter = revision, ids, _sorted(numbers_of(db, ids).values())
         return self._filter[2]
 
+    def _prepared(self, query: Doubles) -> PreparedQuery:
+        return self._settings.coder.prepared(query, centred=self.similarity == "euclidean")
+
     # ---- writing -----------------------------------------------------------------------------
 
     def add(
@@ -270,7 +274,7 @@ class VectorStore:
         with (progress or Silent()).track("indexing", "vectors", len(given.ids)) as tracker:
             for rows in blocks(len(given.ids)):
                 part = comparable(given.vectors[rows], self.similarity)
-                coded, rebuilt = CodedRows.of(part, coder)
+                coded, rebuilt = CodedRows.of(part, self._settings)
                 error += float(np.square(part - rebuilt).sum())
                 away += float(np.square(part - coder.book.mean).sum())
                 n_replaced += self._write(given.of(rows), part, coded, replace=replace)
