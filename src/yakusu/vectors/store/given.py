@@ -62,10 +62,6 @@ class GivenItems:
         texts = [metadata_text(each, row) for row, each in enumerate(metadata or ())]
         return cls(names, given, texts if metadata is not None else [None] * len(names))
 
-    def of(self, rows: slice) -> "GivenItems":
-        """Return some of the items."""
-        return GivenItems(self.ids[rows], self.vectors[rows], self.metadata[rows])
-
 
 def checked_queries(queries: npt.ArrayLike, settings: StoreSettings) -> Matrix:
     """Return queries (n, H).

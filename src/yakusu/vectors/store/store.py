@@ -277,21 +277,28 @@ class VectorStore:
                 coded, rebuilt = CodedRows.of(part, self._settings)
                 error += float(np.square(part - rebuilt).sum())
                 away += float(np.square(part - coder.book.mean).sum())
-                n_replaced += self._write(given.of(rows), part, coded, replace=replace)
+                items = given.ids[rows], given.metadata[rows]
+                n_replaced += self._write(*items, part, coded, replace=replace)
                 tracker.advance(len(part))
         return StoreAdded(len(given.ids), n_replaced, ReconstructionLoss(error, away).share)
 
     def _write(
-        self, given: GivenItems, vectors: Doubles, coded: CodedRows, *, replace: bool
+        self,
+        ids: Sequence[str],
+        metadata: Sequence[str | None],
+        vectors: Doubles,
+        coded: CodedRows,
+        *,
+        replace: bool,
     ) -> int:
         """Write up to 8,192 items; return how many were replaced."""
         with STORE_FILE.writing(self._db, self.path) as db:
-            known = self._known(given.ids, replace=replace)
+            known = self._known(ids, replace=replace)
             self._forget(db, known)
             first = append_rows(db, coded, self._settings, next_revision(db))
             kind = self._settings.originals
             kept = [row.tobytes() for row in vectors.astype(kind)] if kind else repeat(None)
-            put_items(db, first, given.ids, given.metadata, kept)
+            put_items(db, first, ids, metadata, kept)
         return len(known)
 
     def _known(self, ids: Sequence[str], *, replace: bool) -> Longs:
