@@ -126,10 +126,10 @@ def _groups(table: nn.EmbeddingBag, ids: _Ids, generator: torch.Generator) -> Te
 def _batches(n: int, groups: Tensor | None, generator: torch.Generator) -> Iterator[list[int]]:
     """Rows of the pairs of each batch, in random order; those of a group stay together."""
     size = _batch_size(n)
-    order = torch.randperm(n, generator=generator)
+    order = torch.randperm(n, generator=generator)[: n // size * size]
     if groups is not None:
         order = order[groups[order].argsort(stable=True)]
-    batches = order[: n // size * size].split(size)
+    batches = order.split(size)
     for number in torch.randperm(len(batches), generator=generator).tolist():
         yield batches[number].tolist()
 
