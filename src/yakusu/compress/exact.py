@@ -3,8 +3,8 @@
 Vectors and axes are rounded to so few bits that every sum of their products is exact, and therefore
 does not depend on the order in which BLAS adds: that order differs between processors and numbers
 of threads. The axes are found by one-sided Jacobi rotations (Hestenes 1958), one IEEE 754 operation
-at a time: no LAPACK, no seed. An integer has 16 bits, so the step is always far coarser than the
-grid to which vectors are rounded.
+at a time: no LAPACK, no seed. The grid to which vectors are rounded depends on their largest
+number, so vectors whose mean is many times their deviation lose precision.
 
 V vectors, H dimensions, M components.
 """
