@@ -149,7 +149,7 @@ class Index:
         """Return the cosines of a query (H,) and rows (n,), from codes or from the originals."""
         if originals is None:
             book = self.matrix.book
-            products = self._factors(rows) @ _products(book, query) + query @ book.mean
+            products = self._factors(rows) @ basis_products(book, query) + query @ book.mean
             reciprocals = self.lengths[rows].astype(np.float64)
         else:
             vectors = np.asarray(originals[rows], dtype=np.float64)
@@ -190,7 +190,7 @@ def _decoded(matrix: CompressedMatrix, rows: Rows) -> _Factors:
     return codes
 
 
-def _products(book: Codebook | Lattice, query: Doubles) -> Doubles:
+def basis_products(book: Codebook | Lattice, query: Doubles) -> Doubles:
     """Return the products (M,) of the basis and a query (H,)."""
     # Not by BLAS, which starts threads for so small a product.
     products: Doubles = np.einsum("mh,h->m", book.basis, query)
@@ -258,7 +258,7 @@ def _table(book: Codebook, query: Doubles) -> tuple[npt.NDArray[np.uint16], np.f
         Multiples (M, 16), of which K are used; the step; and the product of the query with the
         mean, plus the sum of the least entries.
     """
-    products = book.weights * _products(book, query)[:, None]  # (M, K)
+    products = book.weights * basis_products(book, query)[:, None]  # (M, K)
     least = products.min(axis=1, keepdims=True)
     products -= least
     step = max(float(products.max()), _TINY) / (2**16 - 1)
@@ -273,7 +273,7 @@ def _integers(
     """Score integers by their products with the basis."""
 
     def scores(query: Doubles) -> Vectors:
-        products = _products(book, query)
+        products = basis_products(book, query)
         rest = query @ book.mean + middles @ products
         products *= steps
         step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)

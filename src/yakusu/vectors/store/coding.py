@@ -19,6 +19,7 @@ from yakusu.compress import kernels
 from yakusu.compress.blocks import Rows
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.lattice import LARGEST, Lattice
+from yakusu.compress.search import basis_products
 from yakusu.sqlite import DamagedFileError
 
 HALF_BYTE = 16  # K at most
@@ -129,7 +130,7 @@ class _HalfBytes(RowCoder):
     def prepared(self, query: Doubles, *, centred: bool) -> PreparedQuery:
         compared = query - self.book.mean if centred else query
         rest = 0.0 if centred else float(query @ self.book.mean)
-        products, square = _products(self.book, compared), float(compared @ compared)
+        products, square = basis_products(self.book, compared), float(compared @ compared)
         sums = self.book.weights * products[:, None]  # (M, K)
         least = sums.min(axis=1, keepdims=True)
         largest = float(np.abs(sums).max(axis=1).sum())
@@ -188,7 +189,7 @@ class _Integers(RowCoder):
     def prepared(self, query: Doubles, *, centred: bool) -> PreparedQuery:
         compared = query - self.book.mean if centred else query
         rest = 0.0 if centred else float(query @ self.book.mean)
-        products, square = _products(self.book, compared), float(compared @ compared)
+        products, square = basis_products(self.book, compared), float(compared @ compared)
         step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)
         table = np.rint(products / step).astype(np.int16)
         slack = _SLACK * (2**15 * float(np.abs(products).sum()) + abs(rest))
@@ -201,9 +202,3 @@ class _Integers(RowCoder):
 def coder_of(book: Codebook | Lattice) -> RowCoder:
     """Return what codes vectors with a codebook of K up to 16, or with integers."""
     return _HalfBytes(book) if isinstance(book, Codebook) else _Integers(book)
-
-
-def _products(book: Codebook | Lattice, query: Doubles) -> Doubles:
-    """Return the products (M,) of the basis and a query (H,), not by BLAS, which starts threads."""
-    products: Doubles = np.einsum("mh,h->m", book.basis, query)
-    return products

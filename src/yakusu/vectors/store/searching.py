@@ -38,14 +38,14 @@ class BestRows:
     def add(self, numbers: Longs, values: Doubles) -> None:
         """Add rows (n,)."""
         numbers = np.concatenate([self.numbers, numbers])
-        values = np.concatenate([self.values, values])
+        values = np.concatenate([self.values, clipped(values, self.settings.similarity)])
         best = np.lexsort((numbers, -values))[: self.k]
         self.numbers, self.values = numbers[best], values[best]
 
     def rank_again(self, values: Doubles) -> None:
         """Give the rows other values (n,)."""
         numbers, self.numbers, self.values = self.numbers, self.numbers[:0], self.values[:0]
-        self.add(numbers, clipped(values, self.settings.similarity))
+        self.add(numbers, values)
 
     def scan(self, block: LoadedBlock, chosen: RowMask | None) -> None:
         """Add the rows of a block.
@@ -69,7 +69,7 @@ class BestRows:
         rows = np.flatnonzero(likely if chosen is None else likely & chosen)
         if len(rows):
             values = self._values(coder.exact(block.packed, rows, query), block.terms[rows])
-            self.add(block.first + rows, clipped(values, self.settings.similarity))
+            self.add(block.first + rows, values)
 
     def _values(self, products: Doubles, terms: Doubles) -> Doubles:
         return values_of(products, terms, self.query.square, self.settings.similarity)
