@@ -305,6 +305,16 @@ def test_numbers_too_large_for_half_precision_are_refused(tmp_path: Path) -> Non
         with pytest.raises(DataError, match=r"row 1 \('b'\) has a number above 65504"):
             s.add(["a", "b"], VECTORS[:2] * [[1], [1e5]])
         s.add(["a"], VECTORS[:1])
+        with pytest.raises(DataError, match=r"row 0 \('tiny'\) has no number above 6.1\d*e-05"):
+            s.add(["tiny"], VECTORS[1:2] * 1e-9)
+        s.add(["zero"], VECTORS[:1] * 0)
+
+
+def test_half_precision_keeps_the_directions_of_any_numbers(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS, originals="float16") as s:
+        s.add(["tiny", "huge"], [VECTORS[0] * 1e-20, VECTORS[1] * 1e20])
+        assert [s.search(VECTORS[i : i + 1], 1)[0][0].id for i in (0, 1)] == ["tiny", "huge"]
+
 
 
 @pytest.mark.parametrize(

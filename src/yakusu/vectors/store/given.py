@@ -16,7 +16,7 @@ from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.items import ItemMetadata, check_ids, listed_ids, metadata_text
 
 _LARGEST = 1e30  # magnitude of a number
-_LARGEST_HALF = float(np.finfo(np.float16).max)
+_HALF = np.finfo(np.float16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,8 @@ class GivenItems:
                     f"{len(found)} {what} do not fit {len(given)} vectors: give one per vector"
                 )
         check_ids(names)
-        largest = _LARGEST_HALF if settings.originals == "float16" else _LARGEST
         for rows in blocks(len(given)):
-            if bad := fault_of(given[rows], settings, largest):
+            if bad := fault_of(given[rows], settings, kept=True):
                 row = rows.start + bad[0]
                 raise DataError(f"row {row} ({names[row]!r}) {bad[1]}")
         texts = [metadata_text(each, row) for row, each in enumerate(metadata or ())]
@@ -71,7 +70,7 @@ def checked_queries(queries: npt.ArrayLike, settings: StoreSettings) -> Matrix:
     """
     given = np.asarray(queries)
     check_width(given, settings.width)
-    if bad := fault_of(given, settings, _LARGEST):
+    if bad := fault_of(given, settings, kept=False):
         raise DataError(f"query {bad[0]} {bad[1]}")
     return given
 
@@ -85,14 +84,21 @@ def check_width(vectors: AnyMatrix, width: int) -> None:
         )
 
 
-def fault_of(vectors: Matrix, settings: StoreSettings, largest: float) -> tuple[int, str] | None:
-    """Return the first row that a store cannot hold, and what is wrong with it."""
+def fault_of(vectors: Matrix, settings: StoreSettings, *, kept: bool) -> tuple[int, str] | None:
+    """Return the first row that a store cannot compare, or keep, and what is wrong with it."""
+    is_cosine = settings.similarity == "cosine"  # of vectors that are scaled to length 1
+    is_half = kept and settings.originals == "float16" and not is_cosine
+    least, largest = (float(_HALF.tiny), float(_HALF.max)) if is_half else (0.0, _LARGEST)
     peaks: Any = np.abs(vectors).max(axis=1, initial=0).astype(np.float64)
     for bad, why in (
         (~np.isfinite(peaks), "is not finite: correct or remove it"),
         (peaks > largest, f"has a number above {largest:g}: scale the vectors, or use float32"),
         (
-            (peaks == 0) & (settings.similarity == "cosine"),
+            (peaks > 0) & (peaks < least),
+            f"has no number above {least:g}: scale the vectors, or use float32",
+        ),
+        (
+            (peaks == 0) & is_cosine,
             "is zero, which has no cosine: remove it, or use another similarity",
         ),
     ):
