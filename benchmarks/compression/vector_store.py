@@ -1,8 +1,10 @@
 """A store of vectors: time and memory of adding, size, speed with and without a filter, recall.
 
-The vectors are a mixture of Gaussians with 1,000 centres, generated in blocks from their numbers,
-so that no matrix is in memory; queries come from the same mixture. Recall compares with the exact
-ten nearest of the vectors themselves. Everything runs on one thread.
+The vectors are those of a file, or a mixture of Gaussians with 1,000 centres, generated in blocks
+from their numbers, so that no matrix is in memory; queries are left out of the file, or come from
+the same mixture. Recall compares with the exact
+ten nearest of the vectors themselves. Everything runs on one thread. "With cells" visits the least
+share of the vectors that finds 95% of what the whole search finds.
 """
 
 import argparse
@@ -20,12 +22,13 @@ from benchmarks.common import Benchmark
 from benchmarks.memory import PEAK, RESIDENT, mib, reset_peak
 from benchmarks.records import Record
 from benchmarks.tables import Table, entries, times
-from yakusu.compress.blocks import ROWS, StoredMatrix, blocks
+from yakusu.compress.blocks import ROWS, AnyMatrix, StoredMatrix, blocks, evenly_spaced
 from yakusu.vectors import VectorStore, create_store, open_store
 from yakusu.vectors.nearest import unit
 
 N_CENTRES, SPREAD, N_BEST = 1_000, 1.5, 10
 N_FILTER = 100_000  # ids
+LEAST_ALIKE = 0.95
 KINDS = {"codes": None, "codes, ranked again": "float16"}
 
 benchmark = Benchmark(
@@ -36,6 +39,7 @@ benchmark = Benchmark(
 )
 benchmark.option("--rows", type=int, default=1_000_000, help="vectors (%(default)s)")
 benchmark.option("--width", type=int, default=384, help="dimensions (%(default)s)")
+benchmark.option("--vectors", type=Path, help="matrix (.npy) to use instead of a mixture")
 benchmark.option("--queries", type=int, default=200, help="queries (%(default)s)")
 benchmark.option("--folder", type=Path, help="folder for the stores (default: a temporary one)")
 
@@ -68,12 +72,26 @@ _SEARCH = Table(
     rows=_SYSTEMS,
     title="{name}: search",
 )
+_CELLS = Table(
+    (
+        ("Store", "{name}"),
+        ("Making cells, s", "{making_cells:,.1f}"),
+        ("Share visited", times("share", 100, 1)),
+        ("Found of the whole search", times("alike", 100, 1)),
+        ("Recall@10", times("cells_recall", 100, 1)),
+        ("Queries per second, whole", "{whole:,.1f}"),
+        ("With cells", "{cells:,.1f}"),
+        ("Times as fast", "{gain:,.1f}"),
+    ),
+    rows=_SYSTEMS,
+    title="{name}: search with cells",
+)
 
 
 def tables(records: list[Record]) -> Iterator[Any]:
-    """Adding and compacting, and search."""
-    yield from _ADDING(records)
-    yield from _SEARCH(records)
+    """Adding and compacting, search, and search with cells."""
+    for table in (_ADDING, _SEARCH, _CELLS):
+        yield from table(records)
 
 
 class Mixture(StoredMatrix):
@@ -109,7 +127,7 @@ class Mixture(StoredMatrix):
         return found
 
 
-def exact(vectors: Mixture, queries: np.ndarray) -> np.ndarray:
+def exact(vectors: AnyMatrix, queries: np.ndarray) -> np.ndarray:
     """Return the rows of the ten largest cosines of each query, (Q, 10)."""
     best = np.full((len(queries), N_BEST), -2.0), np.zeros((len(queries), N_BEST), dtype=np.int64)
     for rows in blocks(len(vectors)):
@@ -139,7 +157,7 @@ class Timer:
         return len(self.queries) / sorted(rounds)[1]
 
 
-def added(path: Path, vectors: Mixture, originals: Any) -> dict[str, float]:
+def added(path: Path, vectors: AnyMatrix, originals: Any) -> dict[str, float]:
     """Create a store and add all vectors, one transaction's worth at a time."""
     reset_peak()
     before, start = mib(RESIDENT), time.perf_counter()
@@ -166,19 +184,58 @@ def searched(
     first = time.perf_counter() - start
     few = [f"id {i}" for i in range(0, n_rows, max(1, n_rows // N_FILTER))][:N_FILTER]
     store.search(queries[:1], N_BEST, among=few)
-    found, timed = store.search(queries, N_BEST), Timer(queries)
-    hits = [
-        len({match.id for match in matches} & {f"id {row}" for row in rows})
-        for matches, rows in zip(found, nearest.tolist(), strict=True)
-    ]
+    timed = Timer(queries)
     return {
         "first": first,
-        "recall": float(np.mean(hits)) / N_BEST,
+        "recall": alike(found_by(store, queries), named(nearest)),
         "single": timed(lambda part: store.search(part, N_BEST), 1),
         "single_filter": timed(lambda part: store.search(part, N_BEST, among=few), 1),
         "batch": timed(lambda part: store.search(part, N_BEST), 64),
         "batch_filter": timed(lambda part: store.search(part, N_BEST, among=few), 64),
         "search_mib": mib(PEAK) - before,
+    }
+
+
+def named(rows: np.ndarray) -> list[set[str]]:
+    """The ids of rows (Q, n)."""
+    return [{f"id {row}" for row in each} for each in rows.tolist()]
+
+
+def found_by(store: VectorStore, queries: np.ndarray, share: float = 1) -> list[set[str]]:
+    """The ids that each query finds."""
+    found = store.search(queries, N_BEST, share=share)
+    return [{match.id for match in matches} for matches in found]
+
+
+def alike(one: list[set[str]], other: list[set[str]]) -> float:
+    """The share of the ids that both have."""
+    return float(np.mean([len(a & b) for a, b in zip(one, other, strict=True)])) / N_BEST
+
+
+def with_cells(path: Path, queries: np.ndarray, nearest: np.ndarray) -> dict[str, float]:
+    """Make cells, and measure a search of the least share that finds 95% of the whole search."""
+    start = time.perf_counter()
+    with open_store(path, writable=True) as store:
+        store.compact(cells=True)
+    making = time.perf_counter() - start
+    with open_store(path) as store:
+        whole, timed = found_by(store, queries), Timer(queries)
+        for percent in range(1, 101):
+            share = percent / 100
+            found = found_by(store, queries, share)
+            if alike(found, whole) >= LEAST_ALIKE:
+                break
+        rates = [
+            timed(lambda part, x=x: store.search(part, N_BEST, share=x), 1) for x in (1, share)
+        ]
+    return {
+        "making_cells": making,
+        "share": share,
+        "alike": alike(found, whole),
+        "cells_recall": alike(found, named(nearest)),
+        "whole": rates[0],
+        "cells": rates[1],
+        "gain": rates[1] / rates[0],
     }
 
 
@@ -199,22 +256,33 @@ def compacted(path: Path, n_rows: int) -> dict[str, float]:
     }
 
 
+def given(args: argparse.Namespace) -> tuple[AnyMatrix, np.ndarray]:
+    """The vectors and the queries."""
+    if not args.vectors:
+        mixture = Mixture(args.rows, args.width)
+        return mixture, mixture.block(-(-args.rows // ROWS))[: args.queries]
+    matrix = np.load(args.vectors)
+    asked = evenly_spaced(len(matrix), args.queries)
+    return np.delete(matrix, asked, axis=0), matrix[asked]
+
+
 def main(args: argparse.Namespace) -> None:
     """Measure a store of codes, and one that keeps the vectors, too."""
-    vectors = Mixture(args.rows, args.width)
-    queries = vectors.block(-(-args.rows // ROWS))[: args.queries]
+    vectors, queries = given(args)
     nearest, stores = exact(vectors, queries), {}
     with TemporaryDirectory(dir=args.folder) as folder:
         for name, originals in KINDS.items():
             path = Path(folder) / "store.db"
             stores[name] = added(path, vectors, originals)
             with open_store(path) as store:
-                stores[name] |= searched(store, queries, nearest, args.rows)
-            stores[name] |= compacted(path, args.rows)
+                stores[name] |= searched(store, queries, nearest, len(vectors))
+            stores[name] |= with_cells(path, queries, nearest)
+            stores[name] |= compacted(path, len(vectors))
             print(name, json.dumps(stores[name]), flush=True)
             path.unlink()
-    size = {"rows": args.rows, "width": args.width, "queries": len(queries)}
-    name = f"{args.rows:,} x {args.width}"
+    n_rows, width = vectors.shape
+    size = {"rows": n_rows, "width": width, "queries": len(queries)}
+    name = f"{args.vectors.stem if args.vectors else 'mixture'}, {n_rows:,} x {width}"
     benchmark.record({"name": name, "stores": stores, **size}, seed=0)
 
 

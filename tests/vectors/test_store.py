@@ -225,6 +225,79 @@ def test_deleted_vectors_are_not_found_and_compacting_changes_nothing(tmp_path: 
     assert path.stat().st_size < before / 2
 
 
+@pytest.fixture
+def cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells that are moved in several parts."""
+    monkeypatch.setattr("yakusu.vectors.store.cells._MOVED", 512)
+    monkeypatch.setattr("yakusu.vectors.store.cells.ROWS", 256)
+
+
+def facts(store: VectorStore, **settings: Any) -> list[list[tuple[str, float, Any]]]:
+    """What is found, in an order that does not depend on that of the store."""
+    found = store.search(QUERIES, V, **settings)
+    return [sorted((match.id, match.score, match.metadata) for match in each) for each in found]
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("originals", [None, "float32"])
+def test_cells_change_only_the_order(tmp_path: Path, similarity: Any, originals: Any) -> None:
+    path = tmp_path / "s.db"
+    with create_store(path, VECTORS, similarity=similarity, originals=originals) as store:
+        store.add(IDS, VECTORS, [{"row": row} for row in range(V)])
+        store.delete(IDS[3::5])
+        before = facts(store)
+        store.compact(cells=True)
+        assert facts(store) == before and len(store) == len([*store]) == V - V // 5
+        assert {*store} == {*IDS} - {*IDS[3::5]}
+        assert facts(store, share=0.9999) == before  # all cells but for none
+        store.compact()
+        assert facts(store) == before
+        with pytest.raises(DataError, match=r"has no cells, so that share = 0\.5"):
+            store.search(QUERIES, share=0.5)
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_a_share_of_the_cells_has_most_of_the_best(tmp_path: Path, similarity: Any) -> None:
+    wanted = V // 5
+    with made(tmp_path / "s.db", similarity=similarity) as store:
+        whole = store.search(QUERIES, 10)
+        store.compact(cells=True)
+        part = store.search(QUERIES, 10, share=0.2)
+        alike = [
+            len({match.id for match in one} & {match.id for match in other}) / 10
+            for one, other in zip(whole, part, strict=True)
+        ]
+        assert np.mean(alike) > 0.7
+        visited = [len(each) for each in store.search(QUERIES, V, share=0.2)]
+        assert all(wanted <= n < 2 * wanted for n in visited)
+        among = [len(each) for each in store.search(QUERIES, V, among=IDS[:100], share=0.2)]
+        assert all(20 <= n < 100 for n in among)
+        one_by_one = [store.search(query[None], 10, share=0.2)[0] for query in QUERIES]
+        assert one_by_one == part == store.search(QUERIES, 10, share=0.2, n_jobs=3)
+
+
+@pytest.mark.usefixtures("cells")
+def test_vectors_that_are_in_no_cell_are_found(tmp_path: Path) -> None:
+    with made(tmp_path / "s.db") as store:
+        store.compact(cells=True)
+        store.add(["new"], -VECTORS[:1])
+        assert store.search(-VECTORS[:1], 1, share=0.001)[0][0].id == "new"
+        store.compact(cells=True)
+        assert store.search(-VECTORS[:1], 1, share=0.05)[0][0].id == "new"
+
+
+@pytest.mark.usefixtures("cells")
+def test_cells_of_equal_vectors_and_of_none(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS) as store:
+        store.compact(cells=True)
+        assert store.search(QUERIES, share=0.5) == [[]] * Q
+        store.add(IDS, np.repeat(VECTORS[:1], V, axis=0))
+        store.compact(cells=True)
+        assert len(store.search(QUERIES, V)[0]) == V and len(store.search(QUERIES, share=0.1)) == Q
+
+
 def test_replaced_vectors_have_the_new_place_and_metadata(tmp_path: Path) -> None:
     with create_store(tmp_path / "s.db", VECTORS) as store:
         store.add(IDS[:9], VECTORS[:9], [{"n": i} for i in range(9)])
@@ -316,7 +389,6 @@ def test_half_precision_keeps_the_directions_of_any_numbers(tmp_path: Path) -> N
         assert [s.search(VECTORS[i : i + 1], 1)[0][0].id for i in (0, 1)] == ["tiny", "huge"]
 
 
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -356,6 +428,12 @@ def test_a_store_that_cannot_be_made_leaves_no_file(
     with pytest.raises((DataError, RecipeError, ValueError), match=message):
         create_store(tmp_path / "s.db", sample, config=config)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
+def test_a_share_out_of_range_is_refused(tmp_path: Path, share: float) -> None:
+    with made(tmp_path / "s.db") as store, pytest.raises(DataError, match="out of range"):
+        store.search(QUERIES, share=share)
 
 
 def test_unknown_settings_are_refused(tmp_path: Path) -> None:

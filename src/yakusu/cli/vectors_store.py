@@ -84,12 +84,21 @@ def vectors_search_verb(
     among: Annotated[
         str | None, typer.Option(help="File with one id per line: find only these.")
     ] = None,
+    share: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="After 'compact --cells': share of the vectors that is searched, such as 0.1.",
+        ),
+    ] = 1,
 ) -> None:
     """Print the best vectors for each query, best first, one JSON object per line.
 
     Example: `yakusu vectors search news.db queries.npy -n 3`
     """
-    found = yakusu.vectors.search(store, queries, n, among=among, progress=ConsoleProgress())
+    found = yakusu.vectors.search(
+        store, queries, n, among=among, share=share, progress=ConsoleProgress()
+    )
     for query, matches in found:
         for match in matches:
             print(_line(query, match))
@@ -114,10 +123,16 @@ def vectors_delete_verb(
     print(f"{store}: {counted(n, 'vector')} removed")
 
 
-def vectors_compact_verb(store: _Store) -> None:
+def vectors_compact_verb(
+    store: _Store,
+    cells: Annotated[
+        bool,
+        typer.Option("--cells", help="Also group similar vectors, for 'search --share'."),
+    ] = False,
+) -> None:
     """Free the disk space of deleted vectors.
 
     Example: `yakusu vectors compact news.db`
     """
-    before, after = yakusu.vectors.compact(store)
+    before, after = yakusu.vectors.compact(store, cells=cells)
     print(f"{store}: {decimal(before)} -> {decimal(after)}")

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -43,10 +44,15 @@ class RowsOfBlock:
         """Number after the last row."""
         return self.first + self.n
 
+    @cached_property
+    def n_live(self) -> int:
+        """How many rows were not deleted."""
+        return int(np.count_nonzero(self.live))
+
     def chosen(self, among: Longs | None) -> RowMask | None:
         """Return which rows are live and have one of some numbers, ascending; None: all rows."""
         if among is None:
-            return None if self.live.all() else self.live
+            return None if self.n_live == self.n else self.live
         begin, end = np.searchsorted(among, (self.first, self.end))
         chosen = np.zeros(self.n, dtype=bool)
         chosen[among[begin:end] - self.first] = True
@@ -130,6 +136,22 @@ def block_rows(db: sqlite3.Connection, condition: str = "1", *values: int) -> It
         yield RowsOfBlock(first, n, version, bits[:n].astype(bool))
 
 
+def block_centres(db: sqlite3.Connection, width: int) -> tuple[Longs, Doubles]:
+    """Return which blocks have a centre, (C,), counted in their order, and the centres (C, H).
+
+    Raises:
+        DamagedFileError: They are not what `put_block` writes.
+    """
+    rows = enumerate(db.execute("SELECT centre FROM block ORDER BY first"))
+    found = {at: centre for at, (centre,) in rows if centre is not None}
+    if not all(isinstance(each, bytes) and len(each) == 4 * width for each in found.values()):
+        raise DamagedFileError("the centre of a block does not have the size of its vectors")
+    centres = np.frombuffer(b"".join(found.values()), "<f4").astype(np.float64)
+    if not np.isfinite(centres).all():
+        raise DamagedFileError("the centre of a block is not finite")
+    return np.array([*found], dtype=np.int64), centres.reshape(-1, width)
+
+
 def last_block(db: sqlite3.Connection) -> RowsOfBlock | None:
     """Return the last block, if there is one."""
     return next(block_rows(db, "first = (SELECT max(first) FROM block)"), None)
@@ -167,21 +189,28 @@ class BlockCache:
     def __init__(self, settings: StoreSettings, most: int) -> None:
         self._settings, self._most = settings, most
         self._revision, self._rows = -1, list[RowsOfBlock]()
+        self._centres = np.empty(0, dtype=np.int64), np.empty((0, settings.width))
         self._kept = dict[int, LoadedBlock]()  # by the numbers of their first rows
 
     def rows(self, db: sqlite3.Connection) -> list[RowsOfBlock]:
         """Return the rows of all blocks in the state of a store that is read now."""
         if (revision := revision_of(db)) != self._revision:
             self._rows = [*block_rows(db)]
+            self._centres = block_centres(db, self._settings.width)
             versions = {rows.first: rows.version for rows in self._rows}
             kept = self._kept.items()
             self._kept = {at: block for at, block in kept if versions.get(at) == block.version}
             self._revision = revision
         return self._rows
 
+    def centres(self, db: sqlite3.Connection) -> tuple[Longs, Doubles]:
+        """Return which blocks have a centre, (C,), and the centres (C, H)."""
+        self.rows(db)
+        return self._centres
+
     def count(self, db: sqlite3.Connection) -> int:
         """Return the number of vectors in the state that is read now."""
-        return sum(int(np.count_nonzero(rows.live)) for rows in self.rows(db))
+        return sum(rows.n_live for rows in self.rows(db))
 
     def load(self, db: sqlite3.Connection, rows: RowsOfBlock) -> LoadedBlock:
         """Return the codes of one of these blocks."""
@@ -213,12 +242,18 @@ def coded_rows(db: sqlite3.Connection, rows: RowsOfBlock, settings: StoreSetting
     return CodedRows(codes, loaded.lengths)
 
 
-def put_block(db: sqlite3.Connection, rows: RowsOfBlock, coded: CodedRows, coder: RowCoder) -> None:
-    """Write a block."""
+def put_block(
+    db: sqlite3.Connection,
+    rows: RowsOfBlock,
+    coded: CodedRows,
+    coder: RowCoder,
+    centre: bytes | None = None,
+) -> None:
+    """Write a block; `centre`: see `block_centres`."""
     stored, lengths = coder.dumped(coded.codes), coded.lengths.tobytes()
     checksum = zlib.crc32(lengths, zlib.crc32(stored))
-    place = rows.first, rows.n, rows.version
-    db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (*place, _dumped(rows.live)))
+    block = rows.first, rows.n, rows.version, _dumped(rows.live), centre
+    db.execute("INSERT INTO block VALUES (?, ?, ?, ?, ?)", block)
     db.execute("INSERT INTO codes VALUES (?, ?, ?, ?)", (rows.first, stored, lengths, checksum))
 
 

@@ -1,7 +1,8 @@
 """The file of a store: its tables, how one is created and opened, and what its `meta` says.
 
 `meta`   format, revision, similarity, originals, and the codebook
-`block`  a run of up to 8,192 consecutive numbers: `live` has a bit for each that is not deleted
+`block`  a run of up to 8,192 consecutive numbers: `live` has a bit for each that is not deleted,
+         and `centre` is that of its cell in float32, if its rows are similar
 `codes`  what never changes of a block: codes, and float32 lengths of the rebuilt vectors
 `item`   number, id, metadata as JSON, and the original vector if the store keeps it
 
@@ -30,7 +31,7 @@ _SMALL = 2**21  # bytes of a row that has no codes
 _SIZES = ("components", "width", "n_codes")
 _SCHEMA = """\
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE block (first INTEGER PRIMARY KEY, n, version, live BLOB);
+CREATE TABLE block (first INTEGER PRIMARY KEY, n, version, live BLOB, centre BLOB);
 CREATE TABLE codes (first INTEGER PRIMARY KEY, codes BLOB, lengths BLOB, checksum);
 CREATE TABLE item (number INTEGER PRIMARY KEY, id TEXT UNIQUE, metadata TEXT, vector BLOB);
 """

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import compress, repeat
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ from yakusu.vectors.store.blocks import (
     pack_block,
     revision_of,
 )
+from yakusu.vectors.store.cells import make_cells, visited
 from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import (
     STORE_FILE,
@@ -146,7 +147,7 @@ class VectorStore:
             return isinstance(id_, str) and bool(numbers_of(self._db, [id_]))
 
     def __iter__(self) -> Iterator[str]:
-        """The ids, in the order in which they were added."""
+        """The ids, in their order: the one in which they were added, unless there are cells."""
         with STORE_FILE.errors(self.path):
             for (id_,) in self._db.execute("SELECT id FROM item ORDER BY number"):
                 yield id_
@@ -160,14 +161,15 @@ class VectorStore:
         *,
         among: Iterable[str] | None = None,
         candidates: int | None = None,
+        share: float = 1,
         n_jobs: int = 1,
     ) -> list[list[StoreMatch]]:
         """Find the k best vectors for each query: largest cosines or products, smallest distances.
 
-        The result is exact for the vectors that the codes rebuild. If the store keeps the original
-        vectors, the best candidates are ranked again with these. Of equal scores, the vector that
-        was added first comes first. A search sees one state of the store, whatever others write
-        meanwhile.
+        The result is exact for the vectors that the codes rebuild, unless `share` leaves some out.
+        If the store keeps the original vectors, the best candidates are ranked again with these. Of
+        equal scores, the vector that comes first in the store comes first. A search sees one state
+        of the store, whatever others write meanwhile.
 
         Args:
             queries: (Q, H).
@@ -175,6 +177,8 @@ class VectorStore:
             among: Ids among which results are found; those that are not stored are ignored. They
                 are looked up once for all searches with the same ids that follow each other.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
+            share: Share of the vectors that are visited: those in the nearest cells (`compact`),
+                and those in no cell, which were added later.
             n_jobs: Number of threads, which divide the queries.
 
         Returns:
@@ -184,6 +188,8 @@ class VectorStore:
             DataError: The queries are not a finite matrix of width H, or one is zero, which has no
                 cosine; another argument is out of range; or the file is damaged.
         """
+        if not 0 < share <= 1:
+            raise DataError(f"share = {share} is out of range: give more than 0, and at most 1")
         wanted = comparable(checked_queries(queries, self._settings), self.similarity)
         if candidates is None:
             candidates = _TIMES * k + _MORE
@@ -197,20 +203,46 @@ class VectorStore:
         with STORE_FILE.reading(self._db, self.path) as db:
             numbers = None if ids is None else self._numbers(db, ids)
             best = [BestRows(query, n_best, self._settings) for query in prepared]
-            self._scan(db, best, numbers, n_jobs)
+            self._scan(db, best, numbers, share, n_jobs)
             return self._matches(db, best, k)
 
     def _scan(
-        self, db: sqlite3.Connection, best: list[BestRows], among: Longs | None, n_jobs: int
+        self,
+        db: sqlite3.Connection,
+        best: list[BestRows],
+        among: Longs | None,
+        share: float,
+        n_jobs: int,
     ) -> None:
         """Find the best rows of queries, among some numbers in order, block by block."""
+        found = [(rows, rows.chosen(among)) for rows in self._blocks.rows(db)]
+        sizes = [rows.n if mask is None else np.count_nonzero(mask) for rows, mask in found]
+        visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
-            for rows in self._blocks.rows(db):
-                chosen = rows.chosen(among)
-                if chosen is None or chosen.any():
+            for (rows, chosen), visitors in zip(found, visits, strict=True):
+                if visitors:
                     block = self._blocks.load(db, rows)
-                    list(each(BestRows.scan, best, repeat(block), repeat(chosen)))
+                    list(each(BestRows.scan, visitors, repeat(block), repeat(chosen)))
+
+    def _visits(
+        self, db: sqlite3.Connection, best: list[BestRows], sizes: Longs, share: float
+    ) -> list[list[BestRows]]:
+        """Return the queries that visit each block, of which so many rows may be found."""
+        if share == 1 or not len(sizes):
+            return [best if size else [] for size in sizes.tolist()]
+        known, centres = self._blocks.centres(db)
+        if not len(known):
+            raise DataError(
+                f"{self.path} has no cells, so that share = {share} has no effect: leave it out, "
+                "or make cells (compact --cells)"
+            )
+        masks = [
+            visited(known, centres, sizes, each.query.vector, self.similarity, share)
+            for each in best
+        ]
+        visits = np.reshape(masks, (len(best), len(sizes))).T.tolist()
+        return [[*compress(best, block)] for block in visits]
 
     def _matches(
         self, db: sqlite3.Connection, best: list[BestRows], k: int
@@ -332,14 +364,31 @@ class VectorStore:
             delete_rows(db, numbers)
             remove_items(db, numbers.tolist())
 
-    def compact(self) -> None:
+    def compact(self, *, cells: bool = False) -> None:
         """Give the space of deleted vectors back to the disk, and fill the blocks.
 
-        A process that is killed loses nothing. Meanwhile, the disk needs space for a second copy.
+        A process that is killed loses nothing. Meanwhile, the disk needs space for a second copy,
+        with `cells` for a third one.
+
+        Args:
+            cells: Put similar vectors into blocks of their own, so that `search` need not visit all
+                (`share`). They change their order. Later vectors are in no cell, and compacting
+                without cells removes them.
 
         Raises:
             DataError: The file cannot be written, or the disk is full.
         """
+        if cells:
+            with STORE_FILE.writing(self._db, self.path) as db:
+                make_cells(db, self._settings, next_revision(db))
+        else:
+            self._fill_blocks()
+        with STORE_FILE.errors(self.path):
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _fill_blocks(self) -> None:
+        """Move the rows together, a block per transaction."""
         at: int | None = 0
         while at is not None:
             with STORE_FILE.writing(self._db, self.path) as db:
@@ -347,9 +396,6 @@ class VectorStore:
                 if moved:
                     renumber_items(db, at, moved[1])
                 at = moved and moved[0]
-        with STORE_FILE.errors(self.path):
-            self._db.execute("VACUUM")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def open_store(path: str | Path, *, writable: bool = False, memory: int = _MEMORY) -> VectorStore:

@@ -124,6 +124,7 @@ def search(
     n: int = 10,
     *,
     among: str | Path | None = None,
+    share: float = 1,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, list[StoreMatch]]]:
     """Yield the name of each query, and the n best vectors for it; see `VectorStore.search`.
@@ -133,6 +134,7 @@ def search(
         queries: Vectors, as for `compress`, with words or row numbers as their names.
         n: Number of vectors.
         among: File with one id per line, among which vectors are found.
+        share: Share of the vectors that are visited, if the store has cells.
         progress: Progress reporter.
 
     Raises:
@@ -144,7 +146,7 @@ def search(
         for rows in blocks(len(given.vectors)):
             part = given.vectors[rows]
             for begin in range(0, len(part), _QUERIES):
-                found = opened.search(part[begin : begin + _QUERIES], n, among=chosen)
+                found = opened.search(part[begin : begin + _QUERIES], n, among=chosen, share=share)
                 for number, matches in enumerate(found, rows.start + begin):
                     yield given.words[number] if given.words else str(number), matches
 
@@ -164,8 +166,12 @@ def delete(store: str | Path, ids: str | Path) -> int:
         return opened.delete(gone)
 
 
-def compact(store: str | Path) -> tuple[int, int]:
+def compact(store: str | Path, *, cells: bool = False) -> tuple[int, int]:
     """Give the space of deleted vectors back to the disk; see `VectorStore.compact`.
+
+    Args:
+        store: The file.
+        cells: Put similar vectors together, so that `search` need not visit all.
 
     Returns:
         Bytes of the store, before and after.
@@ -175,7 +181,7 @@ def compact(store: str | Path) -> tuple[int, int]:
     """
     with open_store(store, writable=True) as opened:
         before = opened.file_bytes
-        opened.compact()
+        opened.compact(cells=cells)
         return before, opened.file_bytes
 
 
