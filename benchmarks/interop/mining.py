@@ -4,7 +4,7 @@ The planted pairs are those of the training set that are held out: every sixteen
 with other sentences of the training set, of which one language is in one text only; vectors are
 learned from the rest of the training set. A pair that is found counts as right if, apart from case
 and punctuation, it is a pair of Tatoeba, because many sentences have several translations there.
-Precision, recall and F1 are those of the best minimum margin, and of the default.
+Precision, recall and F1 are those of the best minimum score, and of the default.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from benchmarks.paper.shipped import HELD_OUT, plain
 from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
 from yakusu.folder import write_text
-from yakusu.pipeline.aligning.mine import MIN_MARGIN
+from yakusu.pipeline.aligning.mine import MIN_SCORE
 
 benchmark = Benchmark(
     "mining",
@@ -34,7 +34,7 @@ benchmark.option("--others", type=int, default=40_000, help="others on each side
 
 tables = Table(
     (
-        ("Margin", "{name}"),
+        ("Minimum score", "{name}"),
         ("Planted", "{planted:,}"),
         ("Sentences of each text", "{sentences:,}"),
         ("Pairs found", "{found:,}"),
@@ -95,7 +95,7 @@ def main(args: argparse.Namespace) -> None:
         out,
         src=args.runs / "known.en",
         tgt=args.runs / "known.de",
-        min_margin=1.0,
+        min_score=0.4,
     )
     facts: dict[str, Any] = {
         "planted": args.planted,
@@ -104,17 +104,17 @@ def main(args: argparse.Namespace) -> None:
     }
     right, total = right_pairs(args, pairs)
     found = [line.split("\t") for line in Path(out).read_text(encoding="utf-8").splitlines()]
-    margins = sorted({1 + step / 100 for step in range(60)} | {MIN_MARGIN})
-    scores = {
-        margin: measured([row for row in found if float(row[2]) >= margin], right, total)
-        for margin in margins
+    least = sorted({step / 100 for step in range(40, 120)} | {MIN_SCORE})
+    results = {
+        score: measured([row for row in found if float(row[2]) >= score], right, total)
+        for score in least
     }
-    best = max(margins, key=lambda margin: scores[margin]["f1"])
-    for name, margin in (
+    best = max(least, key=lambda score: results[score]["f1"])
+    for name, score in (
         (f"{best:.2f}, the best", best),
-        (f"{MIN_MARGIN}, the default", MIN_MARGIN),
+        (f"{MIN_SCORE}, the default", MIN_SCORE),
     ):
-        result = {"name": name, **facts, **scores[margin]}
+        result = {"name": name, **facts, **results[score]}
         print(result)
         benchmark.record(result)
 

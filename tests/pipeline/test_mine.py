@@ -31,9 +31,9 @@ def known(tmp_path: Path) -> _Files:
     return _written(tmp_path, "known", SRC[KNOWN], TGT[KNOWN])
 
 
-def _mine(text: _Files, out: Path, known: _Files, min_margin: float | None = None) -> Mined:
+def _mine(text: _Files, out: Path, known: _Files, min_score: float | None = None) -> Mined:
     src, tgt = known
-    return yakusu.mine(*text, out, src=src, tgt=tgt, min_margin=min_margin)
+    return yakusu.mine(*text, out, src=src, tgt=tgt, min_score=min_score)
 
 
 def _shuffled(lines: Sequence[str]) -> list[str]:
@@ -47,11 +47,11 @@ def test_most_translations_are_found_and_few_others(tmp_path: Path, known: _File
     rows = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines()]
     pairs = {(one, other) for one, other, _ in rows}
     right = {*zip(SRC[:600], TGT[:600], strict=True)}
-    margins = [float(margin) for *_, margin in rows]
-    assert margins == sorted(margins, reverse=True)
+    scores = [float(score) for *_, score in rows]
+    assert scores == sorted(scores, reverse=True)
     assert found.n_pairs == len(rows)
     assert len(pairs & right) > 0.9 * len(pairs)
-    assert len(pairs & right) > 0.9 * 200
+    assert len(pairs & right) > 0.85 * 200
     content = out.read_bytes()
     _mine(text, out, known)
     assert out.read_bytes() == content
@@ -67,8 +67,8 @@ def test_a_repeated_sentence_counts_once(tmp_path: Path, known: _Files) -> None:
 
 def test_texts_without_pairs_are_refused(tmp_path: Path, known: _Files) -> None:
     text, out = _written(tmp_path, "text", SRC[:50], TGT[100:150]), tmp_path / "pairs.tsv"
-    with pytest.raises(DataError, match=r"no pair of .* reaches the minimum margin: check"):
-        _mine(text, out, known, min_margin=9)
+    with pytest.raises(DataError, match=r"no pair of .* reaches the minimum score: check"):
+        _mine(text, out, known, min_score=9)
     assert not out.exists()
 
 
@@ -84,15 +84,15 @@ def test_the_output_must_be_another_file_that_ends_in_tsv(tmp_path: Path, known:
         _mine(text, tmp_path / "pairs.txt", known)
 
 
-def test_a_margin_is_a_cosine_divided_by_the_mean_of_its_neighbours() -> None:
+def test_a_score_is_a_cosine_times_its_margin() -> None:
     one = np.array([[1, 0], [0, 1]], np.float32)
     other = np.array([[0.6, 0.8], [0.8, 0.6], [0, 0]], np.float32)
     (first, second) = margin_pairs(one, other, k=2)
     assert (first[:2], second[:2]) == ((0, 1), (1, 0))
-    assert first[2] == pytest.approx(0.8 / 0.7)
+    assert first[2] == pytest.approx(0.8 * 0.8 / 0.7)
 
 
-def test_margins_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(1).standard_normal((90, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     whole = margin_pairs(vectors[:40], vectors[40:])

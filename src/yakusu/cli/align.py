@@ -46,12 +46,6 @@ _KnownTgt = Annotated[
     str,
     typer.Option(metavar="FILE", help="Their translations, line by line, in the language of B."),
 ]
-_MinMargin = Annotated[
-    float | None,
-    typer.Option(
-        help="Drop pairs with a lower margin (default: 1.15; unrelated sentences: about 1)."
-    ),
-]
 _Model = Annotated[
     str | None,
     typer.Option(
@@ -110,7 +104,9 @@ def mine_verb(
     tgt: _KnownTgt,
     source_language: _Language = "",
     target_language: _Language = "",
-    min_margin: _MinMargin = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="Drop pairs with a lower score (default: 0.7).")
+    ] = None,
     encoding: _Encoding = "",
 ) -> None:
     """Find the sentences of two texts that translate each other, in any order.
@@ -128,7 +124,7 @@ def mine_verb(
             src=src,
             tgt=tgt,
             languages=(source_language, target_language),
-            min_margin=min_margin,
+            min_score=min_score,
             encoding=encoding,
             progress=ConsoleProgress(),
         )

@@ -1,6 +1,7 @@
-"""Which of two sets of vectors belong together, by the margin of their cosine.
+"""Which of two sets of vectors belong together, by their cosine and its margin.
 
     margin(x, y) = cos(x, y) / ((m(x) + m(y)) / 2)
+    score(x, y)  = cos(x, y) margin(x, y)
 
 m is the mean cosine of a vector and the k nearest of the other side: a sentence that is close to
 everything needs a higher cosine. This is the ratio of Artetxe and Schwenk (2019), section 3, with
@@ -60,7 +61,7 @@ def margin_pairs(one: Floats, other: Floats, *, k: int = N_NEAREST) -> list[tupl
         k: Number of nearest vectors that a cosine is compared with.
 
     Returns:
-        The rows of both vectors of each pair, and the margin: the highest first.
+        The rows of both vectors of each pair, and the score: the highest first.
     """
     forward, backward = _Nearest(len(one), k), _Nearest(len(other), k)
     for i in range(0, len(one), _ROWS):
@@ -80,14 +81,15 @@ def margin_pairs(one: Floats, other: Floats, *, k: int = N_NEAREST) -> list[tupl
 def _best(
     nearest: _Nearest, own: Floats, others: Floats
 ) -> Iterator[tuple[tuple[int, int], float]]:
-    """The pair of highest margin of each vector, and the margin."""
+    """The pair with the highest score of each vector, and the score."""
     usable = (nearest.ids >= 0) & (nearest.cosines > 0)
     about = (own[:, None] + others[nearest.ids]) / 2
-    margins = np.where(usable, nearest.cosines / np.where(usable, about, 1), -1)
-    columns = margins.argmax(axis=1)
+    margins = nearest.cosines / np.where(usable, about, 1)
+    scores = np.where(usable, nearest.cosines * margins, -1)
+    columns = scores.argmax(axis=1)
     rows = np.flatnonzero(usable.any(axis=1))
     for row, column in zip(rows.tolist(), columns[rows].tolist(), strict=True):
-        yield (row, int(nearest.ids[row, column])), float(margins[row, column])
+        yield (row, int(nearest.ids[row, column])), float(scores[row, column])
 
 
 def _one_to_one(
@@ -95,8 +97,8 @@ def _one_to_one(
 ) -> Iterator[tuple[int, int, float]]:
     """Yield the pairs of which no vector is in an earlier one."""
     used: tuple[set[int], set[int]] = set(), set()
-    for (i, j), margin in ordered:
+    for (i, j), score in ordered:
         if i not in used[0] and j not in used[1]:
             used[0].add(i)
             used[1].add(j)
-            yield i, j, margin
+            yield i, j, score

@@ -15,7 +15,7 @@ from yakusu.progress import Progress, Silent
 if TYPE_CHECKING:
     from yakusu.pipeline.aligning.sentence_vectors import SentenceVectors
 
-MIN_MARGIN = 1.15
+MIN_SCORE = 0.7
 _FEWEST = 100  # pairs from which anything can be learned
 
 
@@ -24,22 +24,22 @@ class Mined:
     """Result of `mine`.
 
     Attributes:
-        out: The pairs: source, target and margin, in three columns, the highest margin first.
+        out: The pairs: source, target and score, in three columns, the highest score first.
         n_sentences: Number of different sentences of both texts.
         n_pairs: Number of pairs.
-        median_margin: Median margin of a pair.
+        median_score: Median score of a pair.
     """
 
     out: Path
     n_sentences: tuple[int, int]
     n_pairs: int
-    median_margin: float
+    median_score: float
 
     def __str__(self) -> str:
         n_src, n_tgt = self.n_sentences
         return (
             f"{self.out}: {self.n_pairs:,} pairs of {n_src:,} source and {n_tgt:,} target "
-            f"sentences, median margin {self.median_margin:.2f} (unrelated sentences: about 1)"
+            f"sentences, median score {self.median_score:.2f}"
         )
 
 
@@ -51,16 +51,16 @@ def mine(
     src: str | Path,
     tgt: str | Path,
     languages: tuple[str, str] = ("", ""),
-    min_margin: float | None = None,
+    min_score: float | None = None,
     encoding: str = "",
     progress: Progress | None = None,
 ) -> Mined:
     """Find the sentences of two texts that translate each other, in any order.
 
     Vectors of sentences are learned from known translations, such that those of translations are
-    alike (see `sentence_vectors.py`). The margin of a pair is its cosine, divided by the mean
-    cosine of the nearest sentences of the other text (Artetxe and Schwenk, 2019). The same texts
-    give the same bytes on the same kind of machine.
+    alike (see `sentence_vectors.py`). The score of a pair is its cosine times its margin: the
+    cosine, divided by the mean cosine of the nearest sentences of the other text (Artetxe and
+    Schwenk, 2019). The same texts give the same bytes on the same kind of machine.
 
     Args:
         one: A text or a document; a sentence that it repeats counts once.
@@ -69,8 +69,7 @@ def mine(
         src, tgt: Files of known translations to learn from, in the languages of `one` and `other`,
             such as the text that a translator was trained on; 20,000 pairs or more.
         languages: Codes of both languages (default: taken from the end of the file names).
-        min_margin: Leave out the pairs with a lower margin, which is about 1 for unrelated
-            sentences; None: 1.15.
+        min_score: Leave out the pairs with a lower score; None: 0.7.
         encoding: Encoding of text files that are not UTF-8, or one encoding per file, separated by
             a comma (default: detected).
         progress: Progress reporter.
@@ -89,19 +88,19 @@ def mine(
     vectors = _learned(Corpus(src=str(src), tgt=str(tgt)), progress)
     with progress.track("comparing", "sentences", None):
         found = margin_pairs(vectors.of_sources(first.texts), vectors.of_targets(second.texts))
-    least = MIN_MARGIN if min_margin is None else min_margin
-    pairs = [(i, j, margin) for i, j, margin in found if margin >= least]
+    least = MIN_SCORE if min_score is None else min_score
+    pairs = [(i, j, score) for i, j, score in found if score >= least]
     if not pairs:
         raise DataError(
-            f"no pair of {one} and {other} reaches the minimum margin: check their languages, or "
-            "lower --min-margin"
+            f"no pair of {one} and {other} reaches the minimum score: check their languages, or "
+            "lower --min-score"
         )
     write_rows(out, (f"{first.texts[i]}\t{second.texts[j]}\t{x:.3f}" for i, j, x in pairs))
     return Mined(
         out,
         n_sentences=(len(first.texts), len(second.texts)),
         n_pairs=len(pairs),
-        median_margin=median(margin for *_, margin in pairs),
+        median_score=median(score for *_, score in pairs),
     )
 
 

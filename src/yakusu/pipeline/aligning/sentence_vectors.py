@@ -36,9 +36,9 @@ _Ids = Sequence[Sequence[int]]
 class RankingConfig:
     """How vectors are learned: their width, passes over the pairs, tau, and the first rate."""
 
-    width: int = 256
-    epochs: int = 6
-    temperature: float = 0.05
+    width: int = 384
+    epochs: int = 10
+    temperature: float = 0.04
     rate: float = 3e-3
     seed: int = 1
 
