@@ -26,6 +26,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.vectors.store.blocks import (
     BlockCache,
     CodedRows,
+    RowMask,
     append_rows,
     delete_rows,
     next_revision,
@@ -103,7 +104,7 @@ class VectorStore:
     ) -> None:
         self._db, self.path, self._settings = db, path, settings
         self._blocks = BlockCache(settings, memory)
-        self._filter = (-1, list[str](), np.empty(0, dtype=np.int64))  # the last `among`
+        self._filter = (-1, list[str](), list[RowMask | None]())  # the last `among`
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -199,31 +200,30 @@ class VectorStore:
             )
         n_best = max(k, candidates) if self._settings.originals else k
         prepared = [self._prepared(query) for query in wanted]
-        ids = None if among is None else listed_ids(among)
+        ids = None if among is None else self._listed(among)
         with STORE_FILE.reading(self._db, self.path) as db:
-            numbers = None if ids is None else self._numbers(db, ids)
             best = [BestRows(query, n_best, self._settings) for query in prepared]
-            self._scan(db, best, numbers, share, n_jobs)
+            self._scan(db, best, self._masks(db, ids), share, n_jobs)
             return self._matches(db, best, k)
 
     def _scan(
         self,
         db: sqlite3.Connection,
         best: list[BestRows],
-        among: Longs | None,
+        masks: list[RowMask | None],
         share: float,
         n_jobs: int,
     ) -> None:
-        """Find the best rows of queries, among some numbers in order, block by block."""
-        found = [(rows, rows.chosen(among)) for rows in self._blocks.rows(db)]
+        """Find the best rows of queries block by block."""
+        found = [*zip(self._blocks.rows(db), masks, strict=True)]
         sizes = [rows.n if mask is None else np.count_nonzero(mask) for rows, mask in found]
         visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
-            for (rows, chosen), visitors in zip(found, visits, strict=True):
+            for (rows, mask), visitors in zip(found, visits, strict=True):
                 if visitors:
                     block = self._blocks.load(db, rows)
-                    list(each(BestRows.scan, visitors, repeat(block), repeat(chosen)))
+                    list(each(BestRows.scan, visitors, repeat(block), repeat(mask)))
 
     def _visits(
         self, db: sqlite3.Connection, best: list[BestRows], sizes: Longs, share: float
@@ -263,11 +263,19 @@ class VectorStore:
             for each in best
         ]
 
-    def _numbers(self, db: sqlite3.Connection, ids: list[str]) -> Longs:
-        """Return the numbers of ids, ascending; the same ids are not looked up again."""
-        revision = revision_of(db)
+    def _listed(self, among: Iterable[str]) -> list[str]:
+        """Return ids as a list, which is not checked again if it is the last one."""
+        given = among if isinstance(among, str) else [*among]
+        return self._filter[1] if given == self._filter[1] else listed_ids(given)
+
+    def _masks(self, db: sqlite3.Connection, ids: list[str] | None) -> list[RowMask | None]:
+        """Return which rows of each block may be found; the last ids are not looked up again."""
+        revision, rows = revision_of(db), self._blocks.rows(db)
+        if ids is None:
+            return [each.chosen(None) for each in rows]
         if self._filter[:2] != (revision, ids):
-            self._filter = revision, ids, _sorted(numbers_of(db, ids).values())
+            numbers = _sorted(numbers_of(db, ids).values())
+            self._filter = revision, ids, [each.chosen(numbers) for each in rows]
         return self._filter[2]
 
     def _prepared(self, query: Doubles) -> PreparedQuery:
