@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from yakusu.arrays import Floats
 from yakusu.errors import DataError
@@ -62,8 +62,7 @@ def too_long(n_tokens: int, most: int, *, side: str = "source") -> DataError:
     )
 
 
-@dataclass(frozen=True)
-class TargetScore:
+class TargetScore(NamedTuple):
     """The log-probabilities of the tokens of one target, in nats."""
 
     token_log_probs: tuple[float, ...]  # of each token, including eos
