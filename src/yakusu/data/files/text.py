@@ -7,11 +7,10 @@ alignment of two files.
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import Literal, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from yakusu.data.files.compressed import DamagedError, compression_of, plain_name
 from yakusu.data.files.long_lines import (
@@ -92,8 +91,7 @@ class InvalidLines:
         )
 
 
-@dataclass(frozen=True)
-class PairFile:
+class PairFile(NamedTuple):
     """A file that contains both sides of a corpus, and how to read it.
 
     Attributes:
