@@ -7,7 +7,6 @@ factories: models, metrics and tasks register themselves.
 import difflib
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -235,6 +234,8 @@ def parsed_toml(text: str) -> dict[str, Any]:
     Raises:
         TOMLDecodeError: It is not valid, too long, or nested too deeply.
     """
+    import tomllib
+
     if len(text) > _LONGEST_TOML:
         raise tomllib.TOMLDecodeError(f"it has more than {_LONGEST_TOML:,} characters")
     for number, line in enumerate(text.split("\n"), start=1):
@@ -262,6 +263,8 @@ def apply_override(
     key, separator, text = override.partition("=")
     if not separator:
         raise RecipeError(f"--set {override}: write it as key=value, as in --set {example}")
+    import tomllib
+
     try:
         value = parsed_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

@@ -10,7 +10,6 @@ import errno
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -92,6 +91,8 @@ def replace_folder(
 def _save_folder(
     folder: Path, fill: Callable[[Path], None], accept: Callable[[Manifest], None]
 ) -> None:
+    import secrets
+
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
     temporary.mkdir(mode=_OWNER_FOLDER)
@@ -308,6 +309,8 @@ def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     Raises:
         OSError: The disk is full or the path is not writable.
     """
+    import secrets
+
     temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
     with _named_in_errors(path):
         temporary.mkdir(mode=_OWNER_FOLDER)

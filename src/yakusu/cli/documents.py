@@ -3,9 +3,8 @@
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -103,8 +102,7 @@ def refuse_document(source: str, *, is_text: bool) -> None:
         raise DataError(f"{source} is a document: add --out FILE to translate it")
 
 
-@dataclass(frozen=True)
-class DocumentOutputOptions:
+class DocumentOutputOptions(NamedTuple):
     """How documents are written.
 
     Attributes:
@@ -128,8 +126,8 @@ class DocumentOutputOptions:
     @property
     def given(self) -> list[str]:
         """The options that were given."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        given = [name for name, value in values.items() if value is not None and value is not False]
+        values = self._asdict().items()
+        given = [name for name, value in values if value is not None and value is not False]
         return [f"--{name.replace('_', '-')}" for name in given]
 
     @property
@@ -164,8 +162,7 @@ takes_document_options = grouped(
 )
 
 
-@dataclass(frozen=True)
-class DocumentOutput:
+class DocumentOutput(NamedTuple):
     """Where translated documents are written, and how.
 
     Attributes:

@@ -5,11 +5,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -93,8 +93,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class LineOptions:
+class LineOptions(NamedTuple):
     """How lines are read and printed."""
 
     format: Literal["text", "json"] = "text"
@@ -107,7 +106,8 @@ class LineOptions:
     @property
     def given(self) -> list[str]:
         """The options whose values are not the defaults."""
-        names = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        values, default = self._asdict().items(), self._field_defaults
+        names = [name for name, value in values if value != default[name]]
         return ["--" + name.replace("_", "-") for name in names]
 
     def check(self, source: str) -> None:
@@ -129,8 +129,7 @@ def _line_options(values: dict[str, Any]) -> LineOptions:
 takes_line_options = grouped("lines", _OPTIONS, _line_options)
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(NamedTuple):
     """Lines to translate.
 
     Attributes:

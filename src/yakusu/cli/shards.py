@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -47,8 +46,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class RayOptions:
+class RayOptions(NamedTuple):
     """Where shards are translated.
 
     Attributes:
@@ -83,8 +81,7 @@ class RayCommand(TyperCommand):
         return super().parse_args(ctx, [*given, *args[end:]])
 
 
-@dataclass(frozen=True)
-class ShardOutput:
+class ShardOutput(NamedTuple):
     """Which shards are translated, where, and to which folder.
 
     Attributes:

@@ -3,8 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -120,7 +119,7 @@ def translate_verb(
     if ray.address is not None:
         shards = ShardOutput(ray.address, out, sources or ())
         engine = shards.checked(_not_for_shards(lines, documents, options, strict=strict), engine)
-        models = replace(models, engine=engine)
+        models = models._replace(engine=engine)
         config = models.shard_config(batch, window, errors=lines.errors, column=ray.column)
         shards.translate(models.open(), config)
         return
@@ -142,8 +141,7 @@ def translate_verb(
         )
 
 
-@dataclass(frozen=True)
-class _Models:
+class _Models(NamedTuple):
     """Model folders, more than one for an ensemble, and how they translate."""
 
     folders: tuple[str, ...]

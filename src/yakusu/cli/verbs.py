@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
+from copy import copy
+from functools import cache, partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -130,6 +131,13 @@ def _process_value(param: Any, context: Any, value: Any) -> Any:
 
 
 def _debug_option(*, hidden: bool) -> Any:
+    option = copy(_visible_debug_option())
+    option.hidden = hidden
+    return option
+
+
+@cache
+def _visible_debug_option() -> Any:
     """Let Typer build the option."""
     verbs = typer.Typer(add_completion=False)
     option = typer.Option(
@@ -137,7 +145,6 @@ def _debug_option(*, hidden: bool) -> Any:
         callback=_set_debug,
         expose_value=False,
         help=OPTIONS["--debug"],
-        hidden=hidden,
     )
 
     @verbs.command()

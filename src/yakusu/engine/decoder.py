@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +32,11 @@ from yakusu.search.decoder import (
 )
 from yakusu.search.hypothesis import limit
 from yakusu.search.neighbours import StateCodebook, StateCodes
-from yakusu.search.sampling import Sampler
-from yakusu.search.shortlist import Shortlists, warn_once
 from yakusu.search.tokens import TokenRules
+
+if TYPE_CHECKING:
+    from yakusu.search.sampling import Sampler
+    from yakusu.search.shortlist import Shortlists
 
 _SAMPLED = 256  # samples that a session draws together, at least those of one sentence
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
@@ -59,7 +62,7 @@ class NativeDecoder(Decoder):
     workers: Workers = field(default_factory=Threads)
     kernels: str = field(default_factory=instruction_set)
     codebook: StateCodebook | None = None
-    shortlists: Shortlists | None = None
+    shortlists: "Shortlists | None" = None
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -131,8 +134,10 @@ class NativeDecoder(Decoder):
         sessions = _SearchSessions(self, rules, n_rows, config.sampling is not None)
         return self.workers.begin(add, sessions, batch=batch)
 
-    def _shortlists(self, config: SearchConfig) -> Shortlists | None:
+    def _shortlists(self, config: SearchConfig) -> "Shortlists | None":
         if config.shortlist and not self.shortlists:
+            from yakusu.search.shortlist import warn_once
+
             warn_once(
                 "an ensemble has no shortlists: all tokens are computed"
                 if self.n_members > 1
@@ -285,10 +290,12 @@ def _guided(query: Query) -> Guided | None:
     return Guided(restrictions) if restrictions and restrictions.has_constraints else None
 
 
-def _sampler(query: Query, config: SearchConfig, n_steps: int) -> Sampler | None:
+def _sampler(query: Query, config: SearchConfig, n_steps: int) -> "Sampler | None":
     """The sampler of a sentence; None: it is not sampled."""
     if config.sampling is None:
         return None
+    from yakusu.search.sampling import Sampler
+
     return Sampler(config.sampling, query.source, n_samples=config.n_slots, n_steps=n_steps)
 
 

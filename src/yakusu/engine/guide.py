@@ -6,13 +6,15 @@ K hypotheses of a sentence, V vocabulary without padding, M candidates.
 from collections.abc import Callable
 from ctypes import c_int32, c_uint8
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.engine.library import PROPOSALS, Guide
-from yakusu.search.restrictions import Restrictions
+
+if TYPE_CHECKING:
+    from yakusu.search.restrictions import Restrictions
 
 CANDIDATE = np.dtype([("log_prob", np.float64), ("beam", np.int32), ("id", np.int32)])
 RESTRICTED, WITH_GOAL = 1, 2  # see native/session.h
@@ -22,7 +24,7 @@ RESTRICTED, WITH_GOAL = 1, 2  # see native/session.h
 class Guided:
     """The constraints of a sentence."""
 
-    restrictions: Restrictions
+    restrictions: "Restrictions"
     has_begun: bool = field(default=False, init=False)
 
     @property

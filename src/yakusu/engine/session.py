@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_int64, c_void_p, pointer
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +26,17 @@ from yakusu.engine.library import (
 )
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
-from yakusu.engine.traces import steps_of
 from yakusu.errors import ModelError
 from yakusu.native.library import instruction_set, kernels
 from yakusu.search.characters import CharacterTable
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import NOTHING, Hypothesis
 from yakusu.search.neighbours import SegmentStates, StateCodes
-from yakusu.search.sampling import Sampler
-from yakusu.search.shortlist import Tokens
 from yakusu.search.tokens import TokenRules
+
+if TYPE_CHECKING:
+    from yakusu.search.sampling import Sampler
+    from yakusu.search.shortlist import Tokens
 
 
 @dataclass
@@ -138,8 +140,8 @@ class Session:
         query: Query,
         settings: Settings,
         guided: Guided | None = None,
-        shortlist: Tokens | None = None,
-        sampler: Sampler | None = None,
+        shortlist: "Tokens | None" = None,
+        sampler: "Sampler | None" = None,
     ) -> None:
         """Add a sentence.
 
@@ -213,6 +215,8 @@ class Session:
                 continue
             result = search.contents
             if query and query.trace is not None:
+                from yakusu.engine.traces import steps_of
+
                 query.trace.extend(steps_of(result))
             best = result.found[: result.n_found]
             found = [
@@ -250,7 +254,7 @@ def _states(states: SegmentStates) -> StatesStructure:
     return StatesStructure(len(tokens), codes.ctypes.data, tokens.ctypes.data)
 
 
-def _sampling(sampler: Sampler) -> SamplingStructure:
+def _sampling(sampler: "Sampler") -> SamplingStructure:
     """The settings of a sampler and the address of its numbers, which the library copies."""
     config = sampler.config
     return SamplingStructure(

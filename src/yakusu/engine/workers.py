@@ -1,10 +1,9 @@
 """Threads that decode sentences, each in its own session, while others are still prepared."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from yakusu.engine.session import Session
 from yakusu.search.hypothesis import Hypothesis
@@ -64,8 +63,7 @@ class Workers(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Threads:
+class Threads(NamedTuple):
     """Threads that one call starts and ends.
 
     If there are several, they decode while the calling thread submits further sentences.

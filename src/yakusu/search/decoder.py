@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from yakusu.arrays import Floats
 from yakusu.errors import DataError
@@ -15,9 +15,11 @@ from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.neighbours import SegmentStates
-from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
-from yakusu.search.trace import TraceStep
+
+if TYPE_CHECKING:
+    from yakusu.search.restrictions import Restrictions
+    from yakusu.search.trace import TraceStep
 
 Alternative = tuple[int, float]  # a token id and its log-probability
 MAX_ALTERNATIVES = 256  # most probable tokens of a position that are returned
@@ -41,9 +43,9 @@ class Query:
 
     source: Sequence[int]
     prefix: Sequence[int] = ()
-    restrictions: Restrictions | None = None
+    restrictions: "Restrictions | None" = None
     states: SegmentStates | None = None
-    trace: list[TraceStep[int]] | None = None
+    trace: "list[TraceStep[int]] | None" = None
     cancelled: Event | None = None
 
 
@@ -60,8 +62,7 @@ def too_long(n_tokens: int, most: int, *, side: str = "source") -> DataError:
     )
 
 
-@dataclass(frozen=True)
-class TargetScore:
+class TargetScore(NamedTuple):
     """The log-probabilities of the tokens of one target, in nats."""
 
     token_log_probs: tuple[float, ...]  # of each token, including eos

@@ -16,6 +16,7 @@ tokens: the result depends neither on the order of the segments nor on the instr
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,8 +98,7 @@ class SegmentStates:
         )
 
 
-@dataclass(frozen=True)
-class Nearest:
+class Nearest(NamedTuple):
     """What the states predict at a position: w without its last factor, and N(y) of each token."""
 
     weight: float

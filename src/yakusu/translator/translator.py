@@ -37,7 +37,6 @@ from yakusu.shipped import model_path
 from yakusu.tasks.task import tasks
 from yakusu.translator.checking import Checker
 from yakusu.translator.consensus import agreed
-from yakusu.translator.doubting import Doubter
 from yakusu.translator.folder.opening import open_decoder
 from yakusu.translator.folder.quality import read_calibration
 from yakusu.translator.quality import Calibration
@@ -50,6 +49,7 @@ from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.writer import Candidate, Writer
 
 if TYPE_CHECKING:
+    from yakusu.translator.doubting import Doubter
     from yakusu.translator.recall.memories import Memories
     from yakusu.translator.recall.reader import MemoryReader, RecalledText
     from yakusu.translator.scoring import Scored
@@ -294,7 +294,7 @@ class Translator:
             return None
         return Checker(self._agreement, self.languages, self._planner, self._writer.text_of)
 
-    def _new_doubter(self) -> Doubter | None:
+    def _new_doubter(self) -> "Doubter | None":
         least = self._planner.text_config.min_quality
         if least and not self.calibration:
             if self.decoder.n_members > 1:
@@ -308,7 +308,11 @@ class Translator:
                 "there is no estimated quality with shortlists: omit --shortlist, or the lowest "
                 "quality"
             )
-        return Doubter(self.calibration, least) if self.calibration and least else None
+        if not (self.calibration and least):
+            return None
+        from yakusu.translator.doubting import Doubter
+
+        return Doubter(self.calibration, least)
 
     def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
@@ -404,7 +404,7 @@ def _refuse_other_columns(
     if len(named) < 2:
         named = [i for i, name in enumerate(header) if language_code(name)]
     if len(named) > 1 and not {0, 1} <= {*named}:
-        others = replace(file, columns=(named[0] + 1, named[1] + 1))
+        others = file._replace(columns=(named[0] + 1, named[1] + 1))
         if _has_header(others, [header, *inspected[1:]]):
             names = [one_line(header[place]) for place in named]
             raise UnclearColumnsError(

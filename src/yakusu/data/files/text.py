@@ -7,14 +7,12 @@ alignment of two files.
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import Literal, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from yakusu.data.files.compressed import DamagedError, compression_of, plain_name
-from yakusu.data.files.encodings import open_utf8
 from yakusu.data.files.long_lines import (
     LONGEST_LINE,
     LongLine,
@@ -93,8 +91,7 @@ class InvalidLines:
         )
 
 
-@dataclass(frozen=True)
-class PairFile:
+class PairFile(NamedTuple):
     """A file that contains both sides of a corpus, and how to read it.
 
     Attributes:
@@ -152,6 +149,8 @@ def raw_lines(
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
+    from yakusu.data.files.encodings import open_utf8
+
     with open_utf8(Path(path), errors.encoding if errors else "") as file:
         yield from decode_lines(
             byte_lines(file.read1, longest), str(path), errors=errors, long=long
@@ -330,6 +329,8 @@ def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:
 
 def _count_in_blocks(path: str | Path, encoding: str) -> int | None:
     """Count the lines of a file, in large blocks; None if it is not UTF-8 text, or damaged."""
+    from yakusu.data.files.encodings import open_utf8
+
     decoder, n_lines, last = codecs.getincrementaldecoder("utf-8")(), 0, b"\n"
     with open_utf8(Path(path), encoding) as file:
         try:

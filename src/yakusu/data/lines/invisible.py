@@ -30,6 +30,7 @@ _STRAY = (
     rf"|(?<!\U0001f3f4[{_TAGS}]{{0,8}})[{_TAGS}]|[\ufff9-\ufffb]"
 )
 _REMOVED = lazy.compile(rf"[{INVISIBLE}]|(?<![{_JOINING}])[{_JOINERS}](?![{_JOINING}])|{_STRAY}")
+_CANDIDATE = lazy.compile(rf"[{INVISIBLE}{_JOINERS}{_SELECTORS}{_TAGS}\ufff9-\ufffb]")
 _BETWEEN_SENTENCES = lazy.compile(
     rf"(?<=[\p{{Sentence_Terminal}}…][\p{{Pe}}\p{{Pf}}\"']*)\u200b(?=[^\s{INVISIBLE}])"
 )
@@ -52,6 +53,6 @@ def removed_places(text: str) -> list[int]:
 
 def visible(text: str) -> str:
     """Return a text without the characters that a reader does not see."""
-    if text.isascii():
+    if text.isascii() or not _CANDIDATE.search(text):
         return text
     return str(_REMOVED.sub("", _BETWEEN_SENTENCES.sub(" ", text)))

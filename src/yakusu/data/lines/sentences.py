@@ -24,6 +24,7 @@ _TAIL = 32  # number of characters before the end of a sentence that are examine
 
 # sentencex takes quadratic time for text without spaces, and for signs such as ` and <.
 _STOPS = "。！？"
+_SHORT = 2000  # characters of a text that is one section
 _SECTION = lazy.compile(r"(?s).{2000}.{0,6000}?[。！？]|.{8000}(?:.{0,500}?\p{Ll}\s)?|.+")
 # sentencex fails on some of them, such as the no-break space in "Vitamin C\u00a0.".
 _WIDE_SPACE = lazy.compile(r"[^\S\x00-\x7f]")
@@ -132,7 +133,8 @@ def _sentences(text: str, language: str) -> list[str]:
     code, is_lower = _language(language), text.islower()
     rules = "en" if is_lower or not code else code  # those of German require capital letters
     ends, place = {len(text)}, 0
-    sections = _SECTION.findall(_WIDE_SPACE.sub(" ", text))  # of the same length
+    spaced = _WIDE_SPACE.sub(" ", text)  # of the same length
+    sections = _SECTION.findall(spaced) if len(text) > _SHORT else [spaced]
     for section in sections:
         stop = place + len(section)
         for piece in sentencex.segment(rules, section):

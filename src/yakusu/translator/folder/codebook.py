@@ -9,7 +9,6 @@ temperature, reach, weight     how the states of similar segments are weighed
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save
 
 from yakusu.arrays import ArraysOnDisk
 from yakusu.errors import ModelError
@@ -23,6 +22,8 @@ _NUMBERS = ("temperature", "reach", "weight")
 
 def write_codebook(folder: Path, codebook: StateCodebook) -> None:
     """Write a codebook into a model folder, before its manifest."""
+    from safetensors.numpy import save
+
     arrays = {
         name: np.array(getattr(codebook, name), np.float32, order="C")
         for name in (*_ARRAYS, *_NUMBERS)

@@ -18,9 +18,8 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from yakusu.arrays import Array, ArraysOnDisk, Decoded
 from yakusu.config import Config
@@ -60,8 +59,7 @@ class TranslatorConfig(Config):
         return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
 
 
-@dataclass(frozen=True)
-class ModelFolder:
+class ModelFolder(NamedTuple):
     """A model folder whose files are complete and intact."""
 
     path: Path

@@ -19,7 +19,6 @@ from yakusu.errors import ModelError
 from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
 from yakusu.search.neighbours import StateCodebook
-from yakusu.search.shortlist import Shortlists
 from yakusu.translator.folder.codebook import read_codebook
 from yakusu.translator.folder.folder import (
     ModelFolder,
@@ -119,11 +118,16 @@ def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecod
     if len(folders) > 1:
         return NativeDecoder(models, threads)
     lexicon = read_lexicon(first.path, **first.config.vocab_sizes)
+    shortlists = None
+    if lexicon:
+        from yakusu.search.shortlist import Shortlists
+
+        shortlists = Shortlists(lexicon, first.tokenizer)
     return NativeDecoder(
         models,
         threads,
         codebook=_codebook(first, models[0].matrices),
-        shortlists=Shortlists(lexicon, first.tokenizer) if lexicon else None,
+        shortlists=shortlists,
     )
 
 

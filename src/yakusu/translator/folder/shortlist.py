@@ -6,20 +6,24 @@ targets    (n,)   the translations of all source tokens
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from safetensors.numpy import save
 
 from yakusu.arrays import ArraysOnDisk
 from yakusu.errors import ModelError
-from yakusu.search.shortlist import TokenLexicon
+
+if TYPE_CHECKING:
+    from yakusu.search.shortlist import TokenLexicon
 
 SHORTLIST = "shortlist.safetensors"
 _ARRAYS = ("counts", "frequent", "targets")
 
 
-def write_lexicon(folder: Path, lexicon: TokenLexicon) -> None:
+def write_lexicon(folder: Path, lexicon: "TokenLexicon") -> None:
     """Write a lexicon into a model folder, before its manifest."""
+    from safetensors.numpy import save
+
     tokens = (lexicon.frequent, lexicon.targets)
     kind = np.uint16 if max(each.max(initial=0) for each in tokens) < 2**16 else np.int32
     frequent, targets = (each.astype(kind) for each in tokens)
@@ -31,7 +35,9 @@ def write_lexicon(folder: Path, lexicon: TokenLexicon) -> None:
     (folder / SHORTLIST).write_bytes(save(arrays))
 
 
-def read_lexicon(folder: Path, *, src_vocab_size: int, tgt_vocab_size: int) -> TokenLexicon | None:
+def read_lexicon(
+    folder: Path, *, src_vocab_size: int, tgt_vocab_size: int
+) -> "TokenLexicon | None":
     """Read the lexicon in a model folder; None if it has none.
 
     Args:
@@ -45,6 +51,8 @@ def read_lexicon(folder: Path, *, src_vocab_size: int, tgt_vocab_size: int) -> T
     path = folder / SHORTLIST
     if not path.exists():
         return None
+    from yakusu.search.shortlist import TokenLexicon
+
     stored = ArraysOnDisk(path)
     if sorted(stored) != [*_ARRAYS] or any(
         stored[name].ndim != 1 or stored[name].dtype.kind not in "iu" for name in stored

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,13 +10,13 @@ from yakusu.arrays import Flags
 from yakusu.data.lines.terms import Term
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
-from yakusu.search.constraint import Constraint
-from yakusu.search.phrases import phrase_constraint
-from yakusu.search.restrictions import Restrictions
-from yakusu.search.spelling import Phrase, PhraseVocabulary
 from yakusu.search.tokens import TokenRules
-from yakusu.search.without import Without
 from yakusu.tasks.task import Task
+
+if TYPE_CHECKING:
+    from yakusu.search.constraint import Constraint
+    from yakusu.search.restrictions import Restrictions
+    from yakusu.search.spelling import Phrase, PhraseVocabulary
 
 
 class Constraints:
@@ -37,7 +38,9 @@ class Constraints:
         return TokenRules.of(self._tokenizer)
 
     @cached_property
-    def _phrases(self) -> PhraseVocabulary:
+    def _phrases(self) -> "PhraseVocabulary":
+        from yakusu.search.spelling import PhraseVocabulary
+
         return PhraseVocabulary(self._tokenizer)
 
     @cached_property
@@ -59,21 +62,25 @@ class Constraints:
             except DataError as error:
                 raise DataError(f"{path}: {error}: remove the term '{term.source}'") from error
 
-    def tree(self, text: str) -> Restrictions | None:
+    def tree(self, text: str) -> "Restrictions | None":
         """The restrictions of the task on the outputs for a text; None: the rules only."""
         tree = self._task.constraint(self._tokenizer, text)
-        return Restrictions(self.rules, [tree]) if tree else None
+        if tree is None:
+            return None
+        from yakusu.search.restrictions import Restrictions
+
+        return Restrictions(self.rules, [tree])
 
     def of(
         self,
-        include: Sequence[str | Phrase],
+        include: "Sequence[str | Phrase]",
         exclude: Sequence[str],
         *,
         slots: Sequence[int],
         prefix: Sequence[int],
         room: int,
         digits: bool = True,
-    ) -> Restrictions | None:
+    ) -> "Restrictions | None":
         """The restrictions of a sentence, for one search; None: the rules only.
 
         Args:
@@ -90,7 +97,11 @@ class Constraints:
         """
         if digits and not (include or exclude or slots or prefix):
             return None
-        phrases = list[Constraint]()
+        from yakusu.search.phrases import phrase_constraint
+        from yakusu.search.restrictions import Restrictions
+        from yakusu.search.without import Without
+
+        phrases: list[Constraint] = []
         if include or exclude:
             self._check_room(include, exclude, prefix, room)
             phrases.append(phrase_constraint(self._phrases, include, exclude))
@@ -100,7 +111,7 @@ class Constraints:
 
     def _check_room(
         self,
-        include: Sequence[str | Phrase],
+        include: "Sequence[str | Phrase]",
         exclude: Sequence[str],
         prefix: Sequence[int],
         room: int,
@@ -113,10 +124,12 @@ class Constraints:
                 "phrases"
             )
 
-    def _given(self, include: Sequence[str | Phrase], prefix: Sequence[int]) -> str:
+    def _given(self, include: "Sequence[str | Phrase]", prefix: Sequence[int]) -> str:
         """A prefix and phrases, whose characters the translation may contain."""
         if not (self.rules.characters and (prefix or include)):
             return ""
+        from yakusu.search.spelling import Phrase
+
         begin = self._tokenizer.decode_target([prefix])[0] if prefix else ""
         phrases = [phrase if isinstance(phrase, Phrase) else Phrase(phrase) for phrase in include]
         forms = [form for phrase in phrases for form in phrase.forms]
@@ -125,6 +138,6 @@ class Constraints:
         return "".join((begin, *forms, *normalised)).replace(" ", "")
 
 
-def _has_digit(phrase: str | Phrase) -> bool:
+def _has_digit(phrase: "str | Phrase") -> bool:
     text = phrase if isinstance(phrase, str) else phrase.text
     return any(map(str.isdecimal, text))

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Event
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.config import TextConfig
@@ -24,16 +24,16 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import IdPair, Query
 from yakusu.search.hypothesis import limit
 from yakusu.search.neighbours import SegmentStates
-from yakusu.search.spelling import Phrase
-from yakusu.search.trace import TraceStep
 from yakusu.tasks.task import Task
 from yakusu.translator.reading.constraints import Constraints
-from yakusu.translator.reading.kept import KeptText, check_kept
-from yakusu.translator.reading.known import with_known
 from yakusu.translator.reading.passage import Passage, PassageReader, Segment, unchecked
 from yakusu.translator.reading.slots import places, restore, slots_of, to_slots
 from yakusu.translator.request import Request
 from yakusu.translator.tally import Tally
+
+if TYPE_CHECKING:
+    from yakusu.search.spelling import Phrase
+    from yakusu.search.trace import TraceStep
 
 _log = logging.getLogger(__name__)
 TextPlan = tuple[list[Passage], list[Query]]  # the lines of a text, and the queries of its segments
@@ -176,6 +176,8 @@ class Planner:
             if memory and memory.is_known:
                 return passages, []
             if memory:
+                from yakusu.translator.reading.known import with_known
+
                 passages = [with_known(passage, memory.translation) for passage in passages]
             self._count(passages)
             queries = [
@@ -216,6 +218,8 @@ class Planner:
                     "its line breaks and separators, such as U+2028"
                 )
             if not passages[0].texts:
+                from yakusu.translator.reading.kept import check_kept
+
                 check_kept(request)
         return passages
 
@@ -251,6 +255,8 @@ class Planner:
             ids = self._cut(number, restore(text, passage.given_texts), ids)
         prefix, include = request.prefix, (*self.search.include, *request.include)
         if prefix or include:
+            from yakusu.translator.reading.kept import KeptText
+
             kept = KeptText(passage, self._finder, self._covers)
             prefix = kept.prefix(prefix)
             include = tuple(phrase for phrase in include if not kept.contains(phrase))
@@ -297,7 +303,7 @@ class Planner:
         text: str,
         ids: Sequence[int],
         prefix: str,
-        include: Sequence[str | Phrase],
+        include: "Sequence[str | Phrase]",
         exclude: Sequence[str],
         *,
         digits: bool = True,
@@ -421,8 +427,12 @@ class Planner:
         ]
 
 
-def _terms(segment: Segment) -> list[Phrase]:
+def _terms(segment: Segment) -> "list[Phrase]":
     """What the translation of a segment contains for the terms of the glossary."""
+    if not segment.terms:
+        return []
+    from yakusu.search.spelling import Phrase
+
     return [Phrase(term.target, capitals=True) for term in segment.terms]
 
 

@@ -8,8 +8,6 @@
 A text counts as a whole if a memory has a match for it; otherwise, its sentences count.
 """
 
-from yakusu.memory.segments import digest, normalised
-from yakusu.memory.words import words
 from yakusu.translator.tally import Tally
 
 _REMEMBERED = 500_000  # texts, in about 50 MB
@@ -33,6 +31,9 @@ class MatchAnalysis:
             text: The text.
             match: Its best match in percent; 0: none.
         """
+        from yakusu.memory.segments import digest, normalised
+        from yakusu.memory.words import words
+
         number = digest(normalised(text))
         repeated = match < 100 and number in self._seen
         if len(self._seen) < _REMEMBERED:

@@ -4,16 +4,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from yakusu import lazy
-from yakusu.alignment import Link
 from yakusu.data.lines.sentences import continued, join, without_stop
 from yakusu.data.lines.spans import has_end_of_pair
 from yakusu.translator.quality import Quality
 from yakusu.translator.reading.passage import Passage, Segment
-from yakusu.translator.writing.details import Details
-from yakusu.translator.writing.placement import place_tags, units
 from yakusu.translator.writing.typed import as_spaced
+
+if TYPE_CHECKING:
+    from yakusu.alignment import Link
+    from yakusu.translator.writing.details import Details
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class Output:
     score: float
     log_prob: float
     n_tokens: int
-    links: tuple[Link, ...] = ()
-    details: Details | None = None
+    links: "tuple[Link, ...]" = ()
+    details: "Details | None" = None
     copied: bool = False
     quality: Quality | None = None
 
@@ -124,6 +126,8 @@ def masked(passage: Passage, outputs: Sequence[Output], language: str) -> str:
     joined = as_spaced(joined, passage.given)
     if not passage.tags:
         return joined
+    from yakusu.translator.writing.placement import place_tags
+
     tags = [
         (position, replace(tag, text=mark))
         for (position, tag), mark in zip(passage.tags, passage.marks, strict=True)
@@ -140,11 +144,13 @@ def _texts(passage: Passage, outputs: Sequence[Output]) -> Iterator[str]:
         yield segment.before + (next(waiting).text if segment.text else "") + segment.after
 
 
-def _links(passage: Passage, outputs: Sequence[Output]) -> Iterator[Link]:
+def _links(passage: Passage, outputs: Sequence[Output]) -> "Iterator[Link]":
     """The links between the units of a line and of its translation.
 
     What is kept is linked to itself, and so are the units of a segment that is its own translation.
     """
+    from yakusu.translator.writing.placement import units
+
     n_source = n_target = 0
     waiting = iter(outputs)
     for segment in passage.segments:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from yakusu.alignment import Link
 from yakusu.data.lines.casing import capitals
 from yakusu.data.lines.private_use import MARKS, PLACE, SLOTS
 from yakusu.data.tokenizer import Tokenizer
@@ -17,15 +17,12 @@ from yakusu.data.vocabulary import UNK
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.hypothesis import Hypothesis
-from yakusu.search.trace import Trace
 from yakusu.tasks.task import Task
 from yakusu.translator.quality import Calibration
 from yakusu.translator.reading.passage import Passage, Segment
 from yakusu.translator.reading.planner import TextPlan
 from yakusu.translator.reading.slots import places, restore, to_places, to_slots
 from yakusu.translator.tally import Tally
-from yakusu.translator.writing.details import Details, details_of
-from yakusu.translator.writing.links import Translated, unit_links_of
 from yakusu.translator.writing.output import (
     Output,
     candidates,
@@ -33,11 +30,14 @@ from yakusu.translator.writing.output import (
     ended,
     masked,
 )
-from yakusu.translator.writing.placement import adjust_spaces, units
-from yakusu.translator.writing.traces import traces_of
 from yakusu.translator.writing.translation import Translation
 from yakusu.translator.writing.typed import as_typed
-from yakusu.translator.writing.words import details_of_text
+
+if TYPE_CHECKING:
+    from yakusu.alignment import Link
+    from yakusu.search.trace import Trace
+    from yakusu.translator.writing.details import Details
+    from yakusu.translator.writing.links import Translated
 
 Candidate = tuple[Hypothesis, str]  # a translation of a segment, and its text
 _Made = tuple[Passage, Segment, Query, Hypothesis, str]
@@ -118,12 +118,19 @@ class Writer:
                 tally.doubted += bool(segment.doubted)
                 tally.terms += 0 if own[0].copied else len(segment.terms)
                 best.append(own if sampled else candidates(own))
-            traced = queries and queries[0].trace is not None
-            traces = traces_of(passages, queries, self._tokenizer) if traced else ()
+            traces = self._traces(passages, queries)
             yield [
                 self._translation(passages, chosen, traces)
                 for chosen in combinations(best, search.n_best, sampled=sampled)
             ]
+
+    def _traces(self, passages: Sequence[Passage], queries: Sequence[Query]) -> "tuple[Trace, ...]":
+        """The traces of the searches for a text; (): none was requested."""
+        if not queries or queries[0].trace is None:
+            return ()
+        from yakusu.translator.writing.traces import traces_of
+
+        return traces_of(passages, queries, self._tokenizer)
 
     # ---- segments ------------------------------------------------------------------------------
 
@@ -149,7 +156,7 @@ class Writer:
     def _without_model(self, segment: Segment) -> Output:
         """The output for a segment that is not passed to the model."""
         if segment.known is not None:
-            n, m = len(units(segment.text)), len(units(segment.known))
+            n, m = _n_units(segment.text), _n_units(segment.known)
             links = {(i, i * m // n) for i in range(n)} | {(j * n // m, j) for j in range(m)}
             return Output(segment.known, 0.0, 0.0, 0, tuple(sorted(links)))  # for tags around it
         text = self._task.postprocess("", segment.text)
@@ -160,6 +167,8 @@ class Writer:
         links = self._links(made, batch=batch)
         more: Sequence[Details | None] = [None] * len(made)
         if details:
+            from yakusu.translator.writing.details import details_of
+
             pairs = list(map(self._translated, made))
             more = details_of(self._decoder, self._tokenizer, pairs, batch=batch)
         for (passage, segment, query, h, text), own, detail in zip(made, links, more, strict=True):
@@ -172,7 +181,7 @@ class Writer:
                 quality = self._calibration.of(query, h) if self._calibration else None
                 yield Output(text, *numbers, own, detail, quality=quality)
             else:
-                own = tuple((i, i) for i in range(len(units(segment.text))))
+                own = tuple((i, i) for i in range(_n_units(segment.text)))
                 nothing = -math.inf, -math.inf, numbers[-1]
                 yield Output(segment.given, *nothing, own, detail, copied=True)
 
@@ -181,6 +190,8 @@ class Writer:
         text = self._task.postprocess(self.decoded(tokens), segment.text)
         if not (text and PLACE.search(segment.text)):
             return text
+        from yakusu.translator.writing.placement import adjust_spaces
+
         return adjust_spaces(to_places(text, segment.text), segment.text)
 
     def decoded(self, tokens: Sequence[int]) -> str:
@@ -198,8 +209,10 @@ class Writer:
 
     # ---- alignment -----------------------------------------------------------------------------
 
-    def _translated(self, made: _Made) -> Translated:
+    def _translated(self, made: _Made) -> "Translated":
         """A segment and its translation, with the tokens of both."""
+        from yakusu.translator.writing.links import Translated
+
         _, segment, query, h, text = made
         pieces = self._pieces(h.tokens)
         source = to_slots(self._task.preprocess_source(segment.text))
@@ -207,17 +220,21 @@ class Writer:
         text = "".join(pieces) if self._task.constrains else text
         return Translated(source, query.source, h.tokens, pieces, text)
 
-    def _links(self, made: Sequence[_Made], *, batch: int) -> Iterator[tuple[Link, ...]]:
+    def _links(self, made: Sequence[_Made], *, batch: int) -> "Iterator[tuple[Link, ...]]":
         """The links between units for the segments of lines with tags; () for the others."""
         rows = [self._translated(own) for own in made if own[0].tags]
-        links = unit_links_of(self._decoder, self._tokenizer, rows, batch=batch) if rows else ()
+        if not rows:
+            return (() for _ in made)
+        from yakusu.translator.writing.links import unit_links_of
+
+        links = unit_links_of(self._decoder, self._tokenizer, rows, batch=batch)
         found = (own or () for own in links)
         return (next(found) if passage.tags else () for passage, *_ in made)
 
     # ---- texts ---------------------------------------------------------------------------------
 
     def _translation(
-        self, passages: Sequence[Passage], outputs: Sequence[Output], traces: tuple[Trace, ...]
+        self, passages: Sequence[Passage], outputs: Sequence[Output], traces: "tuple[Trace, ...]"
     ) -> Translation:
         """The translation of a text, from an output for each of its segments with text."""
         pieces, waiting = list[str](), iter(outputs)
@@ -232,6 +249,8 @@ class Writer:
             pieces += [passage.before, line, passage.after]
         details = None
         if any(output.details for output in outputs):
+            from yakusu.translator.writing.words import details_of_text
+
             details = outputs[0].details if self._task.constrains else details_of_text(lines)
         qualities = [output.quality for output in outputs if output.quality]
         worst = min(qualities, key=attrgetter("value"), default=None)
@@ -283,6 +302,12 @@ def _differences(passages: Sequence[Passage]) -> Iterator[str]:
                 continue
             text = restore(segment.given, given)
             yield re.sub(MARKS, "", f"{line}the translation of '{text}' {what}")
+
+
+def _n_units(text: str) -> int:
+    from yakusu.translator.writing.placement import units
+
+    return len(units(text))
 
 
 def _segments(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Segment]]:

@@ -5,7 +5,7 @@ the corpus. Rows without text are left out, and so are titles above the header.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
@@ -163,7 +163,7 @@ def _first_row(file: PairFile, head: Sequence[NumberedCells], width: int) -> int
 
     Without both columns, it is the error of a header, or None.
     """
-    silent = replace(file, remark=lambda _: None)
+    silent = file._replace(remark=lambda _: None)
     rows = [cells for _, cells in _whole(iter(head), width)]
     problem: DataError | None = None
     for start in range(min(len(rows), _TITLES)):
