@@ -4,11 +4,7 @@ Usage: python -m benchmarks.peers.transformers_js_convert HF OUT. HF is a folder
 `yakusu export --to hf` writes, with one vocabulary. The graphs are those of Optimum, rounded with
 the settings of the library's own script. The library knows neither Pegasus's class nor
 SentencePiece: its class for Marian runs the graphs of both, and the vocabulary is written for
-its own tokenizer. Its environment:
-
-    python3.11 -m venv PEER
-    PEER/bin/pip install -r benchmarks/peers/requirements-transformers-js.txt
-    npm install --prefix PEER @huggingface/transformers@4.3.2
+its own tokenizer. Its environment: requirements-transformers-js.txt.
 """
 
 import json

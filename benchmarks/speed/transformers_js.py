@@ -1,8 +1,8 @@
 """transformers.js with the weights of a model: its files, and what hosts run.
 
 A folder, the argument of --peer, is the environment of `benchmarks.peers.transformers_js_convert`
-and has the library in node_modules. In node it uses the native onnxruntime, in a browser that of
-WebAssembly; both on one thread. The library has no beam search.
+and has the library in node_modules. In node the library uses the native onnxruntime, in a browser
+that of WebAssembly; both run on one thread. It has no beam search.
 """
 
 import json
