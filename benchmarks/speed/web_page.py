@@ -4,37 +4,37 @@
 line after the other: in node, and in headless Chromium. "Load" is the time from the import of the
 module until the model is open, "first" that of the first line; words are those of the source,
 memory is the peak of the process that translates. "Equal" counts the lines whose translation is
-that of the native engine on one thread.
+that of the native engine on one thread. With --peer, transformers.js translates the first lines
+with the same weights in float32, which are compared with the native engine in float32, and in
+int8 (`benchmarks.speed.transformers_js`). Its environment:
+
+    python3.11 -m venv PEER
+    PEER/bin/pip install -r benchmarks/peers/requirements-transformers-js.txt
+    npm install --prefix PEER @huggingface/transformers@4.3.2
 """
 
 import argparse
-import gzip
 import json
-import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import memory
 from benchmarks.common import Benchmark
 from benchmarks.records import Record
 from benchmarks.speed.systems import cpu_flags
+from benchmarks.speed.transformers_js import PRECISIONS, SCRIPT, TransformersJs
+from benchmarks.speed.web_hosts import HOSTS, gzip_kb
 from benchmarks.tables import FilledTable, Table
 from yakusu import Translator, export_web
 from yakusu.data.files.text import read_lines
-from yakusu.engine.config import EngineConfig
-from yakusu.errors import RunError
-from yakusu.search.config import SearchConfig
+from yakusu.engine.config import EngineConfig, Precision
 
 BUILDS = ("relaxed", "simd", "scalar")
-HOSTS = ("node", "chromium")
 # What a host runs; the result has times in milliseconds.
 _MEASURE = """async (url, { engine, beam, lines }) => {
   const start = performance.now();
@@ -61,7 +61,9 @@ benchmark = Benchmark(
 benchmark.option("--src", type=Path, help="source sentences (default: multi30k/val.en of --data)")
 benchmark.option("--sentences", type=int, default=1000, help="%(default)s")
 benchmark.option("--builds", nargs="+", default=list(BUILDS), choices=BUILDS, help="all")
-benchmark.option("--hosts", nargs="+", default=list(HOSTS), choices=HOSTS, help="all")
+benchmark.option("--hosts", nargs="+", default=list(HOSTS), choices=list(HOSTS), help="all")
+benchmark.option("--peer", type=Path, help="environment of transformers.js (default: left out)")
+benchmark.option("--peer-sentences", type=int, default=200, help="%(default)s")
 
 
 _SIZES = Table(
@@ -81,113 +83,118 @@ _SPEEDS = Table(
         ("Load, ms", "{load:,.0f}"),
         ("First, ms", "{first:,.0f}"),
         ("Words per second", "{words:,.0f}"),
+        ("Of native", "{share:.2f}"),
         ("Peak MiB", "{peak_mib:,.0f}"),
         ("Equal", "{equal:,} of {sentences:,}"),
     ),
     rows=lambda record: record["rows"],
     title="{name}",
 )
+_PEER = Table(
+    (
+        ("Model", "{name}"),
+        ("transformers.js", "{peer.version}"),
+        ("Library and runtime, MB", "{peer.runtime_mb:.1f}"),
+        ("Compressed, MB gzip", "{peer.runtime_gzip_mb:.1f}"),
+        ("Model in float32, MB", "{peer.fp32_mb:.2f}"),
+        ("In int8, MB", "{peer.q8_mb:.2f}"),
+    )
+)
 
 
 def tables(records: list[Record]) -> Iterator[FilledTable]:
     """Sizes of all models, and the speed of each."""
     yield from _SIZES(records)
+    if compared := [record for record in records if record.get("peer")]:
+        yield from _PEER(compared)
     for record in records:
         yield from _SPEEDS([record])
 
 
-# ---- hosts ---------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------
 
 
-def in_node(module: Path, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Translate in a process of node; None: it does not run this build.
-
-    Raises:
-        RunError: It fails.
-    """
-    script = (
-        'import { readFileSync } from "node:fs";\n'
-        'const given = JSON.parse(readFileSync(0, "utf8"));\n'
-        f"const found = await ({_MEASURE})({json.dumps((module / 'yakusu.js').as_uri())}, given);\n"
-        'const status = readFileSync("/proc/self/status", "utf8");\n'
-        "const peak = status.match(/VmHWM:\\s+(\\d+)/)[1] / 1024;\n"
-        "console.log(JSON.stringify(found && { ...found, peak }));"
-    )
-    command = ["node", "--no-warnings", "--input-type=module", "--eval", script]
-    done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True)
-    if done.returncode:
-        raise RunError(f"node failed: {done.stderr[-500:].strip()}")
-    found: dict[str, Any] | None = json.loads(done.stdout)
-    return found
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
-
-def in_chromium(module: Path, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Translate in a headless browser, which has cached nothing."""
-    from playwright.sync_api import sync_playwright
-
-    handler = partial(_Quiet, directory=str(module))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        page = browser.new_page(service_workers="block")
-        page.set_default_timeout(0)
-        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
-        script = f"(given) => ({_MEASURE})('./yakusu.js', given)"
-        found: dict[str, Any] | None = page.evaluate(script, given)
-        session = browser.new_browser_cdp_session()
-        processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
-        renderers = [each["id"] for each in processes if each["type"] == "renderer"]
-        if found:
-            found["peak"] = max(memory.mib(memory.PEAK, number) for number in renderers)
-        browser.close()
-        server.shutdown()
-    return found
-
-
-def in_native_engine(model: Path, given: dict[str, Any]) -> dict[str, Any]:
+def in_native_engine(
+    model: Path, beam: int, lines: Sequence[str], precision: Precision = "auto"
+) -> dict[str, Any]:
     """Translate with the native engine on one thread."""
     start = time.perf_counter()
-    translator = Translator.load(model, engine=EngineConfig(engine="native", threads=1))
-    translator = translator.with_settings(search=SearchConfig(**_search(translator, given["beam"])))
+    engine = EngineConfig(engine="native", threads=1, precision=precision)
+    translator = Translator.load(model, engine=engine)
+    search = translator.search.model_copy(update={"beam": beam})
+    translator = translator.with_settings(search=search)
     times, made = [1e3 * (time.perf_counter() - start)], list[str]()
-    for line in given["lines"]:
+    for line in lines:
         start = time.perf_counter()
         made += translator.translate([line])
         times.append(1e3 * (time.perf_counter() - start))
     return {"times": times, "made": made, "peak": None}  # this process also exports
 
 
-def _search(translator: Translator, beam: int) -> dict[str, Any]:
-    settings: dict[str, Any] = translator.search.model_dump()
-    return settings | {"beam": beam}
+@dataclass
+class Rows:
+    """What hosts did with one beam; times in milliseconds.
+
+    native: What the native engine did.
+    """
+
+    lines: Sequence[str]
+    beam: int
+    native: dict[str, Any]
+    made: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(
+        self, host: str, build: str, found: dict[str, Any], expected: Sequence[str] | None = None
+    ) -> None:
+        """Add what a host did with the first lines.
+
+        Args:
+            host: The host.
+            build: What it runs.
+            found: Its times and translations.
+            expected: Translations to compare with; None: those of the native engine.
+        """
+        load, *times = found["times"]
+        lines, native = self.lines[: len(times)], self.native["times"][1 : len(times) + 1]
+        same = [
+            ours == theirs
+            for ours, theirs in zip(expected or self.native["made"], found["made"], strict=False)
+        ]
+        row = {
+            **{"host": host, "build": build, "beam": self.beam, "load": load, "first": times[0]},
+            "words": 1e3 * sum(len(line.split()) for line in lines) / sum(times),
+            "share": sum(native) / sum(times),
+            **{"peak_mib": found["peak"], "sentences": len(lines), "equal": sum(same)},
+        }
+        self.made.append(row)
+        print(json.dumps(row), flush=True)
+        for line, equal in zip(lines, same, strict=True):
+            if not equal:
+                print(f"differs: {line}")
 
 
-# ---- measuring -----------------------------------------------------------------------------------
+def page_rows(args: argparse.Namespace, module: Path, lines: Sequence[str], beam: int) -> Rows:
+    """What each host does with each build."""
+    rows = Rows(lines, beam, in_native_engine(args.model, beam, lines))
+    rows.add("native, 1 thread", "", rows.native)
+    for host in args.hosts:
+        for build in args.builds:
+            given = {"engine": build, "beam": beam, "lines": lines}
+            if found := HOSTS[host](_MEASURE, module, given):
+                rows.add(host, build, found)
+    return rows
 
 
-def row(
-    host: str, build: str, beam: int, found: dict[str, Any], lines: Sequence[str]
-) -> dict[str, Any]:
-    """What a host did; times in milliseconds."""
-    load, *times = found["times"]
-    n_words = sum(len(line.split()) for line in lines)
-    return {
-        "host": host,
-        "build": build,
-        "beam": beam,
-        "load": load,
-        "first": times[0],
-        "words": 1e3 * n_words / sum(times),
-        "peak_mib": found["peak"],
-        "sentences": len(lines),
-    }
+def add_peer(args: argparse.Namespace, peer: TransformersJs, rows: Rows) -> None:
+    """Add what transformers.js does in each host in each precision."""
+    lines = rows.lines[: args.peer_sentences]
+    exact = in_native_engine(args.model, rows.beam, lines, "float32")["made"]
+    for host in args.hosts:
+        for precision in PRECISIONS:
+            given = {**peer.given(host, precision), "lines": lines}
+            if found := HOSTS[host](SCRIPT, peer.module(host), given):
+                expected = exact if precision == "fp32" else None
+                rows.add(f"transformers.js, {host}", precision, found, expected)
 
 
 def measure(args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
@@ -198,35 +205,24 @@ def measure(args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     folder = args.model.parent if args.model.name == "model" else args.model
     path = args.src or args.data / "multi30k" / "val.en"
     lines = list(islice(filter(str.strip, read_lines(path)), args.sentences))
-    rows = list[dict[str, Any]]()
-    beams = {1, Translator.load(args.model).search.beam}
-    for beam in sorted(beams):
-        given = {"beam": beam, "lines": lines}
-        native = in_native_engine(args.model, given)
-        rows.append(row("native, 1 thread", "", beam, native, lines) | {"equal": len(lines)})
-        for host in args.hosts:
-            run = {"node": in_node, "chromium": in_chromium}[host]
-            for build in args.builds:
-                if (found := run(module, {**given, "engine": build})) is None:
-                    continue
-                equal = sum(a == b for a, b in zip(native["made"], found["made"], strict=True))
-                rows.append(row(host, build, beam, found, lines) | {"equal": equal})
-                print(json.dumps(rows[-1]), flush=True)
+    greedy = page_rows(args, module / "yakusu.js", lines, 1)
+    found: dict[str, Any] = {"rows": greedy.made}
+    if args.peer:
+        peer = TransformersJs.of(args.model, args.peer, scratch / "peer")
+        add_peer(args, peer, greedy)
+        found["peer"] = peer.sizes()
+    if (beam := Translator.load(args.model).search.beam) > 1:
+        found["rows"] += page_rows(args, module / "yakusu.js", lines, beam).made
     return {
         "name": f"{folder.name}, {path.name}",
         "page_mb": exported.sizes["page.html"] / 1e6,
         "model_mb": exported.models[0].size / 1e6,
         "module_kb": gzip_kb([module / "yakusu.js"]),
         "engines_kb": gzip_kb([module / name for name in sizes if name.endswith(".wasm")]),
-        "rows": rows,
+        **found,
         "node": subprocess.check_output(["node", "--version"], text=True).strip(),
         "cpu flags": cpu_flags(),
     }
-
-
-def gzip_kb(files: Sequence[Path]) -> float:
-    """The size of files, each compressed."""
-    return sum(len(gzip.compress(path.read_bytes(), 9)) for path in files) / 1e3
 
 
 def main(args: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -156,6 +157,13 @@ OTHERS = [
         "f'{7:03}'",
         *("f'{255:02x}'", "f'{0.5:.0f}'", "f'{2.5:.0f}'", "f'{-0.125:.2f}'", "round(0.375, 2)"),
     ),
+    *(
+        "int(Fraction(6, 2)) if Fraction(6, 2).denominator == 1 else 0.5",
+        "Fraction(6, 2).numerator",
+        "0 < Fraction(5, 2) <= 12",
+        "Fraction(5, 2) < 2",
+        "{Fraction(3): 1}[3]",
+    ),
     *("math.fsum([0.1] * 10)", "math.fsum([1e16, 1.0, -1e16])", "math.fsum([])", "sum([0.1] * 10)"),
     *(
         "[] or 'x'",
@@ -281,7 +289,8 @@ def test_statements_have_the_same_effects(node: Node, monkeypatch: pytest.Monkey
 
 def test_expressions_have_the_same_values(node: Node) -> None:
     scope = ModuleType("expressions")
-    vars(scope).update(re=re, regex=regex, math=math, itertools=itertools, Counter=Counter)
+    vars(scope).update(re=re, regex=regex, math=math, itertools=itertools)
+    vars(scope).update(Counter=Counter, Fraction=Fraction)
     made = Bundle({})
     translated = []
     for text in [f"lambda t: {each}" for each in OF_TEXTS] + OTHERS:

@@ -197,8 +197,9 @@ class Fraction {
     while (b) [a, b] = [b, a % b];
     [this.top, this.bottom] = a ? [top / a, bottom / a] : [0n, 1n];
   }
-  get numerator() { return this.top; }
-  get denominator() { return this.bottom; }
+  get numerator() { return Number(this.top); }
+  get denominator() { return Number(this.bottom); }
+  valueOf() { return Number(this.top) / Number(this.bottom); } // compared with a number
   $key() { return this.bottom === 1n ? Number(this.top) : `\0f${this.top}/${this.bottom}`; }
   $same(other) { return key(this) === key(other); }
   $compare(other) {

@@ -1,0 +1,81 @@
+"""Hosts that run a module of JavaScript: a process of node, and headless Chromium.
+
+A host runs a script, a function `async (url, given) => found`: `url` is the module's, `found` a
+JSON object, to which "peak" is added, the peak memory of the process in MiB. null: the host cannot
+run it. `gzip_kb` is the size of what it loads.
+"""
+
+import gzip
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from benchmarks import memory
+from yakusu.errors import RunError
+
+Found = dict[str, Any] | None
+
+
+def in_node(script: str, module: Path, given: dict[str, Any]) -> Found:
+    """Run a script in a process of node.
+
+    Raises:
+        RunError: It fails.
+    """
+    program = (
+        'import { readFileSync } from "node:fs";\n'
+        'const given = JSON.parse(readFileSync(0, "utf8"));\n'
+        f"const found = await ({script})({json.dumps(module.as_uri())}, given);\n"
+        'const status = readFileSync("/proc/self/status", "utf8");\n'
+        "const peak = status.match(/VmHWM:\\s+(\\d+)/)[1] / 1024;\n"
+        "console.log(JSON.stringify(found && { ...found, peak }));"
+    )
+    command = ["node", "--no-warnings", "--input-type=module", "--eval", program]
+    done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True)
+    if done.returncode:
+        raise RunError(f"node failed: {done.stderr[-500:].strip()}")
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def in_chromium(script: str, module: Path, given: dict[str, Any]) -> Found:
+    """Run a script in a headless browser, which has cached nothing; it sees the module's folder."""
+    from playwright.sync_api import sync_playwright
+
+    handler = partial(_Quiet, directory=str(module.parent))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page(service_workers="block")
+        page.set_default_timeout(0)
+        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        found: Found = page.evaluate(f"(given) => ({script})('./{module.name}', given)", given)
+        session = browser.new_browser_cdp_session()
+        processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+        renderers = [each["id"] for each in processes if each["type"] == "renderer"]
+        if found:
+            found["peak"] = max(memory.mib(memory.PEAK, number) for number in renderers)
+        browser.close()
+        server.shutdown()
+    return found
+
+
+HOSTS = {"node": in_node, "chromium": in_chromium}
+
+
+def gzip_kb(files: Iterable[Path]) -> float:
+    """The size of files, each compressed."""
+    return sum(len(gzip.compress(path.read_bytes(), 9)) for path in files) / 1e3
