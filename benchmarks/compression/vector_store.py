@@ -1,10 +1,10 @@
 """A store of vectors: time and memory of adding, size, speed with and without a filter, recall.
 
 The vectors are those of a file, or a mixture of Gaussians with 1,000 centres, generated in blocks
-from their numbers, so that no matrix is in memory; queries are left out of the file, or come from
-the same mixture. Recall compares with the exact
-ten nearest of the vectors themselves. Everything runs on one thread. "With cells" visits the least
-share of the vectors that finds 95% of what the whole search finds.
+from their numbers, so that no matrix is in memory; queries are rows held out from the file, or come
+from the same mixture. Recall compares with the exact ten nearest of the vectors themselves.
+Everything runs on one thread. The search with cells visits the smallest share of the vectors that
+finds 95% of the results of the full search.
 """
 
 import argparse
@@ -78,7 +78,7 @@ _CELLS = Table(
         ("Store", "{name}"),
         ("Making cells, s", "{making_cells:,.1f}"),
         ("Share visited", times("share", 100, 1)),
-        ("Found of the whole search", times("alike", 100, 1)),
+        ("Results of the full search", times("alike", 100, 1)),
         ("Recall@10", times("cells_recall", 100, 1)),
         ("Queries per second, all visited", "{whole:,.1f}"),
         ("The share visited", "{cells:,.1f}"),

@@ -93,7 +93,7 @@ def _parts(width: int, bits: int, *, of: int) -> tuple[int, int]:
 def pq(vectors: np.ndarray, bits: int, seed: int, threads: int) -> Built:
     """Product quantisation; if M does not divide H, after PCA to a multiple of M.
 
-    np: codes are not permuted for faiss's search by Hamming distance, which takes minutes.
+    np: no permutation of the codes for faiss's Hamming search; the permutation takes minutes.
     """
     parts, width = _parts(vectors.shape[1], bits, of=8)
     before = f"PCA{width}," if width < vectors.shape[1] else ""

@@ -2,9 +2,9 @@
 
 Usage: python -m benchmarks.peers.transformers_js_convert HF OUT. HF is a folder that
 `yakusu export --to hf` writes, with one vocabulary. The graphs are those of Optimum, rounded with
-the settings of the library's own script. The library knows neither Pegasus's class nor
-SentencePiece: its class for Marian runs the graphs of both, and the vocabulary is written for
-its own tokenizer. Its environment: requirements-transformers-js.txt.
+the settings of the library's own script. The library supports neither the Pegasus class nor
+SentencePiece: its Marian class runs the graphs of both Marian and Pegasus, and the vocabulary is
+converted for its own tokenizer. Its environment: requirements-transformers-js.txt.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Hosts that run a module of JavaScript: a process of node, and headless Chromium.
+"""Hosts that run a JavaScript module: a node process, and headless Chromium.
 
-A host runs a script, a function `async (url, given) => found`: `url` is the module's, `found` a
-JSON object, to which "peak" is added, the peak memory of the process in MiB. null: the host cannot
-run it. `gzip_kb` is the size of what it loads.
+A host runs a script, a function `async (url, given) => found`: `url` is that of the module, and
+`found` is a JSON object, or null if the host cannot run the module. The host adds "peak" to it, the
+peak memory of the process in MiB. `gzip_kb` is the size of files that a host loads.
 """
 
 import gzip

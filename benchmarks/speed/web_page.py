@@ -5,8 +5,8 @@ line after the other: in node, and in headless Chromium. "Load" is the time from
 module until the model is open, "first" that of the first line; words are those of the source,
 memory is the peak of the process that translates. "Equal" counts the lines whose translation is
 that of the native engine on one thread. With --peer, transformers.js translates the first lines
-with the same weights in float32, which are compared with the native engine in float32, and in
-int8 (`benchmarks.speed.transformers_js`). Its environment:
+with the same weights in float32 and in int8; its float32 translations are compared with those of
+the native engine in float32 (`benchmarks.speed.transformers_js`). Its environment:
 
     python3.11 -m venv PEER
     PEER/bin/pip install -r benchmarks/peers/requirements-transformers-js.txt

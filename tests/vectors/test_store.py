@@ -253,7 +253,7 @@ def test_cells_change_only_the_order(tmp_path: Path, similarity: Any, originals:
         assert facts(store, share=0.9999) == before  # all cells but for none
         store.compact()
         assert facts(store) == before
-        with pytest.raises(DataError, match=r"has no cells, so that share = 0\.5"):
+        with pytest.raises(DataError, match=r"has no cells, so share = 0\.5"):
             store.search(QUERIES, share=0.5)
 
 

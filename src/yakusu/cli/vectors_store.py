@@ -88,7 +88,7 @@ def vectors_search_verb(
         float,
         typer.Option(
             metavar="SHARE",
-            help="After 'compact --cells': share of the vectors that is searched, such as 0.1.",
+            help="Share of the vectors to search, such as 0.1, after 'compact --cells'.",
         ),
     ] = 1,
 ) -> None:

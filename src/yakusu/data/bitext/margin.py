@@ -1,4 +1,4 @@
-"""Which of two sets of vectors belong together, by their cosine and its margin.
+"""Which vectors of two sets belong together, by their cosine and its margin.
 
     margin(x, y) = cos(x, y) / ((m(x) + m(y)) / 2)
     score(x, y)  = cos(x, y) margin(x, y)

@@ -58,8 +58,8 @@ def mine(
     """Find the sentences of two texts that translate each other, in any order.
 
     Vectors of sentences are learned from known translations, such that those of translations are
-    alike (see `sentence_vectors.py`). The score of a pair is its cosine times its margin: the
-    cosine, divided by the mean cosine of the nearest sentences of the other text (Artetxe and
+    alike (see `sentence_vectors.py`). The score of a pair is its cosine times its margin, which is
+    the cosine divided by the mean cosine of the nearest sentences of the other text (Artetxe and
     Schwenk, 2019). The same texts give the same bytes on the same kind of machine.
 
     Args:

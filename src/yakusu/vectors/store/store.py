@@ -148,7 +148,7 @@ class VectorStore:
             return isinstance(id_, str) and bool(numbers_of(self._db, [id_]))
 
     def __iter__(self) -> Iterator[str]:
-        """The ids, in their order: the one in which they were added, unless there are cells."""
+        """The ids, in the order in which they were added, unless `compact` has made cells."""
         with STORE_FILE.errors(self.path):
             for (id_,) in self._db.execute("SELECT id FROM item ORDER BY number"):
                 yield id_
@@ -168,9 +168,9 @@ class VectorStore:
         """Find the k best vectors for each query: largest cosines or products, smallest distances.
 
         The result is exact for the vectors that the codes rebuild, unless `share` leaves some out.
-        If the store keeps the original vectors, the best candidates are ranked again with these. Of
-        equal scores, the vector that comes first in the store comes first. A search sees one state
-        of the store, whatever others write meanwhile.
+        If the store keeps the original vectors, the best candidates are ranked again with these.
+        Vectors with equal scores are in the order of the store. A search sees one state of the
+        store, whatever others write meanwhile.
 
         Args:
             queries: (Q, H).
@@ -178,8 +178,8 @@ class VectorStore:
             among: Ids among which results are found; those that are not stored are ignored. They
                 are looked up once for all searches with the same ids that follow each other.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
-            share: Share of the vectors that are visited: those in the nearest cells (`compact`),
-                and those in no cell, which were added later.
+            share: Least share of the vectors to visit: those in the nearest cells (see `compact`),
+                and all that are in no cell because they were added later.
             n_jobs: Number of threads, which divide the queries.
 
         Returns:
@@ -234,7 +234,7 @@ class VectorStore:
         known, centres = self._blocks.centres(db)
         if not len(known):
             raise DataError(
-                f"{self.path} has no cells, so that share = {share} has no effect: leave it out, "
+                f"{self.path} has no cells, so share = {share} has no effect: leave it out, "
                 "or make cells (compact --cells)"
             )
         masks = [
@@ -376,12 +376,12 @@ class VectorStore:
         """Give the space of deleted vectors back to the disk, and fill the blocks.
 
         A process that is killed loses nothing. Meanwhile, the disk needs space for a second copy,
-        with `cells` for a third one.
+        and with `cells` for a third.
 
         Args:
-            cells: Put similar vectors into blocks of their own, so that `search` need not visit all
-                (`share`). They change their order. Later vectors are in no cell, and compacting
-                without cells removes them.
+            cells: Group similar vectors into cells, so that `search` need not visit all of them
+                (`share`). This changes the order of the vectors. Vectors added later are in no
+                cell. Compacting again without `cells` removes the cells.
 
         Raises:
             DataError: The file cannot be written, or the disk is full.

@@ -134,7 +134,7 @@ def search(
         queries: Vectors, as for `compress`, with words or row numbers as their names.
         n: Number of vectors.
         among: File with one id per line, among which vectors are found.
-        share: Share of the vectors that are visited, if the store has cells.
+        share: Share of the vectors to visit; less than 1 needs a store with cells.
         progress: Progress reporter.
 
     Raises:
@@ -171,7 +171,7 @@ def compact(store: str | Path, *, cells: bool = False) -> tuple[int, int]:
 
     Args:
         store: The file.
-        cells: Put similar vectors together, so that `search` need not visit all.
+        cells: Group similar vectors into cells, so that `search` need not visit all of them.
 
     Returns:
         Bytes of the store, before and after.
