@@ -14,6 +14,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, RecipeError
 from yakusu.vectors import VectorStore, create_store, open_matrix, open_store
 from yakusu.vectors.store import blocks
+from yakusu.vectors.store.searching import BestRows
 from yakusu.vectors.store.similarity import comparable
 
 Floats = npt.NDArray[np.float64]
@@ -253,29 +254,55 @@ def test_cells_change_only_the_order(tmp_path: Path, similarity: Any, originals:
         assert facts(store, share=0.9999) == before  # all cells but for none
         store.compact()
         assert facts(store) == before
-        with pytest.raises(DataError, match=r"has no cells, so share = 0\.5"):
-            store.search(QUERIES, share=0.5)
+        assert facts(store, share=0.1) == before  # there are none
 
 
 @pytest.mark.usefixtures("cells")
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-def test_a_share_of_the_cells_has_most_of_the_best(tmp_path: Path, similarity: Any) -> None:
-    wanted = V // 5
+def test_a_share_of_the_cells_has_most_of_the_best(
+    tmp_path: Path, similarity: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan, visited = BestRows.scan, dict.fromkeys(range(Q), 0)
+
+    def counted(best: BestRows, block: Any, chosen: Any) -> None:
+        query = [np.allclose(best.query.vector, each) for each in wanted].index(True)
+        visited[query] += len(block.terms)
+        scan(best, block, chosen)
+
+    wanted = comparable(QUERIES, similarity)
     with made(tmp_path / "s.db", similarity=similarity) as store:
         whole = store.search(QUERIES, 10)
         store.compact(cells=True)
+        monkeypatch.setattr(BestRows, "scan", counted)
         part = store.search(QUERIES, 10, share=0.2)
+        assert all(V // 5 <= n < 2 * V // 5 for n in visited.values())
         alike = [
             len({match.id for match in one} & {match.id for match in other}) / 10
             for one, other in zip(whole, part, strict=True)
         ]
         assert np.mean(alike) > 0.7
-        visited = [len(each) for each in store.search(QUERIES, V, share=0.2)]
-        assert all(wanted <= n < 2 * wanted for n in visited)
-        among = [len(each) for each in store.search(QUERIES, V, among=IDS[:100], share=0.2)]
-        assert all(20 <= n < 100 for n in among)
         one_by_one = [store.search(query[None], 10, share=0.2)[0] for query in QUERIES]
         assert one_by_one == part == store.search(QUERIES, 10, share=0.2, n_jobs=3)
+
+
+@pytest.mark.usefixtures("cells")
+def test_vectors_that_are_added_later_leave_the_cells_alone(tmp_path: Path) -> None:
+    with made(tmp_path / "s.db") as store:
+        store.compact(cells=True)
+        later = np.random.default_rng(5).standard_normal((2 * V, H))
+        store.add([f"later {i}" for i in range(2 * V)], later)
+        found = [store.search(VECTORS[i : i + 1], 1, share=0.1)[0][0].id for i in range(0, 600, 9)]
+        assert sum(id_ == f"id {i}" for i, id_ in zip(range(0, 600, 9), found, strict=True)) > 60
+        assert len(store.search(QUERIES[:1], V, share=0.01)[0]) == V
+
+
+@pytest.mark.usefixtures("cells")
+def test_a_small_share_has_as_many_results_as_are_wanted(tmp_path: Path) -> None:
+    with made(tmp_path / "s.db") as store:
+        store.compact(cells=True)
+        assert [len(each) for each in store.search(QUERIES, 200, share=0.001)] == [200] * Q
+        chosen = IDS[::100]
+        assert all(len(each) == 10 for each in store.search(QUERIES, 10, among=chosen, share=0.01))
 
 
 @pytest.mark.usefixtures("cells")
@@ -434,6 +461,28 @@ def test_a_store_that_cannot_be_made_leaves_no_file(
 def test_a_share_out_of_range_is_refused(tmp_path: Path, share: float) -> None:
     with made(tmp_path / "s.db") as store, pytest.raises(DataError, match="out of range"):
         store.search(QUERIES, share=share)
+
+
+def test_ids_that_are_not_strings_are_refused_after_some_that_are(tmp_path: Path) -> None:
+    with made(tmp_path / "s.db") as store:
+        store.search(QUERIES, among=IDS[:1])
+        wrong: list[Any] = [np.array([["a", "b"]]), [1], "id 1"]
+        for among in wrong:
+            with pytest.raises(DataError, match="ids are not strings"):
+                store.search(QUERIES, among=among)
+
+
+def test_the_least_integers_are_numbers(tmp_path: Path) -> None:
+    least = np.full((1, H), -(2**31), dtype=np.int32)
+    with (
+        create_store(
+            tmp_path / "i.db", VECTORS, similarity="inner-product", originals="float16"
+        ) as s,
+        pytest.raises(DataError, match="has a number above 65504"),
+    ):
+        s.add(["a"], least)
+    with create_store(tmp_path / "c.db", VECTORS) as s:
+        s.add(["a"], np.full((1, H), -128, dtype=np.int8))
 
 
 def test_unknown_settings_are_refused(tmp_path: Path) -> None:

@@ -162,6 +162,13 @@ def test_a_hostile_store_is_refused(path: Path, statements: list[str]) -> None:
     assert "damaged" in refusal(path)
 
 
+def test_cells_of_dead_blocks_are_not_made(path: Path) -> None:
+    altered(path, "UPDATE block SET live = zeroblob(length(live))")
+    with open_store(path, writable=True) as store:
+        store.compact(cells=True)
+        assert store.search(VECTORS[:1]) == [[]]
+
+
 def test_a_store_of_zeros_that_inflate_is_refused(path: Path) -> None:
     bomb = zlib.compress(bytes(2**24))
     with sqlite3.connect(path) as db:

@@ -32,12 +32,14 @@ class RowsOfBlock:
     n: How many there are, from 1 to 8,192.
     version: Differs if the codes do.
     live: Whether each was not deleted, (n,).
+    is_cell: Whether the block has a centre; see `block_centres`.
     """
 
     first: int
     n: int
     version: int
     live: RowMask
+    is_cell: bool = False
 
     @property
     def end(self) -> int:
@@ -121,8 +123,9 @@ def block_rows(db: sqlite3.Connection, condition: str = "1", *values: int) -> It
     Raises:
         DamagedFileError: They are not what `put_block` writes.
     """
-    end, query = 0, f"SELECT first, n, version, live FROM block WHERE {condition} ORDER BY first"
-    for first, n, version, live in db.execute(query, values):
+    what = "first, n, version, live, centre IS NOT NULL"
+    end, query = 0, f"SELECT {what} FROM block WHERE {condition} ORDER BY first"
+    for first, n, version, live, is_cell in db.execute(query, values):
         if not (
             all(isinstance(each, int) for each in (n, version))
             and 1 <= n <= ROWS
@@ -133,7 +136,7 @@ def block_rows(db: sqlite3.Connection, condition: str = "1", *values: int) -> It
             raise DamagedFileError("its blocks are not valid")
         end = first + n
         bits = np.unpackbits(np.frombuffer(live, np.uint8), bitorder="little")
-        yield RowsOfBlock(first, n, version, bits[:n].astype(bool))
+        yield RowsOfBlock(first, n, version, bits[:n].astype(bool), bool(is_cell))
 
 
 def block_centres(db: sqlite3.Connection, width: int) -> tuple[Longs, Doubles]:
@@ -190,7 +193,7 @@ class BlockCache:
         self._settings, self._most = settings, most
         self._revision, self._rows = -1, list[RowsOfBlock]()
         self._centres = np.empty(0, dtype=np.int64), np.empty((0, settings.width))
-        self._kept = dict[int, LoadedBlock]()  # by the numbers of their first rows
+        self._kept, self._size = dict[int, LoadedBlock](), 0  # by the numbers of their first rows
 
     def rows(self, db: sqlite3.Connection) -> list[RowsOfBlock]:
         """Return the rows of all blocks in the state of a store that is read now."""
@@ -200,6 +203,7 @@ class BlockCache:
             versions = {rows.first: rows.version for rows in self._rows}
             kept = self._kept.items()
             self._kept = {at: block for at, block in kept if versions.get(at) == block.version}
+            self._size = sum(block.n_bytes for block in self._kept.values())
             self._revision = revision
         return self._rows
 
@@ -216,8 +220,9 @@ class BlockCache:
         """Return the codes of one of these blocks."""
         if not (block := self._kept.get(rows.first)):
             block = load_block(db, rows, self._settings)
-            if sum(each.n_bytes for each in self._kept.values()) + block.n_bytes <= self._most:
+            if self._size + block.n_bytes <= self._most:
                 self._kept[rows.first] = block
+                self._size += block.n_bytes
         return block
 
 
@@ -269,18 +274,23 @@ def append_rows(
     """Write up to 8,192 rows after all others; return the number of the first one.
 
     They absorb the blocks before them that are not larger, as a binary counter does, so that single
-    rows become few blocks, and each is rewritten rarely.
+    rows become few blocks, and each is rewritten rarely. Cells are left as they are.
     """
     before = last_block(db)
     first = begin = before.end if before else 0
     live = np.ones(len(coded.codes), dtype=bool)
-    while before and before.n <= len(live) <= ROWS - before.n and before.end == begin:
+    while before and _absorbed(before, begin, len(live)):
         coded = CodedRows.joined(coded_rows(db, before, settings), coded)
         live, begin = np.concatenate([before.live, live]), before.first
         remove_block(db, before)
         before = last_block(db)
     put_block(db, RowsOfBlock(begin, len(live), version, live), coded, settings.coder)
     return first
+
+
+def _absorbed(before: RowsOfBlock, begin: int, n: int) -> bool:
+    """Whether n rows from `begin` on absorb the block before them."""
+    return not before.is_cell and before.end == begin and before.n <= n <= ROWS - before.n
 
 
 def delete_rows(db: sqlite3.Connection, numbers: Longs) -> None:

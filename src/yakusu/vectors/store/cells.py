@@ -37,7 +37,7 @@ _MOVED = 8 * ROWS  # rows whose codes are in memory
 def make_cells(db: sqlite3.Connection, settings: StoreSettings, version: int) -> None:
     """Move all rows to blocks of cells, whose numbers follow those of the old blocks."""
     taken = [*block_rows(db)]
-    if not taken:
+    if not any(rows.n_live for rows in taken):
         return
     numbers = np.concatenate([rows.first + np.flatnonzero(rows.live) for rows in taken])
     n_cells = math.isqrt(len(numbers))
@@ -71,6 +71,7 @@ def visited(
     query: Doubles,
     similarity: StoreSimilarity,
     share: float,
+    k: int,
 ) -> npt.NDArray[np.bool_]:
     """Return which of n blocks a query visits: the nearest, and those without a centre.
 
@@ -80,13 +81,14 @@ def visited(
         sizes: How many rows of each block may be found, (n,).
         query: (H,).
         similarity: What is compared.
-        share: The visited blocks have at least this share of the rows.
+        share: The visited blocks that have a centre have at least this share of their rows.
+        k: They have at least so many rows, if there are as many.
     """
     found = np.ones(len(sizes), dtype=bool)
     found[known] = False
     near = known[np.argsort(-values_of_originals(centres, query, similarity), kind="stable")]
-    before = sizes[found].sum() + np.cumsum(sizes[near]) - sizes[near]
-    found[near] = before < share * sizes.sum()
+    before = np.cumsum(sizes[near]) - sizes[near]
+    found[near] = before < max(share * sizes[near].sum(), k)
     return found & (sizes > 0)
 
 

@@ -89,14 +89,13 @@ def fault_of(vectors: Matrix, settings: StoreSettings, *, kept: bool) -> tuple[i
     is_cosine = settings.similarity == "cosine"  # of vectors that are scaled to length 1
     is_half = kept and settings.originals == "float16" and not is_cosine
     least, largest = (float(_HALF.tiny), float(_HALF.max)) if is_half else (0.0, _LARGEST)
-    peaks: Any = np.abs(vectors).max(axis=1, initial=0).astype(np.float64)
+    highest, lowest = vectors.max(axis=1, initial=0), vectors.min(axis=1, initial=0)
+    peaks: Any = np.maximum(highest.astype(np.float64), -lowest.astype(np.float64))
+    fix = "scale the vectors, or use float32" if is_half else "scale the vectors"
     for bad, why in (
         (~np.isfinite(peaks), "is not finite: correct or remove it"),
-        (peaks > largest, f"has a number above {largest:g}: scale the vectors, or use float32"),
-        (
-            (peaks > 0) & (peaks < least),
-            f"has no number above {least:g}: scale the vectors, or use float32",
-        ),
+        (peaks > largest, f"has a number above {largest:g}: {fix}"),
+        ((peaks > 0) & (peaks < least), f"has no number above {least:g}: {fix}"),
         (
             (peaks == 0) & is_cosine,
             "is zero, which has no cosine: remove it, or use another similarity",

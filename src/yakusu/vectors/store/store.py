@@ -178,8 +178,8 @@ class VectorStore:
             among: Ids among which results are found; those that are not stored are ignored. They
                 are looked up once for all searches with the same ids that follow each other.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
-            share: Least share of the vectors to visit: those in the nearest cells (see `compact`),
-                and all that are in no cell because they were added later.
+            share: Least share of the vectors in cells (see `compact`) to visit, the nearest; all
+                that are in no cell are visited, too.
             n_jobs: Number of threads, which divide the queries.
 
         Returns:
@@ -200,7 +200,7 @@ class VectorStore:
             )
         n_best = max(k, candidates) if self._settings.originals else k
         prepared = [self._prepared(query) for query in wanted]
-        ids = None if among is None else self._listed(among)
+        ids = None if among is None else listed_ids(among)
         with STORE_FILE.reading(self._db, self.path) as db:
             best = [BestRows(query, n_best, self._settings) for query in prepared]
             self._scan(db, best, self._masks(db, ids), share, n_jobs)
@@ -229,16 +229,11 @@ class VectorStore:
         self, db: sqlite3.Connection, best: list[BestRows], sizes: Longs, share: float
     ) -> list[list[BestRows]]:
         """Return the queries that visit each block, of which so many rows may be found."""
-        if share == 1 or not len(sizes):
+        if share == 1:
             return [best if size else [] for size in sizes.tolist()]
         known, centres = self._blocks.centres(db)
-        if not len(known):
-            raise DataError(
-                f"{self.path} has no cells, so share = {share} has no effect: leave it out, "
-                "or make cells (compact --cells)"
-            )
         masks = [
-            visited(known, centres, sizes, each.query.vector, self.similarity, share)
+            visited(known, centres, sizes, each.query.vector, self.similarity, share, each.k)
             for each in best
         ]
         visits = np.reshape(masks, (len(best), len(sizes))).T.tolist()
@@ -262,11 +257,6 @@ class VectorStore:
             ]
             for each in best
         ]
-
-    def _listed(self, among: Iterable[str]) -> list[str]:
-        """Return ids as a list, which is not checked again if it is the last one."""
-        given = among if isinstance(among, str) else [*among]
-        return self._filter[1] if given == self._filter[1] else listed_ids(given)
 
     def _masks(self, db: sqlite3.Connection, ids: list[str] | None) -> list[RowMask | None]:
         """Return which rows of each block may be found; the last ids are not looked up again."""
@@ -376,7 +366,7 @@ class VectorStore:
         """Give the space of deleted vectors back to the disk, and fill the blocks.
 
         A process that is killed loses nothing. Meanwhile, the disk needs space for a second copy,
-        and with `cells` for a third.
+        and with `cells` for a third; until the cells are made, no other process can write.
 
         Args:
             cells: Group similar vectors into cells, so that `search` need not visit all of them
