@@ -358,7 +358,7 @@ def test_what_is_exported_is_added_again(
     path = folder / f"a.{form}"
     path.write_bytes("".join(exported(wanted, form, PAIR, lambda: None)).encode())
     file = pair_file(path, *(PAIR if form == "tmx" else (1, 2)))
-    assert [*read_segments(replace(file, languages=PAIR))] == wanted
+    assert [*read_segments(file._replace(languages=PAIR))] == wanted
 
 
 def test_control_characters_are_not_exported_as_xml_and_counted() -> None:
