@@ -134,7 +134,7 @@ def search(
         queries: Vectors, as for `compress`, with words or row numbers as their names.
         n: Number of vectors.
         among: File with one id per line, among which vectors are found.
-        share: Share of the vectors to visit; less than 1 needs a store with cells.
+        share: Share of the vectors to visit; without cells, all are visited.
         progress: Progress reporter.
 
     Raises:
