@@ -121,8 +121,9 @@ def page(visit: Open) -> Page:
 
 
 def open_panel(page: Page, tab: str) -> None:
-    """Open the panel about the first line."""
+    """Open the panel about the first line, and wait until the page has scrolled to it."""
     page.locator("#translation .word").first.click()
+    page.evaluate("new Promise((done) => setTimeout(done, 450))")  # longer than DOUBLE
     button = page.locator(f"#tab-{tab}")
     button.click()
     if button.get_attribute("aria-selected") != "true":  # the panel was drawn again meanwhile
