@@ -74,7 +74,7 @@ def by_integers(vectors: np.ndarray, steps: Sequence[float]) -> Iterator[Integer
     """Yield vectors (V, H) rounded by each step, in units of a whitened component."""
     rounding = Rounding(vectors, n_components=vectors.shape[1])
     for step in steps:
-        integers = rounding.integers(step)
+        integers = rounding.integers(step)[:]
         coded, lattice = EntropyCodes.of(integers, rounding.tiers), rounding.lattice(integers)
         rebuilt = lattice.rebuild(integers).astype(np.float32)
         yield Integers(integers, rebuilt, CompressedMatrix(lattice, coded).ratio)

@@ -129,7 +129,7 @@ class Made:
 
 def made(vectors: Floats, step: float, tiers: tuple[Tier, ...] = ONE_TIER) -> Made:
     rounding = Rounding(vectors, n_components=4, tiers=tiers)
-    integers = rounding.integers(step)
+    integers = rounding.integers(step)[:]
     matrix = CompressedMatrix(rounding.lattice(integers), EntropyCodes.of(integers, tiers))
     error = np.square(vectors - matrix.book.rebuild(integers)).sum()
     variance = np.square(vectors - vectors.mean(axis=0)).sum()

@@ -61,7 +61,7 @@ def test_axes_are_eigenvectors() -> None:
 
 def test_the_basis_is_the_axes_times_the_best_scale_of_each() -> None:
     rounding = Rounding(vectors_of(3000, 6), n_components=6, whitening=0)
-    integers = rounding.integers(0.5)
+    integers = rounding.integers(0.5)[:]
     scores = rounding.projection.scores(rounding.vectors)
     best = (scores * integers).sum(axis=0) / np.square(integers.astype(float)).sum(axis=0)
     expected = best[:, None] * rounding.projection.axes.T

@@ -45,5 +45,5 @@ def test_half_whitening_leaves_the_root_of_each_deviation() -> None:
 
 def test_integers_are_half_whitened_vectors_rounded() -> None:
     mixed = np.random.default_rng(4).standard_normal((300, 3)) * [9, 2, 1]
-    integers = Rounding(mixed, n_components=3).integers(0.01)
+    integers = Rounding(mixed, n_components=3).integers(0.01)[:]
     assert half_whitened(mixed) / 0.01 == pytest.approx(integers, abs=0.501)

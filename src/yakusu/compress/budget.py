@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from yakusu.arrays import Doubles, Shorts
+from yakusu.arrays import Doubles
 from yakusu.compress.blocks import AnyMatrix, Matrix, sampled
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.lattice import LARGEST, Tier
+from yakusu.compress.lattice import LARGEST, IntegerRows, Tier
 from yakusu.compress.rounding import Rounding
 from yakusu.compress.storage import MatrixShape, Size, size_of_codes, size_of_integers
 from yakusu.errors import DataError
@@ -94,7 +94,7 @@ class Storage:
     """
 
     of_codes: Callable[[MatrixShape, int, int], Size] = size_of_codes
-    of_integers: Callable[[MatrixShape, Shorts, Sequence[Tier]], Size] = size_of_integers
+    of_integers: Callable[[MatrixShape, IntegerRows, Sequence[Tier]], Size] = size_of_integers
     largest: int = LARGEST
 
 

@@ -11,12 +11,11 @@ V vectors, H dimensions, M components, K codes per component.
 from collections.abc import Sequence
 from typing import Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from yakusu.arrays import Shorts
-from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix, blocks, sampled
+from yakusu.compress.blocks import Matrix, StoredMatrix, sampled
 from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
@@ -24,12 +23,12 @@ from yakusu.compress.config import CompressConfig
 from yakusu.compress.digits import Codes, DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import Tier, check_tiers, rounded, sampled_by_tier, tiers_from
-from yakusu.compress.rounding import Rounding
+from yakusu.compress.lattice import ONE_TIER, check_tiers, sampled_by_tier, tiers_from
+from yakusu.compress.rounding import RoundedVectors, Rounding
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.compress.vector_coder import VectorCoder
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent
+from yakusu.progress import Progress
 
 _N_CODES = 16
 _BUDGET = Budget(max_loss=0.05)
@@ -238,16 +237,13 @@ class LatticeCompressor(VectorCoder):
             self.step_ = self._chosen_step(rounding, len(vectors), progress)
         else:
             self.step_ = self.step
-        integers = rounding.integers(self.step_, progress)
+        integers = rounding.integers(self.step_)
         self.projection_ = rounding.projection
         self.lattice_ = rounding.lattice(integers)
         self.fitted_rows_ = len(fitted)
         self.loss_ = rounding.loss(integers, self.lattice_).per_vector
-        if len(fitted) == len(vectors):
-            codes = EntropyCodes.of(integers, tiers)
-        else:
-            codes = self._coded(rounding, vectors, tiers, progress)
-        self.compressed_ = CompressedMatrix(self.lattice_, codes)
+        every = RoundedVectors(vectors, self.projection_, self.step_, tiers)
+        self.compressed_ = CompressedMatrix(self.lattice_, EntropyCodes.of(every, tiers, progress))
         self.ratio_ = self.compressed_.ratio
         return self
 
@@ -255,26 +251,7 @@ class LatticeCompressor(VectorCoder):
         """Return the integers (n, M) of vectors (n, H)."""
         check_is_fitted(self)
         vectors = self._vectors(X, fitting=False)
-        parts = [
-            rounded(self.projection_.scores(vectors[rows]), self.step_)
-            for rows in blocks(len(vectors))
-        ]
-        return np.concatenate(parts)
-
-    def _coded(
-        self,
-        rounding: Rounding,
-        vectors: AnyMatrix,
-        tiers: Sequence[Tier],
-        progress: Progress | None,
-    ) -> EntropyCodes:
-        """Round and code all vectors."""
-        with (progress or Silent()).track("coding", "vectors", len(vectors)) as tracker:
-
-            def integers(begin: int, end: int, factor: int) -> Shorts:
-                return rounding.rounded(vectors, begin, end, self.step_, factor, tracker)
-
-            return EntropyCodes.made(integers, len(vectors), tiers)
+        return RoundedVectors(vectors, self.projection_, self.step_, ONE_TIER)[:]
 
     def _chosen_step(self, rounding: Rounding, n_rows: int, progress: Progress | None) -> float:
         if self.n_components is not None:

@@ -5,9 +5,10 @@ without the others. V rows, M components, S segments, L blocks.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy.typing as npt
 
 from yakusu.arrays import Integers, Shorts, distinct_numbers
 from yakusu.compress import kernels
-from yakusu.compress.lattice import Tier, spans
-from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, decode, encode
+from yakusu.compress.lattice import IntegerRows, Tier, spans
+from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, counted, decode, encode, scaled
+from yakusu.progress import Progress, Silent
 
 _SEGMENT = 2**16  # rows
 _CACHED = 1024  # blocks
@@ -41,35 +43,27 @@ class EntropyCodes:
     n_rows: int
 
     @classmethod
-    def of(cls, integers: Shorts, tiers: Sequence[Tier]) -> "EntropyCodes":
-        """Code integers (V, M).
-
-        Raises:
-            DataError: A component has more than 32,768 distinct integers.
-        """
-        return cls.made(lambda begin, end, _: integers[begin:end], len(integers), tiers)
-
-    @classmethod
-    def made(
-        cls, integers: Callable[[int, int, int], Shorts], n_rows: int, tiers: Sequence[Tier]
+    def of(
+        cls, integers: IntegerRows, tiers: Sequence[Tier], progress: Progress | None = None
     ) -> "EntropyCodes":
-        """Code the integers of V rows, one segment at a time.
+        """Code integers (V, M), one segment at a time.
 
         Args:
-            integers: Returns the integers (n, M) of the rows from one index to another, multiples
-                of a factor.
-            n_rows: V.
+            integers: Multiples of the factors of their tiers.
             tiers: Tiers of the rows.
+            progress: Progress reporter.
 
         Raises:
             DataError: A component has more than 32,768 distinct integers.
         """
-        segments = _segments(tiers, n_rows)
-        frequencies, streams = [], []
-        for begin, end, factor in spans(segments, n_rows):
-            part = integers(begin, end, factor) // np.int16(factor)
-            frequencies.append(Frequencies.of(part))
-            streams += encode(part, frequencies[-1])
+        n_rows = len(integers)
+        segments, frequencies, streams = _segments(tiers, n_rows), [], []
+        with (progress or Silent()).track("coding", "vectors", n_rows) as tracker:
+            for begin, end, factor in spans(segments, n_rows):
+                part = integers[begin:end] // np.int16(factor)
+                frequencies.append(Frequencies.of(part))
+                streams += encode(part, frequencies[-1])
+                tracker.advance(end - begin)
         lengths = np.array([*map(len, streams)])
         return cls(
             np.concatenate(streams),
@@ -250,18 +244,23 @@ class EntropyCodes:
         return [0, *np.cumsum(sizes).tolist()]
 
 
-def coded_bytes(integers: Shorts, tiers: Sequence[Tier]) -> int:
-    """Return an upper limit of the size of `EntropyCodes` of integers (V, M), close to the size."""
-    n_bits = n_bytes = 0.0
+def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None = None) -> int:
+    """Return about the size of `EntropyCodes`, an upper limit if the integers are not a sample.
+
+    Args:
+        integers: (n, M).
+        tiers: Tiers of the integers.
+        n_rows: Number of rows of which the integers are a sample; None: n.
+    """
+    n_bits, n_bytes, share = 0.0, 4.0, (n_rows or len(integers)) / len(integers)
     for begin, end, factor in spans(_segments(tiers, len(integers)), len(integers)):
-        part = integers[begin:end] // np.int16(factor)
-        frequencies = Frequencies.of(part)
-        for m, count in enumerate(frequencies.counts):
-            n = np.unique(part[:, m], return_counts=True)[1]
-            n_bits += float(n @ (BITS - np.log2(count)))
-            n_bytes += 4 * len(count) + 2  # values, counts, size
-        n_bytes += 16 + 6 * -(-(end - begin) // BLOCK)  # segment; length and last state of a block
-    return int(n_bits / 8 + n_bytes) + 4
+        n_segments = ceil(share * (end - begin) / _SEGMENT)
+        for _, counts in counted(integers[begin:end] // np.int16(factor)):
+            n_bits += share * float(counts @ (BITS - np.log2(scaled(counts))))
+            n_bytes += n_segments * (4 * len(counts) + 2)  # values, counts, size
+        n_blocks = ceil(share * (end - begin) / BLOCK)
+        n_bytes += 16 * n_segments + 6 * n_blocks  # each block has a length and a last state
+    return int(n_bits / 8 + n_bytes)
 
 
 def _segments(tiers: Sequence[Tier], n_rows: int) -> tuple[Tier, ...]:

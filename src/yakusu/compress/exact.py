@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.arrays import Doubles, Shorts
+from yakusu.arrays import Doubles
 from yakusu.compress.blocks import ROWS, Matrix, blocks
 from yakusu.compress.doubledouble import compiled
+from yakusu.compress.lattice import IntegerRows
 from yakusu.compress.projection import ScoreMap
 
 _EXACT = 53  # bits of a float64
@@ -111,7 +112,7 @@ def _rotate(rows: Any, squares: Any, p: int, q: int) -> bool:
     return True
 
 
-def best_scales(projection: ScoreMap, vectors: Matrix, integers: Shorts) -> Doubles:
+def best_scales(projection: ScoreMap, vectors: Matrix, integers: IntegerRows) -> Doubles:
     """Return the factors (M,) with which integers (V, M) are nearest to the scores of vectors."""
     covered = squares = np.zeros(integers.shape[1])
     for rows in blocks(len(vectors)):

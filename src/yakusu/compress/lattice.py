@@ -12,6 +12,7 @@ V vectors, H dimensions, M components.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -28,6 +29,20 @@ from yakusu.compress.blocks import (
 from yakusu.errors import DataError
 
 LARGEST = 2**15 - 1  # largest magnitude of a 16-bit integer
+
+
+class IntegerRows(Protocol):
+    """Integers (V, M): an array, or `RoundedVectors`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(V, M)."""
+
+    def __len__(self) -> int:
+        """Return V."""
+
+    def __getitem__(self, rows: slice, /) -> Shorts:
+        """Return the integers (n, M) of consecutive rows."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +98,18 @@ class Lattice:
         return integers
 
 
-def rounded(scores: Doubles, step: float, factor: int = 1) -> Shorts:
-    """Divide scores by the step and round to multiples of the factor.
+def rounded(scores: Doubles, step: float, factor: int | Integers = 1) -> Shorts:
+    """Divide scores (n, M) by the step and round to multiples of a factor, which may be (n, 1).
 
     Raises:
         DataError: The step is not a positive number, or an integer exceeds 16 bits.
     """
     if not 0 < step < np.inf:
         raise DataError(f"step = {step} is out of range: choose a number greater than 0")
-    nearest = factor * np.rint(scores / (step * factor))
-    if np.abs(nearest).max() > LARGEST:
+    nearest = scores / (step * factor)
+    np.rint(nearest, out=nearest)
+    nearest *= factor
+    if max(nearest.max(), -nearest.min()) > LARGEST:
         raise DataError(
             f"step = {step:.3g} yields integers of more than 16 bits: choose a larger step, or a "
             "larger sample if a budget chooses it"

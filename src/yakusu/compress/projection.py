@@ -27,10 +27,12 @@ class ScoreMap:
 
     def scores(self, vectors: Matrix) -> Doubles:
         """Return the scores (n, M) of vectors (n, H)."""
-        given = vectors.astype(np.float64)
+        given, unit = vectors.astype(np.float64), self.grid or 1.0
         if self.grid:
-            given = self.grid * np.rint(given / self.grid)
-        scores: Doubles = (given - self.mean) @ self.axes
+            given /= unit
+            np.rint(given, out=given)
+        given -= self.mean / unit
+        scores: Doubles = given @ (unit * self.axes)
         return scores
 
 

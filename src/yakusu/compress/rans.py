@@ -31,7 +31,7 @@ BITS = 15
 TOTAL = 2**BITS  # T
 COARSE = 7  # lower bits of a number from 0 to T that `coarse` leaves out
 _LOWEST = 2**16  # of a state
-_SYMBOLS = 2**24  # coded side by side
+_SYMBOLS = 2**22  # coded side by side
 DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
 
 
@@ -49,21 +49,17 @@ class Frequencies:
     starts: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, integers: Integers) -> "Frequencies":
+    def of(cls, integers: Shorts) -> "Frequencies":
         """Count integers (V, M).
 
         Raises:
             DataError: A component has more than 2^15 distinct integers.
         """
-        found = [np.unique(column, return_counts=True) for column in integers.T]
-        if (most := max(len(values) for values, _ in found)) > TOTAL:
-            raise DataError(
-                f"a component has {most:,} distinct integers, more than {TOTAL:,}: choose a larger "
-                "step"
-            )
-        values = np.concatenate([values for values, _ in found]).astype(np.int16)
-        counts = np.concatenate([scaled(counts) for _, counts in found])
-        return cls.from_counts(values, counts, np.array([len(values) for values, _ in found]))
+        values, counts = zip(*counted(integers), strict=True)
+        sizes = np.array([*map(len, values)])
+        return cls.from_counts(
+            np.concatenate(values), np.concatenate([*map(scaled, counts)]), sizes
+        )
 
     @classmethod
     def from_counts(
@@ -120,6 +116,24 @@ class Frequencies:
             (self.values[begin - m : end - m - 1], cumulative[begin:end])
             for m, (begin, end) in enumerate(pairwise(starts))
         ]
+
+
+def counted(integers: Shorts) -> Iterator[tuple[Shorts, Integers]]:
+    """Yield the distinct integers of each component (V, M), ascending, and their counts.
+
+    Raises:
+        DataError: A component has more than 2^15 distinct integers.
+    """
+    for column in np.ascontiguousarray(integers.T):
+        least = int(column.min())
+        counts = np.bincount(column.astype(np.intp) - least)  # faster than np.unique, which sorts
+        values = np.flatnonzero(counts)
+        if len(values) > TOTAL:
+            raise DataError(
+                f"a component has {len(values):,} distinct integers, more than {TOTAL:,}: choose a "
+                "larger step"
+            )
+        yield (values + least).astype(np.int16), counts[values]
 
 
 def scaled(counts: Integers) -> npt.NDArray[np.int64]:

@@ -15,16 +15,15 @@ from yakusu.compress.blocks import AnyMatrix, Matrix, ReconstructionLoss, blocks
 from yakusu.compress.exact import best_scales, exact_projection
 from yakusu.compress.lattice import (
     ONE_TIER,
+    IntegerRows,
     Lattice,
     Tier,
     check_tiers,
     rounded,
     sampled_by_tier,
-    spans,
 )
-from yakusu.compress.projection import whitening_projection
+from yakusu.compress.projection import ScoreMap, whitening_projection
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent, Tracker
 
 
 class Rounding:
@@ -73,37 +72,11 @@ class Rounding:
             for rows in blocks(len(self.vectors))
         )
 
-    def integers(self, step: float, progress: Progress | None = None) -> Shorts:
-        """Return the integers q, (V, M).
+    def integers(self, step: float) -> "RoundedVectors":
+        """Return the integers q, (V, M)."""
+        return RoundedVectors(self.vectors, self.projection, step, self.tiers)
 
-        Raises:
-            DataError: The step is not a positive number, or an integer exceeds 16 bits.
-        """
-        with (progress or Silent()).track("rounding", "vectors", len(self.vectors)) as tracker:
-            parts = [
-                self.rounded(self.vectors, begin, end, step, factor, tracker)
-                for begin, end, factor in spans(self.tiers, len(self.vectors))
-            ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def rounded(
-        self,
-        vectors: AnyMatrix,
-        begin: int,
-        end: int,
-        step: float,
-        factor: int,
-        tracker: Tracker,
-    ) -> Shorts:
-        """Return the integers (n, M) of the rows from `begin` to `end` of any vectors (V, H)."""
-        integers = np.empty((end - begin, self.projection.axes.shape[1]), dtype=np.int16)
-        for rows in blocks(end, begin):
-            scores = self.projection.scores(vectors[rows])
-            integers[rows.start - begin : rows.stop - begin] = rounded(scores, step, factor)
-            tracker.advance(rows.stop - rows.start)
-        return integers
-
-    def lattice(self, integers: Shorts) -> Lattice:
+    def lattice(self, integers: IntegerRows) -> Lattice:
         """Return the lattice whose basis is the least-squares solution for integers (V, M)."""
         mean, axes = self.projection.mean, self.projection.axes
         if self.projection.grid:
@@ -112,7 +85,46 @@ class Rounding:
         basis = best_basis(self.vectors, mean, lambda rows: integers[rows].astype(np.float64))
         return Lattice(mean, basis)
 
-    def loss(self, integers: Shorts, lattice: Lattice | None = None) -> ReconstructionLoss:
+    def loss(self, integers: IntegerRows, lattice: Lattice | None = None) -> ReconstructionLoss:
         """Measure Eq. 2 for integers (V, M) and a lattice; None: the best one."""
         lattice = lattice or self.lattice(integers)
         return ReconstructionLoss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
+
+
+class RoundedVectors:
+    """The integers q (V, M) of vectors; they are computed when rows are read.
+
+    Args:
+        vectors: (V, H).
+        projection: Returns the scores of vectors.
+        step: Distance of the scores of neighbouring integers.
+        tiers: Factors of the step.
+    """
+
+    def __init__(
+        self, vectors: AnyMatrix, projection: ScoreMap, step: float, tiers: Sequence[Tier]
+    ) -> None:
+        self.vectors, self.projection, self.step = vectors, projection, step
+        self.begins = [tier.begin for tier in tiers]
+        self.factors = np.array([[tier.factor] for tier in tiers])
+        self.shape = len(vectors), projection.axes.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> Shorts:
+        """Return the integers (n, M) of consecutive rows.
+
+        Raises:
+            DataError: The step is not a positive number, or an integer exceeds 16 bits.
+        """
+        begin, end, stride = rows.indices(len(self))
+        if stride != 1:
+            raise IndexError(f"every {stride}th row is not available: read consecutive rows")
+        integers = np.empty((end - begin, self.shape[1]), dtype=np.int16)
+        for part in blocks(end, begin):
+            scores = self.projection.scores(self.vectors[part])
+            tier_of = np.searchsorted(self.begins, np.arange(part.start, part.stop), "right") - 1
+            found = rounded(scores, self.step, self.factors[tier_of])
+            integers[part.start - begin : part.stop - begin] = found
+        return integers

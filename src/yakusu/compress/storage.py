@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.arrays import Arrays, Integers, Shorts
+from yakusu.arrays import Arrays, Integers
 from yakusu.compress.blocks import AnyMatrix, row_blocks
 from yakusu.compress.codebook import Codebook, codes_ratio
 from yakusu.compress.container import ArrayType, file_bytes
 from yakusu.compress.digits import DigitCodes, radix
 from yakusu.compress.entropy import EntropyCodes, coded_bytes
-from yakusu.compress.lattice import Lattice, Tier, integers_ratio
+from yakusu.compress.lattice import IntegerRows, Lattice, Tier, integers_ratio
 from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
@@ -180,7 +180,7 @@ class CompressedMatrix:
         return matrix
 
 
-def size_of_integers(shape: MatrixShape, integers: Shorts, tiers: Sequence[Tier]) -> Size:
+def size_of_integers(shape: MatrixShape, integers: IntegerRows, tiers: Sequence[Tier]) -> Size:
     """Return an upper limit of the size of integers for vectors (V, H), close to the size.
 
     Args:
@@ -189,7 +189,7 @@ def size_of_integers(shape: MatrixShape, integers: Shorts, tiers: Sequence[Tier]
         tiers: Tiers of the integers.
     """
     n_components = integers.shape[1]
-    codes = coded_bytes(integers, tiers) * shape[0] // len(integers)
+    codes = coded_bytes(integers, tiers, shape[0])
     return Size(8 * codes / shape[0], codes + 4 * shape[1] * (n_components + 1) + _HEADER)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from yakusu.arrays import Shorts
 from yakusu.compress.axes import check_vectors
 from yakusu.compress.blocks import ReconstructionLoss
 from yakusu.compress.budget import Storage
@@ -19,7 +18,7 @@ from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.compress.digits import DigitCodes
-from yakusu.compress.lattice import Tier
+from yakusu.compress.lattice import IntegerRows, Tier
 from yakusu.compress.packed import PackedCodes, row_bytes
 from yakusu.compress.storage import CompressedMatrix, MatrixShape, Size
 from yakusu.errors import DataError
@@ -141,7 +140,7 @@ def _storage(n_exact: int) -> Storage:
         plan = CodedTablePlan(tables=(), **sizes)
         return _size(plan, shape, 8 * row_bytes(n_components, n_codes))
 
-    def of_integers(shape: MatrixShape, integers: Shorts, tiers: Sequence[Tier]) -> Size:
+    def of_integers(shape: MatrixShape, integers: IntegerRows, tiers: Sequence[Tier]) -> Size:
         plan = IntegerTablePlan(tables=(), n_components=integers.shape[1], n_exact=n_exact)
         n_sampled = -(-n_exact * len(integers) // shape[0])  # of the exact vectors
         left = torch.from_numpy(integers[n_sampled:].astype(np.int8))
