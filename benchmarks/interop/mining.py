@@ -4,18 +4,19 @@ The planted pairs are those of the training set that are held out: every sixteen
 with other sentences of the training set, of which one language is in one text only; vectors are
 learned from the rest of the training set. A pair that is found counts as right if, apart from case
 and punctuation, it is a pair of Tatoeba, because many sentences have several translations there.
-Precision, recall and F1 are those of the best minimum score, and of the default.
+Precision, recall and F1 are those of the best minimum score, and of the default. The baseline
+translates words; see mining_by_words.py.
 """
 
 import argparse
 import random
 import time
 from collections import defaultdict
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import yakusu
 from benchmarks.common import Benchmark
+from benchmarks.interop.mining_by_words import pairs_by_words
 from benchmarks.paper.shipped import HELD_OUT, plain
 from benchmarks.tables import Table
 from yakusu.data.files.text import read_lines
@@ -30,10 +31,14 @@ benchmark = Benchmark(
     quick={"planted": 20, "others": 60},
 )
 benchmark.option("--planted", type=int, default=10_000, help="translations (%(default)s)")
+benchmark.option(
+    "--systems", nargs="*", default=["yakusu", "words"], choices=["yakusu", "words"], help="all"
+)
 benchmark.option("--others", type=int, default=40_000, help="others on each side (%(default)s)")
 
 tables = Table(
     (
+        ("System", lambda record: record.get("system", "yakusu")),
         ("Minimum score", "{name}"),
         ("Planted", "{planted:,}"),
         ("Sentences of each text", "{sentences:,}"),
@@ -44,7 +49,9 @@ tables = Table(
         ("Minutes", "{minutes:.1f}"),
     )
 )
+_SCORES = [step / 100 for step in range(20, 120)]
 _Pairs = list[tuple[str, str]]
+_Scored = tuple[str, str, float]
 
 
 def planted(args: argparse.Namespace) -> _Pairs:
@@ -67,7 +74,7 @@ def planted(args: argparse.Namespace) -> _Pairs:
 
 
 def right_pairs(args: argparse.Namespace, pairs: _Pairs) -> tuple[set[tuple[str, str]], int]:
-    """The plain pairs of Tatoeba, and the number of sentences of the first text that have one."""
+    """The plain pairs of Tatoeba, and how many sentences of the first text have one here."""
     known = {(plain(one), plain(other)) for one, other in pairs}
     translations = defaultdict(set)
     for one, other in known:
@@ -77,7 +84,7 @@ def right_pairs(args: argparse.Namespace, pairs: _Pairs) -> tuple[set[tuple[str,
     return known, sum(bool(translations[plain(one)] & there) for one in first)
 
 
-def measured(found: list[list[str]], right: set[tuple[str, str]], total: int) -> dict[str, float]:
+def measured(found: list[_Scored], right: set[tuple[str, str]], total: int) -> dict[str, float]:
     """Precision, recall and F1 of pairs."""
     n_right = sum((plain(one), plain(other)) in right for one, other, _ in found)
     precision, recall = n_right / max(1, len(found)), n_right / total
@@ -85,11 +92,10 @@ def measured(found: list[list[str]], right: set[tuple[str, str]], total: int) ->
     return {"found": len(found), "precision": precision, "recall": recall, "f1": f1}
 
 
-def main(args: argparse.Namespace) -> None:
-    """Mine the texts, and score what was found."""
-    pairs = planted(args)
-    out, start = args.runs / "pairs.tsv", time.perf_counter()
-    mined = yakusu.mine(
+def mined(args: argparse.Namespace) -> Iterator[_Scored]:
+    """Mine the texts; yield the pairs and their scores."""
+    out = args.runs / "pairs.tsv"
+    yakusu.mine(
         args.runs / "text.en",
         args.runs / "text.de",
         out,
@@ -97,26 +103,44 @@ def main(args: argparse.Namespace) -> None:
         tgt=args.runs / "known.de",
         min_score=0.4,
     )
-    facts: dict[str, Any] = {
-        "planted": args.planted,
-        "sentences": max(mined.n_sentences),
-        "minutes": (time.perf_counter() - start) / 60,
-    }
-    right, total = right_pairs(args, pairs)
-    found = [line.split("\t") for line in Path(out).read_text(encoding="utf-8").splitlines()]
-    least = sorted({step / 100 for step in range(40, 120)} | {MIN_SCORE})
-    results = {
-        score: measured([row for row in found if float(row[2]) >= score], right, total)
-        for score in least
-    }
-    best = max(least, key=lambda score: results[score]["f1"])
-    for name, score in (
-        (f"{best:.2f}, the best", best),
-        (f"{MIN_SCORE}, the default", MIN_SCORE),
-    ):
-        result = {"name": name, **facts, **results[score]}
-        print(result)
-        benchmark.record(result)
+    for line in read_lines(out):
+        one, other, score = line.split("\t")
+        yield one, other, float(score)
+
+
+def by_words(args: argparse.Namespace) -> Iterator[_Scored]:
+    """Yield the pairs of the baseline and their scores."""
+    texts, known = (
+        [list(dict.fromkeys(read_lines(args.runs / f"text.{code}"))) for code in ("en", "de")],
+        [list(read_lines(args.runs / f"known.{code}")) for code in ("en", "de")],
+    )
+    for i, j, score in pairs_by_words(texts, known):
+        yield texts[0][i], texts[1][j], score
+
+
+SYSTEMS = {"yakusu": (mined, MIN_SCORE), "words": (by_words, None)}
+
+
+def main(args: argparse.Namespace) -> None:
+    """Mine the texts with each system, and score what was found."""
+    right, total = right_pairs(args, planted(args))
+    sentences = max(len({*read_lines(args.runs / f"text.{code}")}) for code in ("en", "de"))
+    for system in args.systems:
+        find, default = SYSTEMS[system]
+        start = time.perf_counter()
+        found = list(find(args))
+        minutes = (time.perf_counter() - start) / 60
+        least = sorted({*_SCORES, *([default] if default else [])})
+        results = {
+            score: measured([row for row in found if row[2] >= score], right, total)
+            for score in least
+        }
+        best = max(least, key=lambda score: results[score]["f1"])
+        facts = {"system": system, "planted": args.planted, "sentences": sentences}
+        facts |= {"minutes": minutes}
+        for name, score in ((f"{best:.2f}, the best", best), (f"{default}, the default", default)):
+            if score is not None:
+                benchmark.record({"name": name, **facts, **results[score]})
 
 
 if __name__ == "__main__":

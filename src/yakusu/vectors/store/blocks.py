@@ -51,14 +51,17 @@ class RowsOfBlock:
         """How many rows were not deleted."""
         return int(np.count_nonzero(self.live))
 
-    def chosen(self, among: Longs | None) -> RowMask | None:
-        """Return which rows are live and have one of some numbers, ascending; None: all rows."""
+    def chosen(self, among: Longs | None) -> Longs | None:
+        """Return the places in the block of the live rows, of those with some ascending numbers.
+
+        None stands for all numbers, or all places.
+        """
         if among is None:
-            return None if self.n_live == self.n else self.live
+            return None if self.n_live == self.n else np.flatnonzero(self.live)
         begin, end = np.searchsorted(among, (self.first, self.end))
-        chosen = np.zeros(self.n, dtype=bool)
-        chosen[among[begin:end] - self.first] = True
-        return chosen & self.live
+        places = among[begin:end] - self.first
+        chosen: Longs = places[self.live[places]]
+        return chosen
 
 
 @dataclass(frozen=True, eq=False)

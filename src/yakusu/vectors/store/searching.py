@@ -13,7 +13,7 @@ import numpy as np
 
 from yakusu.arrays import Doubles, Longs
 from yakusu.compress import kernels
-from yakusu.vectors.store.blocks import LoadedBlock, RowMask
+from yakusu.vectors.store.blocks import LoadedBlock
 from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.similarity import clipped, values_of
@@ -47,12 +47,12 @@ class BestRows:
         numbers, self.numbers, self.values = self.numbers, self.numbers[:0], self.values[:0]
         self.add(numbers, values)
 
-    def scan(self, block: LoadedBlock, chosen: RowMask | None) -> None:
+    def scan(self, block: LoadedBlock, chosen: Longs | None) -> None:
         """Add the rows of a block.
 
         Args:
             block: The block.
-            chosen: Whether a row may be found, (n,); None: each may.
+            chosen: Places of the rows that may be found; None: all.
         """
         coder, query = self.settings.coder, self.query
         if kernels.are_available():
@@ -60,14 +60,16 @@ class BestRows:
         else:
             products = coder.exact(block.packed, np.arange(len(block.terms)), query)
         error = block.reach * query.step / 2 + query.slack
+        terms = block.terms
+        if chosen is not None:
+            products, terms = products[chosen], terms[chosen]
         if len(self.values) == self.k:
             least = float(self.values[-1])
         else:
-            values = self._values(products - error, block.terms)
-            least = _kth(values if chosen is None else values[chosen], self.k)
-        likely = self._values(products + error, block.terms) >= least
-        rows = np.flatnonzero(likely if chosen is None else likely & chosen)
-        if len(rows):
+            least = _kth(self._values(products - error, terms), self.k)
+        likely = np.flatnonzero(self._values(products + error, terms) >= least)
+        if len(likely):
+            rows = likely if chosen is None else chosen[likely]
             values = self._values(coder.exact(block.packed, rows, query), block.terms[rows])
             self.add(block.first + rows, values)
 

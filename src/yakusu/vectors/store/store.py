@@ -26,7 +26,6 @@ from yakusu.progress import Progress, Silent
 from yakusu.vectors.store.blocks import (
     BlockCache,
     CodedRows,
-    RowMask,
     append_rows,
     delete_rows,
     next_revision,
@@ -104,7 +103,7 @@ class VectorStore:
     ) -> None:
         self._db, self.path, self._settings = db, path, settings
         self._blocks = BlockCache(settings, memory)
-        self._filter = (-1, list[str](), list[RowMask | None]())  # the last `among`
+        self._filter = (-1, list[str](), list[Longs | None]())  # the last `among`
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -203,27 +202,27 @@ class VectorStore:
         ids = None if among is None else listed_ids(among)
         with STORE_FILE.reading(self._db, self.path) as db:
             best = [BestRows(query, n_best, self._settings) for query in prepared]
-            self._scan(db, best, self._masks(db, ids), share, n_jobs)
+            self._scan(db, best, self._chosen(db, ids), share, n_jobs)
             return self._matches(db, best, k)
 
     def _scan(
         self,
         db: sqlite3.Connection,
         best: list[BestRows],
-        masks: list[RowMask | None],
+        chosen: list[Longs | None],
         share: float,
         n_jobs: int,
     ) -> None:
         """Find the best rows of queries block by block."""
-        found = [*zip(self._blocks.rows(db), masks, strict=True)]
-        sizes = [rows.n if mask is None else np.count_nonzero(mask) for rows, mask in found]
+        found = [*zip(self._blocks.rows(db), chosen, strict=True)]
+        sizes = [rows.n if places is None else len(places) for rows, places in found]
         visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
-            for (rows, mask), visitors in zip(found, visits, strict=True):
+            for (rows, places), visitors in zip(found, visits, strict=True):
                 if visitors:
                     block = self._blocks.load(db, rows)
-                    list(each(BestRows.scan, visitors, repeat(block), repeat(mask)))
+                    list(each(BestRows.scan, visitors, repeat(block), repeat(places)))
 
     def _visits(
         self, db: sqlite3.Connection, best: list[BestRows], sizes: Longs, share: float
@@ -258,8 +257,8 @@ class VectorStore:
             for each in best
         ]
 
-    def _masks(self, db: sqlite3.Connection, ids: list[str] | None) -> list[RowMask | None]:
-        """Return which rows of each block may be found; the last ids are not looked up again."""
+    def _chosen(self, db: sqlite3.Connection, ids: list[str] | None) -> list[Longs | None]:
+        """Return `RowsOfBlock.chosen` of each block; the last ids are not looked up again."""
         revision, rows = revision_of(db), self._blocks.rows(db)
         if ids is None:
             return [each.chosen(None) for each in rows]
