@@ -140,7 +140,9 @@ def main(args: argparse.Namespace) -> None:
         facts |= {"minutes": minutes}
         for name, score in ((f"{best:.2f}, the best", best), (f"{default}, the default", default)):
             if score is not None:
-                benchmark.record({"name": name, **facts, **results[score]})
+                result = {"name": name, **facts, **results[score]}
+                print(result)
+                benchmark.record(result)
 
 
 if __name__ == "__main__":
