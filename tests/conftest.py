@@ -4,7 +4,7 @@ import gc
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,25 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, in child pr
 gc.disable()  # until the tests are collected: nearly nothing is garbage before
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let each process of pytest-xdist begin at another place of a folder.
+
+    The others find the modules that it has compiled: half of the work of collecting tests.
+    """
+    report = yield
+    if isinstance(collector, pytest.Directory):
+        process, found = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), report.result or []
+        n = int(process[2:]) * len(found) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        report.result = [*found[n:], *found[:n]]
+    return report
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest tests first, so that no process of the tests waits for one at the end."""
-    items.sort(key=lambda item: item.path.parent.name != "system")
+    items.sort(key=lambda item: (item.path.parent.name != "system", item.path))
 
 
 def pytest_collection_finish() -> None:
