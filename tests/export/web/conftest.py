@@ -1,6 +1,7 @@
 """A small translator, and the module that it is exported as."""
 
 import json
+import pickle
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from filelock import FileLock
 
 from tests.phrases import phrases
 from tests.translators import sharpened
@@ -101,13 +103,19 @@ def small_model(folder: Path, *, source: str = "de", target: str = "en") -> Path
 
 
 @pytest.fixture(scope="session")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the small translator."""
-    return small_model(tmp_path_factory.mktemp("web") / "model")
+def model_folder(shared_folder: Path) -> Path:
+    """The folder of the small translator, written once for all processes of pytest; read only."""
+    folder = shared_folder / "web" / "model"
+    with FileLock(shared_folder / "web.lock"):
+        return folder if folder.exists() else small_model(folder)
 
 
 @pytest.fixture(scope="session")
-def exported(model_folder: Path) -> tuple[Path, WebExport]:
-    """The folder of its module, and what was written."""
-    out = model_folder.parent / "module"
-    return out, export_web(model_folder, out)
+def exported(shared_folder: Path, model_folder: Path) -> tuple[Path, WebExport]:
+    """The folder of its module, and what was written: once for all processes; read only."""
+    out, written = shared_folder / "web" / "module", shared_folder / "web" / "written"
+    with FileLock(shared_folder / "web.lock"):
+        if not written.exists():
+            written.write_bytes(pickle.dumps(export_web(model_folder, out)))
+    made: WebExport = pickle.loads(written.read_bytes())
+    return out, made

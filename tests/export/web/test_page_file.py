@@ -26,7 +26,7 @@ def other_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def file(model_folder: Path, other_folder: Path) -> Path:
-    out = model_folder.parent / "page.html"
+    out = other_folder.parent / "page.html"
     export_web([model_folder, other_folder], out)
     return out
 
