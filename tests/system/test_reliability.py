@@ -31,26 +31,11 @@ from tests.system.runs import (
     result,
     settings,
     wait_for,
-    write_corpus,
 )
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import sha256
 from yakusu.training.checkpoint import checkpoints
 from yakusu.training.trainer import Trainer
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
-
-
-@pytest.fixture(scope="module")
-def straight(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The result of a run that was never stopped."""
-    run = tmp_path_factory.mktemp("straight") / "run"
-    assert finished(child(recipe_for(corpus, run))) == 0
-    return result(run)
-
 
 # ---- the same bytes ------------------------------------------------------------------------------
 

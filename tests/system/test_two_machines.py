@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases import THOROUGH
-from tests.system.runs import Job, recipe_for, result, settings, wait_for, write_corpus
+from tests.system.runs import Job, recipe_for, result, settings, wait_for
 
 # Enough steps that a process can be killed after the third one.
 STEPS = ("training.max_steps=20", "training.validate_steps=10", "training.checkpoint_steps=1")
@@ -56,11 +56,6 @@ def machines(tmp_path: Path) -> Iterator[list[Machine]]:
     yield apart if ready else [Machine(), Machine()]
     for name in spaces:
         done("ip", "netns", "delete", name)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
 def torchrun(machine: Machine, *options: str, corpus: Path, run: Path) -> subprocess.Popen[str]:
