@@ -250,13 +250,13 @@ static void search(const Kernels *kernels, const Model *const *models, int n_mod
     allowed[1] = allowed[7] = allowed[9] = 0, allowed[of_all.tokens[0x4f]] = 1;
     Session *session = yk_session(models, n_models, kernels, max_rows, allowed, &common, NULL, samples, NULL);
     if (!session) exit(1);
-    for (int key = 0; key < 24; key++) {
+    for (int key = 0; key < 12; key++) { /* all settings with all requirements */
         int n = sentence(key, ids), n_prefix = key % 4 == 3 ? 2 : 0;
         own[key % 4].sampling = samples ? &samplings[key % 3] : NULL;
         if (!yk_search(session, key, ids, n, prefix, n_prefix, &all[key % 3], &own[key % 4])) exit(1);
     }
     int more = yk_advance(session, 0);
-    printf("cancelled %d %d\n", yk_cancel(session, 20), yk_cancel(session, 99));
+    printf("cancelled %d %d\n", yk_cancel(session, 8), yk_cancel(session, 99));
     for (; more > 0; more = yk_advance(session, 0)) print_found(session);
     if (more < 0) exit(1);
     print_found(session);
