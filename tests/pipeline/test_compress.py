@@ -201,7 +201,8 @@ def test_integers_translate_like_the_vectors_that_they_represent(saved: Path) ->
     torch.testing.assert_close(table.logits(hidden), expected, rtol=1e-5, atol=1e-5)
     again = load(saved.parent / "small")
     assert torch.equal(network_of(again).output_table.logits(hidden), table.logits(hidden))
-    assert list(translator.stream(SENTENCES, batch=1)) == list(translator.stream(SENTENCES))
+    some = SENTENCES[::5]
+    assert list(translator.stream(some, batch=1)) == list(translator.stream(some))
     assert made.tables[0].plan.n_components == 16
 
 
@@ -209,8 +210,8 @@ def test_integers_translate_like_the_vectors_that_they_represent(saved: Path) ->
 def test_translations_do_not_depend_on_the_batch(saved: Path, engine: Engine) -> None:
     compressed(saved, CompressConfig(k=4, exact=8))
     translator = load(saved.parent / "small", engine)
-    together = list(translator.stream(SENTENCES, batch=64))
-    assert list(translator.stream(SENTENCES, batch=1)) == together
+    some = SENTENCES[::5]
+    assert list(translator.stream(some, batch=1)) == list(translator.stream(some, batch=64))
 
 
 def test_both_engines_translate_a_compressed_model_alike(saved: Path) -> None:

@@ -15,7 +15,6 @@ from yakusu.pipeline.aligning.mine import Mined
 
 SRC, TGT = bitext(1500)
 _Files = tuple[Path, Path]
-KNOWN, OTHERS = slice(600, None), slice(0, 600)
 
 
 def _written(folder: Path, name: str, src: Sequence[str], tgt: Sequence[str]) -> _Files:
@@ -27,8 +26,8 @@ def _written(folder: Path, name: str, src: Sequence[str], tgt: Sequence[str]) ->
 
 @pytest.fixture
 def known(tmp_path: Path) -> _Files:
-    """Translations to learn from."""
-    return _written(tmp_path, "known", SRC[KNOWN], TGT[KNOWN])
+    """Translations to learn from: too few to learn much."""
+    return _written(tmp_path, "known", SRC[600:750], TGT[600:750])
 
 
 def _mine(text: _Files, out: Path, known: _Files, min_score: float | None = None) -> Mined:
@@ -40,7 +39,8 @@ def _shuffled(lines: Sequence[str]) -> list[str]:
     return random.Random(1).sample([*lines], len(lines))
 
 
-def test_most_translations_are_found_and_few_others(tmp_path: Path, known: _Files) -> None:
+def test_most_translations_are_found_and_few_others(tmp_path: Path) -> None:
+    known = _written(tmp_path, "known", SRC[600:], TGT[600:])
     text = _written(tmp_path, "text", _shuffled(SRC[:400]), _shuffled(TGT[200:600]))
     out = tmp_path / "pairs.tsv"
     found = _mine(text, out, known)
