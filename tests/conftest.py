@@ -133,6 +133,17 @@ def short_benchmark() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def private_cache(shared_folder: Path) -> Iterator[None]:
+    """Keeps packed models out of the home folder; zig and matplotlib keep their own caches."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(shared_folder / "cache"))
+        for name, folder in {"ZIG_GLOBAL_CACHE_DIR": "zig", "MPLCONFIGDIR": "matplotlib"}.items():
+            patch.setenv(name, os.environ.get(name) or str(home / folder))
+        yield
+
+
 @pytest.fixture
 def drawn() -> None:
     """For tests in which the picture of compressed vectors is drawn."""

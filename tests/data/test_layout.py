@@ -187,3 +187,11 @@ def test_the_parts_of_every_line_are_the_line(lines: list[str]) -> None:
         assert before + body + after == line
         assert not after.strip()
         assert body == body.strip()
+
+
+@given(st.lists(st.text(alphabet="aAiIvxX1.):- 一\t", max_size=8), max_size=4))
+def test_a_line_that_begins_with_a_word_is_read_as_any_other(lines: list[str]) -> None:
+    found = [each for layout in [Layout()] for each in map(layout.read, lines)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("yakusu.data.lines.layout._begins_word", lambda two: False)
+        assert [each for layout in [Layout()] for each in map(layout.read, lines)] == found

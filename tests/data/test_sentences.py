@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -309,3 +310,16 @@ def test_a_part_of_a_sentence_does_not_end_in_a_full_stop(
 )
 def test_the_final_punctuation_of_a_text(text: str, expected: str) -> None:
     assert without_final_punctuation(text) == expected
+
+
+@given(
+    st.text(alphabet="Aa Bb1ßÄя字ก’'-,.!?", max_size=20),
+    st.sampled_from(["en", "de", "th", "zh", "el", "hy", ""]),
+)
+def test_a_text_that_can_only_be_one_sentence_is_divided_as_any_other(
+    text: str, language: str
+) -> None:
+    found = split(text, language)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("yakusu.data.lines.sentences._SINGLE", regex.compile(r"(?!)"))
+        assert split(text, language) == found

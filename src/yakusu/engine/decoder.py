@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -228,8 +228,7 @@ class NativeDecoder(Decoder):
 # ---- sessions ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _SearchSessions:
+class _SearchSessions(NamedTuple):
     """Sessions for searches; those that are idle keep their memory."""
 
     decoder: NativeDecoder
@@ -257,8 +256,7 @@ class _SearchSessions:
         self.decoder._idle.append(session)
 
 
-@dataclass(frozen=True, eq=False)
-class _ScoringSessions:
+class _ScoringSessions(NamedTuple):
     """Sessions for the scores of one call."""
 
     models: Sequence[NativeModel]

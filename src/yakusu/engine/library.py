@@ -5,11 +5,13 @@ from ctypes import (
     CFUNCTYPE,
     POINTER,
     Structure,
+    c_char,
     c_double,
     c_float,
     c_int,
     c_int32,
     c_int64,
+    c_size_t,
     c_void_p,
 )
 from enum import IntEnum
@@ -61,6 +63,16 @@ class ModelSizes(Structure):
         ("embedding_scale", c_float),
         ("epsilon", c_float),
     )
+
+
+class StoredArray(Structure):
+    """An array of a model, and the number of zeros after it in a file; see native/pack.h."""
+
+    _fields_ = (("at", c_void_p), ("size", c_size_t), ("zeros", c_size_t))
+
+    def content(self) -> "ctypes.Array[c_char]":
+        """Its bytes, not copied."""
+        return (c_char * self.size).from_address(self.at)
 
 
 class Settings(Structure):
@@ -209,6 +221,9 @@ _SIGNATURES = {  # name: result, arguments
     "yk_pack": (c_int, c_void_p, c_int, c_void_p, c_int),
     "yk_model": (c_void_p, POINTER(ModelSizes), POINTER(c_void_p), POINTER(c_void_p)),
     "yk_free_model": (None, c_void_p),
+    "yk_arrays": (c_int, c_void_p, POINTER(StoredArray)),
+    "yk_mapped": (c_void_p, POINTER(ModelSizes), c_void_p, c_size_t),
+    "yk_free_mapped": (None, c_void_p),
     "yk_session": (
         c_void_p,
         POINTER(c_void_p),
@@ -233,7 +248,7 @@ _SIGNATURES = {  # name: result, arguments
 _STRUCTURES = (
     *(ModelSizes, Settings, Finished, Search, Traced, ByteSpelling),
     *(Requirements, Record, Guide, CodebookStructure, StatesStructure),
-    SamplingStructure,
+    *(SamplingStructure, StoredArray),
 )
 _FUNCTIONS = Functions(
     "native engine",

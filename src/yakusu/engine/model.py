@@ -1,12 +1,14 @@
 """A Transformer in the layout of the kernels."""
 
 from collections.abc import Mapping, Sequence
+from ctypes import byref
 
 import numpy as np
 
 from yakusu.arrays import Array
-from yakusu.engine.library import MatrixFormat, library
-from yakusu.engine.packing import Packing
+from yakusu.engine.library import MatrixFormat, StoredArray, library
+from yakusu.engine.packing import Packing, model_sizes
+from yakusu.engine.shapes import dense_config
 from yakusu.engine.support import unsupported
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
@@ -65,6 +67,42 @@ class NativeModel:
         self.src_vocab_size, self.tgt_vocab_size = (n + 1 for n in packing.n_tokens)
 
     @classmethod
+    def mapped(
+        cls,
+        file: Array,
+        config: TransformerConfig,
+        plans: Sequence[AnyTablePlan],
+        *,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        matrices: MatrixFormat,
+    ) -> "NativeModel | None":
+        """The model whose `arrays` a file has; None: they have other sizes, or memory is exhausted.
+
+        Args:
+            file: They are not copied.
+            config: See `NativeModel`, as for all other arguments.
+            plans: See `NativeModel`.
+            src_vocab_size: See `NativeModel`.
+            tgt_vocab_size: See `NativeModel`.
+            matrices: See `NativeModel`.
+        """
+        made = cls.__new__(cls)
+        made._file, made._free = file, library().yk_free_mapped
+        made.config, made.matrices = dense_config(config, plans), matrices
+        made.max_length = min(config.max_length, N_POSITIONS)
+        made.src_vocab_size, made.tgt_vocab_size = src_vocab_size, tgt_vocab_size
+        sizes = model_sizes(made.config, (src_vocab_size - 1, tgt_vocab_size - 1), made.max_length)
+        made.handle = library().yk_mapped(byref(sizes), file.ctypes.data, len(file))
+        return made if made.handle else None
+
+    def arrays(self) -> Sequence[StoredArray]:
+        """Its matrices and vectors, as a file stores them."""
+        found = (StoredArray * library().yk_arrays(self.handle, None))()
+        library().yk_arrays(self.handle, found)
+        return found
+
+    @classmethod
     def of(cls, packing: Packing) -> "NativeModel":
         """The model of a packing, which must not be used again."""
         made = cls.__new__(cls)
@@ -100,3 +138,4 @@ class NativeModel:
     def __del__(self) -> None:
         if getattr(self, "handle", None):
             self._free(self.handle)
+

@@ -74,6 +74,36 @@ def sinusoids(n_positions: int, d_model: int, divisor: int | None = None) -> Flo
     return table.astype(np.float32)
 
 
+def model_sizes(
+    config: TransformerConfig, n_tokens: tuple[int, int], n_positions: int
+) -> ModelSizes:
+    """The sizes of a model without compressed tables; see `Packing`."""
+    n_encoder_layers, n_decoder_layers = config.depths
+    return ModelSizes(
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        d_k=config.d_k,
+        d_v=config.d_v,
+        d_ff=config.d_ff,
+        n_encoder_layers=n_encoder_layers,
+        n_decoder_layers=n_decoder_layers,
+        src_vocab_size=n_tokens[0],
+        tgt_vocab_size=n_tokens[1],
+        n_positions=n_positions,
+        pre_norm=config.norm == "pre",
+        activation=ACTIVATIONS.index(config.activation),
+        tied_source=config.tied == "three-way",
+        tied_output=config.tied != "none",
+        start=ZEROS if config.start_id is None else config.start_id,
+        eos=0,
+        unk=1,
+        counts_words=config.counts_words,
+        score_scale=1 / math.sqrt(config.d_k) if config.score == "scaled" else 1,
+        embedding_scale=math.sqrt(config.d_model) if config.scale_embeddings else 1,
+        epsilon=EPSILON,
+    )
+
+
 @dataclass
 class Packing:
     """The matrices and vectors of a model, in the order of Figure 1.
@@ -118,38 +148,12 @@ class Packing:
         """
         matrices = (c_void_p * len(self._matrices))(*self._matrices)
         vectors = (c_void_p * len(self._vectors))(*(v.ctypes.data for v in self._vectors))
-        model: int | None = library().yk_model(byref(self.sizes()), matrices, vectors)
+        sizes = model_sizes(self.config, self.n_tokens, self.n_positions)
+        model: int | None = library().yk_model(byref(sizes), matrices, vectors)
         if not model:
             raise MemoryError
         self._matrices.clear()
         return model
-
-    def sizes(self) -> ModelSizes:
-        """The sizes of the model."""
-        config, (n_encoder_layers, n_decoder_layers) = self.config, self.config.depths
-        return ModelSizes(
-            d_model=config.d_model,
-            n_heads=config.n_heads,
-            d_k=config.d_k,
-            d_v=config.d_v,
-            d_ff=config.d_ff,
-            n_encoder_layers=n_encoder_layers,
-            n_decoder_layers=n_decoder_layers,
-            src_vocab_size=self.n_tokens[0],
-            tgt_vocab_size=self.n_tokens[1],
-            n_positions=self.n_positions,
-            pre_norm=config.norm == "pre",
-            activation=ACTIVATIONS.index(config.activation),
-            tied_source=config.tied == "three-way",
-            tied_output=config.tied != "none",
-            start=ZEROS if config.start_id is None else config.start_id,
-            eos=0,
-            unk=1,
-            counts_words=self.config.counts_words,
-            score_scale=1 / math.sqrt(config.d_k) if config.score == "scaled" else 1,
-            embedding_scale=math.sqrt(config.d_model) if config.scale_embeddings else 1,
-            epsilon=EPSILON,
-        )
 
     # ---- tables ----------------------------------------------------------------------------------
 

@@ -34,6 +34,14 @@ def tying(owned: dict[str, TableName]) -> Literal["three-way", "decoder", "none"
     return "decoder" if owned["output_table"] == owned["tgt_table"] else "none"
 
 
+def dense_config(config: TransformerConfig, plans: Sequence[AnyTablePlan]) -> TransformerConfig:
+    """Return the sizes of a model without compressed tables.
+
+    If only some of several tied tables are compressed, they are no longer tied.
+    """
+    return config.model_copy(update={"tied": tying(owners(config, plans))})
+
+
 def shapes(
     config: TransformerConfig,
     plans: Sequence[AnyTablePlan],

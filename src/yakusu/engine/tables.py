@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Array, Floats
-from yakusu.engine.shapes import owners, shapes, tying
+from yakusu.engine.shapes import dense_config, owners, shapes
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table_plans import AnyTablePlan, CodedTablePlan
@@ -57,7 +57,7 @@ class DenseWeights(Mapping[str, Floats]):
         self._plans: dict[str, AnyTablePlan] = {
             self._owners[name]: plan for plan in plans for name in plan.tables
         }
-        self.config = config.model_copy(update={"tied": tying(self._owners)})
+        self.config = dense_config(config, plans)
         self._names = shapes(self.config, (), **sizes)
 
     def __getitem__(self, name: str) -> Floats:

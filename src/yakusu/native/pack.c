@@ -257,7 +257,7 @@ static Heads heads_of(const Config *config) {
                    config->score_scale};
 }
 
-API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors) {
+Model *new_model(const Config *config) {
     Model *m = allocate(sizeof *m);
     if (!m) return NULL;
     m->config = *config, m->width = padded(config->d_model), m->inner_width = padded(config->d_ff);
@@ -266,7 +266,15 @@ API Model *yk_model(const Config *config, Linear *const *matrices, const float *
     m->key_width = n_groups * m->heads.key_width, m->value_width = n_groups * m->heads.value_width;
     m->encoder = allocate(config->n_encoder_layers * sizeof(Layer));
     m->decoder = allocate(config->n_decoder_layers * sizeof(Layer));
-    if (m->encoder && m->decoder && copy_vectors(m, vectors)) return take_matrices(m, matrices), m;
+    if (m->encoder && m->decoder) return m;
+    yk_free_model(m);
+    return NULL;
+}
+
+API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors) {
+    Model *m = new_model(config);
+    if (!m) return NULL;
+    if (copy_vectors(m, vectors)) return take_matrices(m, matrices), m;
     yk_free_model(m);
     return NULL;
 }

@@ -24,4 +24,22 @@ API int yk_pack(Linear *to, int first, const float *rows, int n);
 API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors);
 API void yk_free_model(Model *model);
 
+/* A model without matrices and vectors; NULL: out of memory. */
+Model *new_model(const Config *config);
+
+/* An array of a model, in bytes, and the zeros that follow it in a file, where each array begins at a
+   multiple of 64. */
+typedef struct {
+    const void *at;
+    size_t size, zeros;
+} Array;
+
+/* List the arrays of a model, unless `arrays` is NULL; returns their number. */
+API int yk_arrays(Model *model, Array *arrays);
+
+/* A model whose arrays are in a file, which must outlive it. NULL: out of memory, or they are those of a
+   model of other sizes. */
+API Model *yk_mapped(const Config *config, char *file, size_t size);
+API void yk_free_mapped(Model *model);
+
 #endif

@@ -13,8 +13,8 @@ time: it begins where no other attempt has read the same characters, or reads a 
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import regex
 
@@ -78,8 +78,7 @@ _CURRENCIES = (
 )
 
 
-@dataclass(frozen=True)
-class CodeRule:
+class CodeRule(NamedTuple):
     """A kind of code-like tokens.
 
     Attributes:

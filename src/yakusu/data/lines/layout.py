@@ -120,7 +120,10 @@ class Layout:
 
     def _body_start(self, content: str) -> int:
         """Where the body begins: after indentation and all marks."""
-        place = _after_marks(content, len(content) - len(content.lstrip()))
+        indentation = len(content) - len(content.lstrip())
+        if _begins_word(content[indentation : indentation + 2]):
+            return indentation
+        place = _after_marks(content, indentation)
         found = _DOTTED.match(content, place)
         if not found:
             return place
@@ -134,6 +137,11 @@ def label_of(text: str) -> str:
     """The number or letter with a full stop after the marks of a text: "- 2. Mai" -> "2."."""
     found = _DOTTED.match(text, _after_marks(text, len(text) - len(text.lstrip())))
     return found[0].rstrip() if found else ""
+
+
+def _begins_word(two: str) -> bool:
+    """Whether no mark begins with two characters: two letters that are no Roman numeral."""
+    return len(two) == 2 and two.isascii() and two.isalpha() and two[0] not in "IVXivx"
 
 
 def _after_marks(text: str, place: int) -> int:

@@ -22,6 +22,9 @@ _BREAK = lazy.compile(f"[{BREAKS}]")
 _UNBROKEN = lazy.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
 _TAIL = 32  # number of characters before the end of a sentence that are examined
 
+# A text that can only be one sentence: sentencex takes time and memory to load.
+_SINGLE = lazy.compile(r"[\w ,'’-]*+[.!?]? *")
+
 # sentencex takes quadratic time for text without spaces, and for signs such as ` and <.
 _STOPS = "。！？"
 _SHORT = 2000  # characters of a text that is one section
@@ -128,6 +131,8 @@ def split(text: str, language: str) -> list[str]:
 
 def _sentences(text: str, language: str) -> list[str]:
     """The sentences of a text with breaks at its end only."""
+    if _SINGLE.fullmatch(text):
+        return [text]
     import sentencex
 
     code, is_lower = _language(language), text.islower()

@@ -30,8 +30,7 @@ _CLUSTER = lazy.compile(r"\s+|\X")
 _RESERVED = lazy.compile(f"{IS_SLOT.pattern}|[{UPPER_RANGE}]")
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of a glossary.
 
     Attributes:

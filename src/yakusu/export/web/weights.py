@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from yakusu.arrays import Floats
 from yakusu.engine.library import MatrixFormat, ModelSizes
 from yakusu.engine.model import N_POSITIONS
-from yakusu.engine.packing import Packing
+from yakusu.engine.packing import Packing, model_sizes
 from yakusu.engine.tables import DenseWeights
 from yakusu.model.config import TransformerConfig
 from yakusu.translator.folder.folder import ModelFolder
@@ -82,7 +82,7 @@ class RecordedPacking(Packing):
 
     def size_fields(self) -> list[tuple[str, float]]:
         """The fields of `ModelSizes`, each with the letter of its type in `engine.js`."""
-        sizes = self.sizes()
+        sizes = model_sizes(self.config, self.n_tokens, self.n_positions)
         letters = {ctypes.c_int32: "i", ctypes.c_float: "f"}
         fields = ((own[0], letters[own[1]]) for own in ModelSizes._fields_)
         return [(letter, getattr(sizes, name)) for name, letter in fields]

@@ -26,7 +26,7 @@ from yakusu.config import Config
 from yakusu.data.languages import LanguageCode
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
-from yakusu.folder import read_json, read_utf8, save_folder, verify_folder
+from yakusu.folder import read_json, read_utf8, save_folder, sha256, verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
@@ -60,11 +60,19 @@ class TranslatorConfig(Config):
 
 
 class ModelFolder(NamedTuple):
-    """A model folder whose files are complete and intact."""
+    """A model folder whose files are complete and intact.
+
+    Attributes:
+        path: The folder.
+        config: What config.json has.
+        tokenizer: Its tokenizer.
+        weights_hash: The SHA-256 of its weights; "": the manifest does not list them.
+    """
 
     path: Path
     config: TranslatorConfig
     tokenizer: Tokenizer
+    weights_hash: str
 
     @classmethod
     def open(cls, path: Path) -> "ModelFolder":
@@ -75,7 +83,7 @@ class ModelFolder(NamedTuple):
         """
         if (path / "model" / "manifest.json").exists():
             raise ModelError(f"{path} is a run folder: use its model, {path / 'model'}")
-        verify_folder(path)
+        manifest = verify_folder(path)
         config, tokenizer = _read_config(path), Tokenizer.load(path)
         sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
         if sizes != (config.src_vocab_size, config.tgt_vocab_size):
@@ -86,12 +94,21 @@ class ModelFolder(NamedTuple):
         with consistent(path):
             stored = ArraysOnDisk(path / WEIGHTS)
             check_sizes(config.model, config.compressed, stored, **config.vocab_sizes)
-        return cls(path, config, tokenizer)
+        weights = manifest.files.get(WEIGHTS)
+        return cls(path, config, tokenizer, weights.sha256 if weights else "")
 
     @property
     def weights(self) -> Mapping[str, Array]:
         """The weights by name, each read when it is accessed."""
         return Decoded(ArraysOnDisk(self.path / WEIGHTS))
+
+    def has_same_weights(self) -> bool:
+        """Whether the weights are still those that were verified.
+
+        Raises:
+            OSError: They cannot be read.
+        """
+        return sha256(self.path / WEIGHTS) == self.weights_hash
 
 
 def model_hash(folder: Path) -> str:

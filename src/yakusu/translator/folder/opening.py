@@ -9,6 +9,7 @@ from pathlib import Path
 
 from yakusu.data.languages import same_language
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.engine.cache import PackedCache, packed_key
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import MatrixFormat, why_unavailable
@@ -16,6 +17,7 @@ from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
+from yakusu.model.config import TransformerConfig
 from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
 from yakusu.search.neighbours import StateCodebook
@@ -141,14 +143,19 @@ def _codebook(folder: ModelFolder, matrices: MatrixFormat) -> StateCodebook | No
 
 
 def _packed(folder: ModelFolder, matrices: MatrixFormat) -> NativeModel:
+    """The packed model of a folder; processes that open the same one share its memory."""
+    model, plans, sizes = folder.config.model, folder.config.compressed, folder.config.vocab_sizes
+    assert isinstance(model, TransformerConfig)
+    cache = PackedCache.of_user()
+    key = packed_key(folder.weights_hash, model, plans, sizes, matrices)
+    if (file := cache.find(key)) is not None and (
+        mapped := NativeModel.mapped(file, model, plans, **sizes, matrices=matrices)
+    ):
+        return mapped
     with consistent(folder.path):
-        return NativeModel.load(
-            folder.config.model,
-            folder.weights,
-            folder.config.compressed,
-            **folder.config.vocab_sizes,
-            matrices=matrices,
-        )
+        packed = NativeModel.load(model, folder.weights, plans, **sizes, matrices=matrices)
+    cache.add(key, packed.arrays(), confirm=folder.has_same_weights)
+    return packed
 
 
 def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:

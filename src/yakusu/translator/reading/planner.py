@@ -7,10 +7,10 @@ import logging
 import math
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from threading import Event
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from yakusu.data.files.text import Pair
 from yakusu.data.lines.config import TextConfig
@@ -54,8 +54,7 @@ class SentenceMemory(Protocol):
         """The states that a sentence is predicted from, too; None: there are none."""
 
 
-@dataclass(frozen=True)
-class GivenPair:
+class GivenPair(NamedTuple):
     """A source and its translation in the form that the tokenizer encodes.
 
     Attributes:
