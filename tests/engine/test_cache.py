@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from ctypes import string_at
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.engine.test_folder import FILES, native, seal
 from yakusu.engine.cache import VARIABLE, PackedCache
 from yakusu.engine.library import MatrixFormat
 from yakusu.engine.model import NativeModel
+from yakusu.engine.shapes import shapes
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json, write_json
 from yakusu.model.config import TransformerConfig
@@ -275,7 +277,7 @@ def test_a_read_only_folder_is_read(cache: Path, packed: list[bool]) -> None:
     assert len(packed) == 1
 
 
-@pytest.mark.parametrize("fails", ["open", "replace", "utime", "mkdir"])
+@pytest.mark.parametrize("fails", ["scandir", "replace", "utime", "mkdir"])
 def test_no_fault_of_the_file_system_is_an_error(
     fails: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,16 +294,28 @@ def test_no_fault_of_the_file_system_is_an_error(
     assert len(files(cache)) == (fails != "replace")
 
 
-@pytest.mark.parametrize("home", ["", "relative", "/nowhere"])
+def no_home(path: Path) -> Path:
+    raise RuntimeError("Could not determine home directory.")
+
+
+@pytest.mark.parametrize(
+    ("home", "cache_home"), [("/proc/nowhere", ""), ("relative", ""), ("", ""), ("", "relative")]
+)
 def test_without_a_home_there_is_no_cache(
-    home: str, cache: Path, monkeypatch: pytest.MonkeyPatch, packed: list[bool]
+    home: str,
+    cache_home: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    packed: list[bool],
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", home))
-    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: os.mkdir("/proc/nothing"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.setenv("XDG_CACHE_HOME", cache_home)
+    if not home:
+        monkeypatch.setattr(Path, "expanduser", no_home)
     for _ in range(2):
         native(FILES / "integers", "int8")
-    assert len(packed) == 2
+    assert len(packed) == 2 and not list(tmp_path.iterdir())
 
 
 # ---- its size ------------------------------------------------------------------------------------
@@ -352,6 +366,26 @@ def test_a_limit_that_is_not_a_number_is_an_error(
 # ---- the arrays ----------------------------------------------------------------------------------
 
 
+def stored(model: NativeModel) -> bytes:
+    """The arrays of a model, as a file has them."""
+    return b"".join(string_at(each.at, each.size) + bytes(each.zeros) for each in model.arrays())
+
+
+def test_packing_makes_the_bytes_of_this_format() -> None:
+    config = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2, positions="learned")
+    sizes = {"src_vocab_size": 20, "tgt_vocab_size": 20}
+    weights = {}
+    for i, (name, shape) in enumerate(shapes(config, (), **sizes).items()):
+        numbers = np.arange(np.prod(shape)) * (7 + i) % 127 - 63
+        weights[name] = (numbers / np.float32(64)).astype(np.float32).reshape(shape)
+    expected = {"FLOAT32": 595254512, "INT8": 1060977657, "INT16": 2404140817}
+    found = {
+        each.name: crc32(stored(NativeModel(config, weights, **sizes, matrices=each)))
+        for each in MatrixFormat
+    }
+    assert found == expected, "increase FORMAT in engine/cache.py"
+
+
 def test_arrays_are_aligned_and_followed_by_zeros() -> None:
     opened = ModelFolder.open(FILES / "integers")
     config = opened.config
@@ -362,9 +396,8 @@ def test_arrays_are_aligned_and_followed_by_zeros() -> None:
         **config.vocab_sizes,
         matrices=MatrixFormat.INT8,
     )
-    arrays = list(model.arrays())
+    arrays, content = list(model.arrays()), stored(model)
     assert all(64 <= each.zeros < 128 and (each.size + each.zeros) % 64 == 0 for each in arrays)
-    content = b"".join(string_at(each.at, each.size) + bytes(each.zeros) for each in arrays)
     assert isinstance(config.model, TransformerConfig)
     for size in (0, 64, 128, len(content) // 2, len(content) - 64, len(content)):
         file = np.frombuffer(content[:size] or bytes(1), np.uint8)
@@ -376,7 +409,4 @@ def test_arrays_are_aligned_and_followed_by_zeros() -> None:
             matrices=MatrixFormat.INT8,
         )
         assert (mapped is not None) == (size == len(content))
-        if mapped:
-            assert [string_at(each.at, each.size) for each in mapped.arrays()] == [
-                string_at(each.at, each.size) for each in arrays
-            ]
+        assert mapped is None or stored(mapped) == content

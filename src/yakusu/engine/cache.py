@@ -1,6 +1,6 @@
 """Packed models in files that processes map, instead of packing the same weights again.
 
-$XDG_CACHE_HOME/yakusu/packed/KEY     a head, and the arrays of a model as native/packed.c lists them
+$XDG_CACHE_HOME/yakusu/packed/KEY    a head, and the arrays of a model as native/packed.c lists them
 
 The folder belongs to its user and is closed to all others. A file that differs in any way from what
 was written is ignored, and replaced. See docs/decisions/0077.
@@ -42,7 +42,7 @@ def packed_key(*facts: object) -> str:
     On another kind of processor, or with another version, numpy may round sinusoids and compressed
     tables in another way.
     """
-    numpy = np.__version__, np.show_config(mode="dicts")["SIMD Extensions"]  # type: ignore[call-overload]
+    numpy = np.__version__, np.show_config(mode="dicts")["SIMD Extensions"]
     own = FORMAT, VERSION, instruction_set(), numpy, facts
     return hashlib.sha256(repr(own).encode()).hexdigest()
 
@@ -70,26 +70,29 @@ class PackedCache:
             raise RecipeError(
                 f"{VARIABLE} is '{given}': set it to a number of megabytes, or to 0 for no cache"
             )
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        supported = os.path.isabs(base) and os.open in os.supports_dir_fd  # not on Windows
-        return cls(Path(base) / "yakusu" / "packed", int(given) << 20 if supported else 0)
+        base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+        with suppress(RuntimeError):  # there is no home folder
+            base = base.expanduser()
+        supported = base.is_absolute() and os.open in os.supports_dir_fd  # not on Windows
+        return cls(base / "yakusu" / "packed", int(given) << 20 if supported else 0)
 
     def find(self, key: str) -> Array | None:
         """Map the arrays of a packed model; None: they are not stored, or not as they were."""
         if not self._limit:
             return None
-        with suppress(OSError, ValueError), self._opened() as folder:
-            with open(key, "rb", opener=_in(folder)) as file:
-                if _is_intact(file, key):
-                    with suppress(OSError):  # the oldest files are deleted first
-                        os.utime(file.fileno())
-                    mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
-                    return np.frombuffer(mapped, np.uint8, offset=_HEAD.size)
+        with (
+            suppress(OSError, ValueError),
+            self._opened() as folder,
+            open(key, "rb", opener=_in(folder)) as file,
+        ):
+            if _is_intact(file, key):
+                with suppress(OSError):  # the oldest files are deleted first
+                    os.utime(file.fileno())
+                mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+                return np.frombuffer(mapped, np.uint8, offset=_HEAD.size)
         return None
 
-    def add(
-        self, key: str, arrays: Sequence[StoredArray], *, confirm: Callable[[], bool]
-    ) -> None:
+    def add(self, key: str, arrays: Sequence[StoredArray], *, confirm: Callable[[], bool]) -> None:
         """Store the arrays of a packed model, if that is possible, and delete the oldest files.
 
         Args:

@@ -72,7 +72,8 @@ class StoredArray(Structure):
 
     def content(self) -> "ctypes.Array[c_char]":
         """Its bytes, not copied."""
-        return (c_char * self.size).from_address(self.at)
+        content: ctypes.Array[c_char] = (c_char * self.size).from_address(self.at)
+        return content
 
 
 class Settings(Structure):

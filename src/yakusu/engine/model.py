@@ -34,6 +34,8 @@ class NativeModel:
             not enough memory.
     """
 
+    _file: Array  # of a model that is mapped, which needs it
+
     def __init__(
         self,
         config: TransformerConfig,
@@ -100,7 +102,7 @@ class NativeModel:
         """Its matrices and vectors, as a file stores them."""
         found = (StoredArray * library().yk_arrays(self.handle, None))()
         library().yk_arrays(self.handle, found)
-        return found
+        return list(found)
 
     @classmethod
     def of(cls, packing: Packing) -> "NativeModel":
@@ -138,4 +140,3 @@ class NativeModel:
     def __del__(self) -> None:
         if getattr(self, "handle", None):
             self._free(self.handle)
-

@@ -9,17 +9,17 @@
 typedef struct {
     Array *listed; /* NULL: they are counted */
     int n;
-    char *file; /* the rest of it; NULL: arrays are listed */
+    char *file; /* the rest of it; NULL: none */
     size_t left;
 } Walk;
 
-/* The next array. A file that is too short leaves `own`, and nothing is left of it. */
+/* The next array. A file that is too short has none: the walk goes on without it. */
 static void *next_array(Walk *w, void *own, size_t size) {
     size_t stored = (size + 2 * ALIGNED - 1) / ALIGNED * ALIGNED;
     if (w->listed) w->listed[w->n] = (Array){own, size, stored - size};
     w->n++;
     if (!w->file) return own;
-    if (stored > w->left) return w->left = 0, own;
+    if (stored > w->left) return w->file = NULL, own;
     char *found = w->file;
     w->file += stored, w->left -= stored;
     return found;
