@@ -157,7 +157,7 @@ static void add_layer(Arrays *to, int decoder) {
     add_norms(to, 2 + decoder);
 }
 
-static Model *new_model(int seed, int tied, int pre_norm, int activation, Format format) {
+static Model *random_model(int seed, int tied, int pre_norm, int activation, Format format) {
     Config config = {
         .d_model = D_MODEL, .n_heads = HEADS, .d_k = D_HEAD, .d_v = D_HEAD, .d_ff = D_FF,
         .n_encoder_layers = LAYERS, .n_decoder_layers = LAYERS, .src_vocab_size = TOKENS,
@@ -286,7 +286,7 @@ int main(int argc, char **argv) {
     if (!kernels) return 3;
     probe_products(kernels), probe_attention(kernels), probe_rows(kernels);
     for (Format format = FLOAT32; format <= MIXED; format++) {
-        Model *first = new_model(1, 1, 0, RELU, format), *second = new_model(2, 0, 1, GELU, format);
+        Model *first = random_model(1, 1, 0, RELU, format), *second = random_model(2, 0, 1, GELU, format);
         const Model *both[] = {first, second};
         search(kernels, both, 1, 64, 0), search(kernels, both, 1, 20, 1);
         search(kernels, both + 1, 1, 7, 0); /* few rows: sentences wait */
