@@ -158,23 +158,45 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
 # ---- WebAssembly -------------------------------------------------------------------------------
 
 WEB = Target("wasm32-wasi", "wasm32", "")
-_SIMD, _RELAXED = ["-msimd128"], ["-msimd128", "-mrelaxed-simd"]
-_RELAXED_PROBE = "relaxed.wasm"  # whether a host computes relaxed instructions exactly
-WEB_MODULES = {  # the flags of each
-    "engine-relaxed.wasm": _RELAXED,
-    "engine-simd.wasm": _SIMD,
-    "engine-scalar.wasm": ["-Os"],  # 23 kB smaller, for old browsers
-    _RELAXED_PROBE: [*_RELAXED, "-Os"],
+
+
+class WebModule(NamedTuple):
+    """A module of WebAssembly: its sources, the functions that it exports, and flags."""
+
+    sources: tuple[str, ...]
+    exports: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def _kernels(*flags: str) -> WebModule:
+    """Kernels for some hosts; they have the memory of the engine, which begins with their own."""
+    memory = ("-Wl,-z,stack-size=32768", "-Wl,--initial-memory=17825792")
+    return WebModule(
+        ("model",), ("encode", "decode", "predict", "mean", "weigh"), (*flags, *memory)
+    )
+
+
+_SIMD, _RELAXED = ("-msimd128",), ("-msimd128", "-mrelaxed-simd")
+WEB_PROBE = "relaxed.wasm"  # whether a host computes relaxed instructions exactly
+WEB_MODULES = {
+    "engine.wasm": WebModule(
+        (
+            *("cpu", "memory", "pack", "session", "sentence", "search", "rows", "extend"),
+            *("neighbours", "sampling", "host", "segmenter", "normalise", "merge", "find_best"),
+            "trie",
+        ),
+        (
+            *("malloc", "free", "yk_kernels", "yk_matrix", "yk_pack", "yk_model", "yk_session"),
+            *("yk_free_session", "yk_search", "yk_score", "yk_advance", "yk_next"),
+            *("yk_host_guide", "yk_segmenter", "yk_encode", "yk_decode", "yk_free_segmented"),
+        ),
+        ("-Wl,--import-memory", "-Wl,--export-memory"),
+    ),
+    "kernels-relaxed.wasm": _kernels(*_RELAXED),
+    "kernels-simd.wasm": _kernels(*_SIMD),
+    "kernels-scalar.wasm": _kernels("-Os"),  # much smaller, for old browsers
+    WEB_PROBE: WebModule(("relaxed",), ("is_exact",), (*_RELAXED, "-Os")),
 }
-_WEB_SOURCES = (
-    *("model", "scan", "cpu", "memory", "pack", "session", "sentence", "search", "rows", "extend"),
-    *("neighbours", "sampling", "host", "segmenter", "normalise", "merge", "find_best", "trie"),
-)
-_WEB_EXPORTS = (
-    *("malloc", "free", "yk_kernels", "yk_matrix", "yk_pack", "yk_model", "yk_session"),
-    *("yk_free_session", "yk_search", "yk_score", "yk_advance", "yk_next", "yk_host_guide"),
-    *("yk_segmenter", "yk_encode", "yk_decode", "yk_free_segmented"),
-)
 
 
 def compile_web(folder: Path) -> None:
@@ -183,22 +205,20 @@ def compile_web(folder: Path) -> None:
     Raises:
         subprocess.CalledProcessError: The compiler failed; `stderr` says why.
     """
-    kept = ["-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,--strip-all"]
-    for name, flags in WEB_MODULES.items():
-        command = [*zig_compiler(WEB), *FLAGS, "-DISA=generic", "-g0", *flags, *kept]
-        parts = (
-            (["relaxed"], ["is_exact"]) if name == _RELAXED_PROBE else (_WEB_SOURCES, _WEB_EXPORTS)
-        )
-        files = [str(NATIVE / f"{source}.c") for source in parts[0]]
-        linked = [f"-Wl,--export={export}" for export in parts[1]]
+    common = ["-DISA=generic", "-DWEB", "-g0", "-mexec-model=reactor"]
+    kept = ["-Wl,--gc-sections", "-Wl,--strip-all"]
+    for name, module in WEB_MODULES.items():
+        command = [*zig_compiler(WEB), *FLAGS, *common, *module.flags, *kept]
+        files = [str(NATIVE / f"{source}.c") for source in module.sources]
+        linked = [f"-Wl,--export={export}" for export in module.exports]
         _run([*command, *linked, "-o", str(folder / name), *files])
 
 
 def web_sources() -> str:
     """A hash of what `compile_web` compiles and of how it does."""
-    found = hashlib.sha256(repr((WEB_MODULES, _WEB_SOURCES, _WEB_EXPORTS, FLAGS)).encode())
-    headers = sorted(NATIVE.glob("*.h"))
-    for path in (*(NATIVE / f"{name}.c" for name in (*_WEB_SOURCES, "relaxed")), *headers):
+    found = hashlib.sha256(repr((WEB_MODULES, FLAGS)).encode())
+    sources = {source for module in WEB_MODULES.values() for source in module.sources}
+    for path in (*(NATIVE / f"{name}.c" for name in sorted(sources)), *sorted(NATIVE.glob("*.h"))):
         found.update(path.read_bytes().replace(b"\r\n", b"\n"))
     return found.hexdigest()
 

@@ -2,6 +2,12 @@
 
 #include "model.h"
 
+#ifdef WEB /* where they are a module of their own, see host.c */
+#define KERNEL API
+#else
+#define KERNEL static
+#endif
+
 /* Element (j, k) of a matrix. */
 INLINE float weight_of(const Linear *m, int j, int k) {
     size_t strip = (size_t)(j / LANES) * LANES * m->n_in;
@@ -96,7 +102,7 @@ static void encoder_attention(const Model *m, int l, const int *lengths, int n_s
 }
 
 /* The encoder stack; stores the keys and values that the decoder's layers attend to. */
-static void encode(const Member *member, const int32_t *ids, const int *lengths, int n_sentences,
+KERNEL void encode(const Member *member, const int32_t *ids, const int *lengths, int n_sentences,
                    Sources *const *memories, float *const *weights, Scratch *s) {
     const Model *m = member->model;
     int n = 0;
@@ -162,7 +168,7 @@ static void cross_attention(const Member *member, int l, const Row *rows, int n,
 }
 
 /* One position of the decoder stack for n hypotheses. */
-static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
+KERNEL void decode(const Member *member, const Row *rows, int n, Scratch *s) {
     const Model *m = member->model;
     for (int i = 0; i < n; i++) {
         const int32_t *tokens = rows[i].tokens;
@@ -189,7 +195,7 @@ static Quantised rows_from(const Quantised *q, int first, size_t size) {
     return (Quantised){q->bytes + first * size, q->offset + first, q->step + first};
 }
 
-static void predict(const Linear *output, int first, int n, Best *best, Scratch *s) {
+KERNEL void predict(const Linear *output, int first, int n, Best *best, Scratch *s) {
     const float *x = s->x + (size_t)first * output->n_in;
     Quantised q = rows_from(&s->q, first, (size_t)output->n_in * activation_size(output->format));
     for (int at = 0; at < output->n_out; at += BLOCK) {
@@ -217,7 +223,7 @@ INLINE vec log_of_sum(vec a, vec b) {
 }
 
 /* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2): add member i to the sum of those before it. */
-static void mean(const Model *m, int i, int n_members, int n, Best *best, float *sum, float *logits, Scratch *s) {
+KERNEL void mean(const Model *m, int i, int n_members, int n, Best *best, float *sum, float *logits, Scratch *s) {
     int n_out = m->output.n_out;
     float *own_logits = logits;
     for (int row = 0; row < n; row++, own_logits += n_out, sum += n_out) {
@@ -258,7 +264,7 @@ INLINE uint64_t fixed_exp(double x) {
     return (uint64_t)bits & 0xfffffffffffff;
 }
 
-static uint64_t weigh(const float *logits, int n, double temperature, uint64_t *weights) {
+KERNEL uint64_t weigh(const float *logits, int n, double temperature, uint64_t *weights) {
     uint64_t total = 0;
     vec most = v_set(-INFINITY);
     for (int at = 0; at < n; at += LANES) most = v_max(v_load(logits + at), most); /* without NaN */

@@ -3,10 +3,14 @@
 #include "search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
+
+#ifdef WEB /* Math.pow: that of the C library has tables of 6 kB */
+__attribute__((import_module("host"), import_name("pow"))) double host_pow(double x, double y);
+#define pow host_pow
+#endif
 
 static double length_penalty(int length, double alpha) { return pow((5.0 + length) / 6.0, alpha); }
 
@@ -80,14 +84,28 @@ static int by_value(const Ranked *a, const Ranked *b) {
     return a->place - b->place;
 }
 
-static int by_stage(const void *first, const void *second) {
-    const Ranked *a = first, *b = second;
+static int by_stage(const Ranked *a, const Ranked *b) {
     return a->stage != b->stage ? a->stage - b->stage : by_value(a, b);
 }
 
-static int by_round(const void *first, const void *second) {
-    const Ranked *a = first, *b = second;
+static int by_round(const Ranked *a, const Ranked *b) {
     return a->round != b->round ? a->round - b->round : by_value(a, b);
+}
+
+/* Heapsort; `qsort` of WebAssembly's C library is larger than the rest of this file. */
+static void sort(Ranked *all, int n, int (*order)(const Ranked *, const Ranked *)) {
+    for (int first = n / 2, end = n; end > 1;) {
+        Ranked moved;
+        if (first) moved = all[--first];
+        else moved = all[--end], all[end] = all[0];
+        int at = first;
+        for (int child; (child = 2 * at + 1) < end; at = child) {
+            child += child + 1 < end && order(&all[child], &all[child + 1]) < 0;
+            if (order(&moved, &all[child]) >= 0) break;
+            all[at] = all[child];
+        }
+        all[at] = moved;
+    }
 }
 
 void alternate(const Search *s, Candidate *candidates, int n, Ranked *ranked) {
@@ -97,11 +115,11 @@ void alternate(const Search *s, Candidate *candidates, int n, Ranked *ranked) {
         int stage = s->n_required - h->n_missing + (place_of(h, c->id) >= 0);
         ranked[i] = (Ranked){*c, c->log_prob + BONUS * stage, stage, 0, i};
     }
-    qsort(ranked, n, sizeof *ranked, by_stage);
+    sort(ranked, n, by_stage);
     for (int i = 0; i < n; i++) ranked[i].round = i && ranked[i - 1].stage == ranked[i].stage ? ranked[i - 1].round + 1 : 0;
     for (int i = 0; i < n; i++)
         if (ranked[i].extension.log_prob == -INFINITY) ranked[i].round = n; /* impossible ones are last */
-    qsort(ranked, n, sizeof *ranked, by_round);
+    sort(ranked, n, by_round);
     for (int i = 0; i < n; i++) candidates[i] = ranked[i].extension;
 }
 

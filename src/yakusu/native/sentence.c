@@ -127,7 +127,7 @@ Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, 
     const Spelling *spelling = own->spelling ? own->spelling : session->spelling;
     if (spelling && !own->guided) s->spelling = *spelling; /* a guide knows which bytes may follow */
     if (!allocate_search(s) || !allocate_memory(session, s) || !copy_shortlist(s, own)) return free_sentence(session, s), NULL;
-    if (session->codebook && own->states && !arrange(session->codebook, own->states, &s->states))
+    if (codebook_of(session) && own->states && !arrange(session->codebook, own->states, &s->states))
         return free_sentence(session, s), NULL;
     if (own->sampling && !copy_sampling(s, own->sampling)) return free_sentence(session, s), NULL;
     s->search.n_open = session->samples ? settings->beam : 1;

@@ -231,13 +231,13 @@ static int predict(Session *session, int n) {
         const Model *m = session->members[i].model;
         session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
         record_hidden(session);
-        if (session->codebook && !find_nearest(session, n)) return 0;
+        if (codebook_of(session) && !find_nearest(session, n)) return 0;
         if (session->log_probs)
             session->kernels->mean(m, i, session->n_members, n, session->best, session->log_probs, session->logits,
                                    &session->scratch);
         else predict_rows(session, m);
     }
-    if (session->codebook) mix_nearest(session, n);
+    if (codebook_of(session)) mix_nearest(session, n);
     return 1;
 }
 

@@ -75,6 +75,12 @@ struct Session {
     int32_t *ids;          /* (tokens) */
 };
 
+#ifdef WEB /* a page stores no states, and its engine has no code for them */
+static inline const Codebook *codebook_of(const Session *session) { return (void)session, NULL; }
+#else
+static inline const Codebook *codebook_of(const Session *session) { return session->codebook; }
+#endif
+
 /* ---- sentence.c ---------------------------------------------------------------------------- */
 
 void push(Queue *queue, Sentence *s);

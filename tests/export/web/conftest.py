@@ -64,7 +64,7 @@ def page_script(folder: Path, more: str) -> str:
     load = """
     async function load(folder, name = "de-en") {
       const read = (file) => readFileSync(new URL(file, folder));
-      const engine = await engineOf(read("engine-simd.wasm"));
+      const engine = await engineOf(read("engine.wasm"), read("kernels-simd.wasm"));
       return openTranslator(engine, await unpacked(read(`${name}.bin`)));
     }
     """

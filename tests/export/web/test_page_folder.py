@@ -65,7 +65,7 @@ def test_a_folder_works_offline_after_the_first_visit(
         expect_translation(page, expected)
         kept = {*page.evaluate(KEPT)}
         assert {"/index.html", "/page.js", "/worker.js", "/de-en.bin"} <= kept
-        assert {"/engine-relaxed.wasm", "/engine-simd.wasm", "/engine-scalar.wasm"} <= kept
+        assert {"/engine.wasm", "/kernels-relaxed.wasm", "/kernels-simd.wasm", "/kernels-scalar.wasm"} <= kept
     page.goto("about:blank")
     page.goto(f"{address}?text=Guten+Tag.&url=https%3A%2F%2Fexample.org%2F")
     expect(page.locator("#text")).to_have_value("Guten Tag.\nhttps://example.org/")

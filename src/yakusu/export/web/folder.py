@@ -1,7 +1,8 @@
 """The folder of translators: an ES module, and a page that installs and works offline.
 
 yakusu.js, yakusu.d.ts, package.json     the module: `load()`
-engine-relaxed.wasm, engine-simd.wasm, engine-scalar.wasm   the engine for three kinds of hosts
+engine.wasm                              the engine
+kernels-relaxed.wasm, kernels-simd.wasm, kernels-scalar.wasm   its kernels for three kinds of hosts
 NAME.bin                                 the data of a translator
 index.html, page.js, page.css, worker.js the page
 service-worker.js                        keeps the files of the page

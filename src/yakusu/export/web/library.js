@@ -9,15 +9,17 @@ async function unpacked(bytes) {
   }
 }
 
-// The engine's module with what it imports: the time, and the restrictions of a sentence.
-async function engineOf(bytes) {
+// The engine with what it imports: its kernels, the time, and the restrictions of a sentence.
+async function engineOf(bytes, kernelBytes) {
   let engine = null;
   const ask = (name) => (key, ...given) => engine.session.asked(name, Number(key), given);
   const clock = (id, precision, at) => {
     new DataView(engine.bytes).setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true);
     return 0;
   };
+  const kernels = (await WebAssembly.instantiate(kernelBytes)).instance.exports;
   const { instance } = await WebAssembly.instantiate(bytes, {
+    env: kernels, kernels, host: Math,
     guide: { restrict: ask("restrict"), order: ask("order"), follow: ask("follow") },
     wasi_snapshot_preview1: new Proxy({}, { get: (_, name) => (name === "clock_time_get" ? clock : () => 0) }),
   });

@@ -37,6 +37,7 @@ export async function load(folder = ".", { model = MODELS[0], engine = engineHer
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const at = (name) => new URL(name, base);
   check(["relaxed", "simd", "scalar"].includes(engine), `there is no engine ${engine}: choose relaxed, simd or scalar`);
-  const parts = [bytesAt(at(`engine-${engine}.wasm`)).then(engineOf), bytesAt(at(`${model}.bin`)).then(unpacked)];
-  return new PublicTranslator(openTranslator(...(await Promise.all(parts))));
+  const names = ["engine.wasm", `kernels-${engine}.wasm`, `${model}.bin`];
+  const [own, kernels, data] = await Promise.all(names.map((name) => bytesAt(at(name))));
+  return new PublicTranslator(openTranslator(await engineOf(own, kernels), await unpacked(data)));
 }

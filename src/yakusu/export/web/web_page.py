@@ -12,8 +12,9 @@ from importlib import resources
 from yakusu.export.web.model_file import WebModel
 from yakusu.export.web.modules import one_script, shortened
 from yakusu.export.web.script import script_of
+from yakusu.native.compile import WEB_MODULES, WEB_PROBE
 
-ENGINES = ("engine-relaxed.wasm", "engine-simd.wasm", "engine-scalar.wasm")
+ENGINES = tuple(name for name in WEB_MODULES if name != WEB_PROBE)
 LIBRARY = resources.files("yakusu.export.web")
 _OWN, _SERVICE = LIBRARY / "page", resources.files("yakusu.view") / "page"
 # What the page of the service has, and this one has not: its files.
@@ -28,7 +29,7 @@ def own_text(name: str) -> str:
 
 def engine_choice() -> str:
     """The module of JavaScript that says which engine a host runs."""
-    probe = (LIBRARY / "relaxed.wasm").read_bytes()
+    probe = (LIBRARY / WEB_PROBE).read_bytes()
     return own_text("engines.js").replace("{{relaxed}}", ", ".join(map(str, probe)))
 
 

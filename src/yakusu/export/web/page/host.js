@@ -13,11 +13,12 @@ let script = "";  // the address of the worker's script, which is the same for e
 
 /** A worker that has the rules of text and has been sent the engine. */
 export async function startWorker() {
-  const name = engineHere(), engine = await read(`engine-${name}.wasm`);
+  const name = engineHere(), files = ["engine.wasm", `kernels-${name}.wasm`];
+  const [engine, kernels] = await Promise.all(files.map(read));
   script ||= URL.createObjectURL(new Blob([await read("worker.js")], {type: "text/javascript"}));
   if (name === "scalar") byId("start").textContent = t("noSimd");
   const worker = new Worker(script);
-  worker.postMessage({id: 0, call: "start", args: {engine}}, [engine]);
+  worker.postMessage({id: 0, call: "start", args: {engine, kernels}}, [engine, kernels]);
   return worker;
 }
 

@@ -90,7 +90,7 @@ async function translatedDocument(translator, name, data, call) {
 }
 
 const calls = {
-  start({ engine: bytes }) { engine = engineOf(bytes); },
+  start(bytes) { engine = engineOf(bytes.engine, bytes.kernels); },
   async open({ key, model }) {
     if (!opened.has(key)) opened.set(key, withMemory(openTranslator(await engine, await unpacked(model))));
   },
