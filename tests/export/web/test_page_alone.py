@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from tests.export.web.conftest import Node, page_script
+from tests.export.web.tmx import tmx
 from tests.serve.browser import Browser, Page, chromium, expect, lines, scrolls_sideways, tinted
 from yakusu import Translator, translate_document
 from yakusu.data.lines.config import TextConfig
 from yakusu.data.segments import MemorySegment
 from yakusu.engine.config import EngineConfig
-from yakusu.memory.importing import ImportOptions, add_files
+from yakusu.memory.importing import ImportOptions, add_files, segments_of_file
 from yakusu.memory.memory import TranslationMemory
 from yakusu.memory.segments import normalised, renumbered
 from yakusu.progress import Silent
@@ -180,6 +181,26 @@ def test_a_correction_is_used_and_kept(visit: Visit, tmp_path: Path) -> None:
     file.write_text("<html/>", encoding="utf-8")
     page.set_input_files("#memory input", file)
     expect(page.locator("#memory [role=status]")).to_contain_text("not valid TMX")
+
+
+def test_inline_codes_of_tmx_are_kept(visit: Visit, tmp_path: Path) -> None:
+    page, file, written = visit(), tmp_path / "codes.tmx", tmp_path / "page.tmx"
+    file.write_text(tmx(), encoding="utf-8")
+    page.click("[data-side=terms]")
+    page.set_input_files("#memory input", file)
+    expect(page.locator("#memory [role=status]")).not_to_be_empty()
+    with page.expect_download() as download:
+        page.click("#memory button:first-of-type")
+    download.value.save_as(written)
+    expected, found = (
+        [
+            (each.source, each.target)
+            for each in segments_of_file(path, ("de", "en"), ImportOptions())
+            if each.source
+        ]
+        for path in (file, written)
+    )
+    assert found == expected
 
 
 def test_documents_are_translated_as_in_python(

@@ -13,6 +13,7 @@ import pytest
 
 from tests.serve.browser import Page, chromium, expect
 from yakusu import Translator
+from yakusu.export.web.web_page import ENGINES
 
 LINES = Path("benchmarks/reliability/hard_lines.txt")
 SENTENCE = "Der Hund schläft im Garten."
@@ -65,7 +66,7 @@ def test_a_folder_works_offline_after_the_first_visit(
         expect_translation(page, expected)
         kept = {*page.evaluate(KEPT)}
         assert {"/index.html", "/page.js", "/worker.js", "/de-en.bin"} <= kept
-        assert {"/engine.wasm", "/kernels-relaxed.wasm", "/kernels-simd.wasm", "/kernels-scalar.wasm"} <= kept
+        assert {f"/{name}" for name in ENGINES} <= kept
     page.goto("about:blank")
     page.goto(f"{address}?text=Guten+Tag.&url=https%3A%2F%2Fexample.org%2F")
     expect(page.locator("#text")).to_have_value("Guten Tag.\nhttps://example.org/")

@@ -19,6 +19,33 @@ function similarity(one, other, threshold) {
   return distance > allowed ? 0 : 1 - distance / most;
 }
 
+// The texts of a unit of TMX with marks for its inline codes, as data/segment_files.py makes them; null: one of
+// them is empty, or there are too many codes. `source` and `target`: texts, and elements as
+// {name, attributes, content, nodes}.
+function segmentOfUnit({ source, target }) {
+  const [START, END, EMPTY, BREAK] = CODE_KINDS;
+  let n = 0; // elements with text
+  function* parts(nodes) {
+    for (const node of nodes) {
+      if (typeof node === "string") { yield* text_parts(node); continue; }
+      const { name, attributes, content } = node, { i = "", x = null, type = "" } = attributes;
+      if (name === "bpt") yield new InlineCode(START, `i ${i}`, x);
+      else if (name === "ept") yield new InlineCode(END, `i ${i}`);
+      else if (["it", "ph", "ut"].includes(name)) {
+        yield new InlineCode(is_line_break($.dict(Object.entries(attributes)), content) ? BREAK : EMPTY, content, x);
+      } else {
+        const own = `${name} ${n++}`;
+        yield new InlineCode(START, own, x || type);
+        yield* parts(node.nodes);
+        yield new InlineCode(END, own);
+      }
+    }
+  }
+  const made = marked_texts(parts(source), parts(target));
+  const texts = (made ?? []).map((text) => $.call(text, "strip"));
+  return made && texts.every(Boolean) ? { source: texts[0], target: texts[1] } : null;
+}
+
 // The segments of a memory, as memory/memory.py finds them.
 class PageMemory {
   constructor(languages) { [this.languages, this.found, this.words] = [languages, new Map(), new Map()]; }

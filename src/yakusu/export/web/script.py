@@ -18,7 +18,10 @@ from markdown_it.common.entities import entities
 from yakusu import lazy
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
+from yakusu.data.files.inline_codes import CodeKind, InlineCode
 from yakusu.data.files.po import PoReader, language_of_header
+from yakusu.data.files.xmlstream import is_line_break
+from yakusu.data.inline_marks import marked_texts, text_parts
 from yakusu.data.lines.layout import Layout
 from yakusu.data.lines.private_use import MARKS, RESERVED, SLOTS
 from yakusu.data.lines.sentence_pairs import sentence_pairs
@@ -127,6 +130,7 @@ _READ_BY_PAGE = (
     *(Request, Layout, sentence_pairs, objects, AttentionMaps, attention_maps),
     *(MemoryReader, MemorySegment, StoredSegment, find_matches, match_object),
     *(normalised, renumbered, with_variables, words, SimilarSegment),
+    *(InlineCode, is_line_break, marked_texts, text_parts),
     *(Subtitles, JsonDocument, SegmentContext, Known, usable, DocumentOptions),
     *(PoDocument, PoReader, language_of_header, plural_forms, stated_plurals, escaped_string),
 )
@@ -134,7 +138,7 @@ _OPEN_ENTITIES = {name for name in html5 if not name.endswith(";")}
 _OTHER_CODES = dict.fromkeys(html._invalid_codepoints, "") | html._invalid_charrefs  # type: ignore[attr-defined]
 _CONSTANTS = {"NOTHING": NOTHING, "SLOTS": SLOTS, "MEANING": MEANING}
 _CONSTANTS_OF_PAGE = {
-    **{"LINES": subtitles._LINE, "TEMPLATE": TEMPLATE},
+    **{"LINES": subtitles._LINE, "TEMPLATE": TEMPLATE, "CODE_KINDS": tuple(CodeKind)},
     **{"ENTITIES": entities, "OPEN_ENTITIES": _OPEN_ENTITIES, "OTHER_CODES": _OTHER_CODES},
 }
 _ATTRIBUTES = (

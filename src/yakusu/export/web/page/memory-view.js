@@ -4,7 +4,8 @@ import {byId, element} from "./dom.js";
 import {download} from "./download.js";
 import {addSegments, clearSegments, isKept, segmentsOf} from "./memory.js";
 import {current, t} from "./strings.js";
-import {readTmx, writeTmx} from "./tmx.js";
+import {readTmx, withoutCodes, writeTmx} from "./tmx.js";
+import {ask} from "./translators.js";
 
 export class MemoryView {
   /**
@@ -25,8 +26,8 @@ export class MemoryView {
     const number = new Intl.NumberFormat(current(), {style: "percent"});
     const items = matches.filter(({match}) => match < 100).map(({match, source, translation}) =>
       element("li", {}, t("fromMemory", {match: number.format(match / 100)}),
-              element("p", {class: "note", dir: "auto"}, source),
-              element("p", {dir: "auto", lang: target}, translation)));
+              element("p", {class: "note", dir: "auto"}, withoutCodes(source)),
+              element("p", {dir: "auto", lang: target}, withoutCodes(translation))));
     this.similar.append(...items);
   }
 
@@ -48,9 +49,11 @@ export class MemoryView {
 
   async add(file) {
     const {key, source, target} = this.model();
-    const found = readTmx(await textOf(file), {source, target}, file.name);
-    if (found?.length) await addSegments(key, found);
-    this.said.textContent = found ? t("imported", {count: found.length}) : t("notTmx");
+    const units = readTmx(await textOf(file), {source, target}, file.name);
+    const texts = units?.length ? await ask(key, "segments", {units}) : [];
+    const found = texts.flatMap((each, i) => each ? [{...units[i], ...each}] : []);
+    if (found.length) await addSegments(key, found);
+    this.said.textContent = units ? t("imported", {count: found.length}) : t("notTmx");
     await this.draw();
     this.changed();
   }

@@ -1,9 +1,19 @@
 /** TMX 1.4: segments of a memory as XML, and back, like data/files/tmx.py and memory/exporting.py. */
 
-const CODES = new Set(["bpt", "ept", "it", "ph", "ut"]);  // whose content is native code
+// An inline code, as a mark of data/lines/private_use.py: 2^14 numbers of each kind
+const MARK = /([\u{f0000}-\u{fffff}])/u, MAX_MARKS = 2 ** 14;
+const ELEMENTS = [(n) => `<bpt i="${n}" x="${n}"/>`, (n) => `<ept i="${n}"/>`, (n) => `<ph x="${n}"/>`,
+                  (n) => `<ph x="${n}" type="lb"/>`];
 const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u;
 const SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"};
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => SIGNS[sign]);
+const element = (mark) => {
+  const place = mark.codePointAt(0) - 0xf0000;
+  return ELEMENTS[Math.floor(place / MAX_MARKS)](place % MAX_MARKS + 1);
+};
+const content = (text) => text.split(MARK).map((part, i) => i % 2 ? element(part) : escaped(part)).join("");
+/** A text without its inline codes, as it is shown. */
+export const withoutCodes = (text) => text.split(MARK).filter((_, i) => i % 2 === 0).join("");
 const compact = (time) => time.replace(/[-:]/g, "");
 
 /** A file of segments; those with characters that XML cannot hold are left out. */
@@ -12,7 +22,7 @@ export function writeTmx(segments, {source, target}) {
     const date = each.time ? ` changedate="${escaped(compact(each.time))}"` : "";
     const origin = each.origin ? `<prop type="x-origin">${escaped(each.origin)}</prop>` : "";
     const sides = [[source, each.source], [target, each.target]].map(([code, text]) =>
-      `<tuv xml:lang="${escaped(code)}"><seg>${escaped(text)}</seg></tuv>`);
+      `<tuv xml:lang="${escaped(code)}"><seg>${content(text)}</seg></tuv>`);
     return `    <tu${date}>${origin}${sides.join("")}</tu>`;
   };
   const writable = segments.filter((each) => !NOT_XML.test(each.source + each.target + each.origin));
@@ -23,7 +33,10 @@ export function writeTmx(segments, {source, target}) {
           "  <body>", ...writable.map(unit), "  </body>", "</tmx>", ""].join("\n");
 }
 
-/** The segments of a file that has both languages; null: the file is not TMX. */
+/**
+ * The units of a file that have both languages: {source, target, origin, time}, with the texts and elements
+ * of each side, as memory.js of the worker takes them; null: the file is not TMX.
+ */
 export function readTmx(text, {source, target}, origin) {
   const root = new DOMParser().parseFromString(text, "application/xml").documentElement;
   if (root.localName !== "tmx" || root.getElementsByTagName("parsererror").length) return null;
@@ -37,20 +50,22 @@ export function readTmx(text, {source, target}, origin) {
 const children = (element, name) => [...element.children].filter((each) => each.localName === name);
 const primary = (code) => code.toLowerCase().split(/[-_]/)[0];
 
-/** The text of a unit in a language; one of the same dialect comes first. */
+/** The texts and elements of a unit in a language, null if it has none; one of the same dialect comes first. */
 function segmentOf(unit, code) {
   const variants = children(unit, "tuv").map((each) =>
     [each.getAttribute("xml:lang") || each.getAttribute("lang") || "", each]);
   const [, found] = variants.find(([own]) => own.toLowerCase() === code.toLowerCase()) ??
     variants.find(([own]) => primary(own) === primary(code)) ?? [];
   const segment = found && children(found, "seg")[0];
-  return segment ? visible(segment).split(/\s+/).filter(Boolean).join(" ") : "";
+  return segment ? nodesOf(segment) : null;
 }
 
-const visible = (node) => [...node.childNodes].map((each) => {
-  if (each.nodeType !== Node.ELEMENT_NODE) return each.nodeType === Node.COMMENT_NODE ? "" : each.nodeValue;
-  return CODES.has(each.localName) ? (each.getAttribute("type") === "lb" ? " " : "") : visible(each);
-}).join("");
+const TEXTS = [Node.TEXT_NODE, Node.CDATA_SECTION_NODE];
+const nodesOf = (element) => [...element.childNodes].flatMap((each) => {
+  if (each.nodeType !== Node.ELEMENT_NODE) return TEXTS.includes(each.nodeType) ? [each.nodeValue] : [];
+  const attributes = Object.fromEntries([...each.attributes].map(({name, value}) => [name, value]));
+  return [{name: each.localName, attributes, content: each.textContent, nodes: nodesOf(each)}];
+});
 
 const property = (unit, type) =>
   children(unit, "prop").find((each) => each.getAttribute("type") === type)?.textContent.trim();

@@ -94,6 +94,7 @@ const calls = {
   async open({ key, model }) {
     if (!opened.has(key)) opened.set(key, withMemory(openTranslator(await engine, await unpacked(model))));
   },
+  segments({ units }) { return units.map(segmentOfUnit); },
   remember({ key, segments }) { opened.get(key).memory.set(segments); },
   matches({ key, text }) { return find_matches(opened.get(key).memory, wellFormed(text)).map((each) => plain(match_object(each))); },
   async stream({ key, text, ...body }, call) {
