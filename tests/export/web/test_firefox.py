@@ -8,7 +8,9 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,15 @@ class BiDi:
     """A session of WebDriver BiDi."""
 
     def __init__(self, address: str) -> None:
-        self._socket = websocket.create_connection(f"{address}/session", timeout=300)
+        # Firefox refuses a connection that states an origin, as those of web pages do.
+        self._socket = websocket.create_connection(
+            f"{address}/session", timeout=300, suppress_origin=True
+        )
         self._numbers = itertools.count(1)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._socket.close()
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command; return its result."""
@@ -58,12 +67,23 @@ def firefox(tmp_path: Path) -> Iterator[BiDi]:
     profile = tmp_path / "profile"
     profile.mkdir()
     command = [FIREFOX, "--headless", "--remote-debugging-port=0", "--profile", str(profile)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr
-        found = next(filter(None, map(ADDRESS.search, process.stderr)), None)
-        assert found, "Firefox has ended"
-        yield BiDi(found[1])
-        process.terminate()
+    log = tmp_path / "firefox.log"  # a pipe that nobody reads would stop Firefox
+    with log.open("w", encoding="utf-8") as out, subprocess.Popen(command, stderr=out) as process:
+        try:
+            with closing(BiDi(_address(process, log))) as session:
+                yield session
+        finally:
+            process.terminate()
+
+
+def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    """Where Firefox listens, which it says within a minute."""
+    for _ in range(600):
+        if found := ADDRESS.search(log.read_text(encoding="utf-8")):
+            return found[1]
+        assert process.poll() is None, "Firefox has ended"
+        time.sleep(0.1)
+    raise AssertionError("Firefox does not listen")
 
 
 def test_a_file_translates_in_firefox(firefox: BiDi, model_folder: Path, tmp_path: Path) -> None:
