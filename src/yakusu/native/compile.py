@@ -169,7 +169,11 @@ class WebModule(NamedTuple):
 
 
 def _kernels(*flags: str) -> WebModule:
-    """Kernels for some hosts; they have the memory of the engine, which begins with their own."""
+    """Kernels for some hosts.
+
+    Their memory is that of the engine, too: 17 MB for its stack and its data. Their own lie at the
+    low end of the engine's stack, which needs a small part of its 16 MB.
+    """
     memory = ("-Wl,-z,stack-size=32768", "-Wl,--initial-memory=17825792")
     return WebModule(
         ("model",), ("encode", "decode", "predict", "mean", "weigh"), (*flags, *memory)
