@@ -17,7 +17,16 @@ import numpy.typing as npt
 from yakusu.arrays import Integers, Shorts, distinct_numbers
 from yakusu.compress import kernels
 from yakusu.compress.lattice import IntegerRows, Tier, spans
-from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, counted, decode, encode, scaled
+from yakusu.compress.rans import (
+    BITS,
+    BLOCK,
+    TOTAL,
+    Frequencies,
+    column_counts,
+    decode,
+    encode,
+    scaled,
+)
 from yakusu.progress import Progress, Silent
 
 _SEGMENT = 2**16  # rows
@@ -255,7 +264,7 @@ def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None
     n_bits, n_bytes, share = 0.0, 4.0, (n_rows or len(integers)) / len(integers)
     for begin, end, factor in spans(_segments(tiers, len(integers)), len(integers)):
         n_segments = ceil(share * (end - begin) / _SEGMENT)
-        for _, counts in counted(integers[begin:end] // np.int16(factor)):
+        for _, counts in column_counts(integers[begin:end] // np.int16(factor)):
             n_bits += share * float(counts @ (BITS - np.log2(scaled(counts))))
             n_bytes += n_segments * (4 * len(counts) + 2)  # values, counts, size
         n_blocks = ceil(share * (end - begin) / BLOCK)

@@ -55,7 +55,7 @@ class Frequencies:
         Raises:
             DataError: A component has more than 2^15 distinct integers.
         """
-        values, counts = zip(*counted(integers), strict=True)
+        values, counts = zip(*column_counts(integers), strict=True)
         sizes = np.array([*map(len, values)])
         return cls.from_counts(
             np.concatenate(values), np.concatenate([*map(scaled, counts)]), sizes
@@ -118,7 +118,7 @@ class Frequencies:
         ]
 
 
-def counted(integers: Shorts) -> Iterator[tuple[Shorts, Integers]]:
+def column_counts(integers: Shorts) -> Iterator[tuple[Shorts, Integers]]:
     """Yield the distinct integers of each component (V, M), ascending, and their counts.
 
     Raises:
