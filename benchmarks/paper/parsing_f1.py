@@ -85,8 +85,14 @@ benchmark.option("--seed", type=int, default=1, help="seed of all runs (%(defaul
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
+def _model(record: Record) -> str:
+    """Return the title of a record's model, whatever it was when it was recorded."""
+    model, _ = SYSTEMS.get(record["name"], ("", ""))
+    return MODELS[model].title if model else str(record["model"])
+
+
 _RESULTS = (
-    ("System", "{model}"),
+    ("System", _model),
     ("Trained on", lambda record: TREES.get(record.get("kind", ""), NONE)),
     ("F1, choosing", score_of("choosing", "F1")),
     ("F1", "{f1:,.2f}"),

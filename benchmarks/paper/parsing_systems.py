@@ -50,7 +50,7 @@ MODELS = {
         paper={"gold": 91.3, "gum": 92.7},
     ),
     "transformer-words": Model(
-        "Transformer that counts words",
+        "Transformer with word positions",
         "parse-small",
         ("gold", "subtrees", "gum"),
         changes=("model.positions=words",),
@@ -78,7 +78,7 @@ _TREES_EFFECTS = (
 _MODEL_EFFECTS = (
     ("lstm-fixed", "lstm-attention", "attention in the LSTM"),
     ("lstm-attention", "transformer", "Transformer instead of the LSTM with attention"),
-    ("transformer", "transformer-words", "counted words in the Transformer"),
+    ("transformer", "transformer-words", "word positions in the Transformer"),
     ("lstm-attention", "transformer-words", "that Transformer instead of the LSTM with attention"),
 )
 # Runs that are compared, and the effect that their difference measures.

@@ -1,4 +1,4 @@
-"""Packed models are mapped from a cache that nothing can make a translation depend on."""
+"""Packed models are mapped from a cache, which never changes a translation."""
 
 import os
 import shutil

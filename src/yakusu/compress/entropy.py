@@ -254,7 +254,7 @@ class EntropyCodes:
 
 
 def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None = None) -> int:
-    """Return about the size of `EntropyCodes`, an upper limit if the integers are not a sample.
+    """Estimate the size of `EntropyCodes`; an upper limit if the integers are not a sample.
 
     Args:
         integers: (n, M).

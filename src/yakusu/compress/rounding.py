@@ -120,7 +120,7 @@ class RoundedVectors:
         """
         begin, end, stride = rows.indices(len(self))
         if stride != 1:
-            raise IndexError(f"every {stride}th row is not available: read consecutive rows")
+            raise IndexError(f"a row step of {stride} is not supported: read consecutive rows")
         integers = np.empty((end - begin, self.shape[1]), dtype=np.int16)
         for part in blocks(end, begin):
             scores = self.projection.scores(self.vectors[part])

@@ -181,7 +181,7 @@ class CompressedMatrix:
 
 
 def size_of_integers(shape: MatrixShape, integers: IntegerRows, tiers: Sequence[Tier]) -> Size:
-    """Return an upper limit of the size of integers for vectors (V, H), close to the size.
+    """Estimate the size of integers for vectors (V, H): an upper limit unless sampled.
 
     Args:
         shape: (V, H).

@@ -1,4 +1,4 @@
-"""Packed models in files that processes map, instead of packing the same weights again.
+"""A cache of packed models that processes map instead of packing the weights again.
 
 $XDG_CACHE_HOME/yakusu/packed/KEY    a head, and the arrays of a model as native/packed.c lists them
 
@@ -26,7 +26,7 @@ from yakusu.native.library import VERSION, instruction_set
 
 VARIABLE = "YAKUSU_CACHE_MB"  # environment variable
 FORMAT = 1  # changes with the bytes that packing.py makes of the same weights
-_LIMIT = 1024  # megabytes of all files together
+_LIMIT = 1000  # megabytes of all files together
 _HEAD = Struct("<24s64sQI28x")  # what it is, its key, the size of the arrays, their CRC-32
 _MAGIC = b"packed model of yakusu"
 _OWNER_FILE, _OWNER_FOLDER, _OTHERS = 0o600, 0o700, 0o077  # modes
@@ -67,17 +67,15 @@ class PackedCache:
         """
         given = os.environ.get(VARIABLE) or str(_LIMIT)
         if not given.isdecimal() or len(given) > 9:
-            raise RecipeError(
-                f"{VARIABLE} is '{given}': set it to a number of megabytes, or to 0 for no cache"
-            )
+            raise RecipeError(f"{VARIABLE} is '{given}': set it to 0 (no cache) to 999999999 (MB)")
         base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
         with suppress(RuntimeError):  # there is no home folder
             base = base.expanduser()
         supported = base.is_absolute() and os.open in os.supports_dir_fd  # not on Windows
-        return cls(base / "yakusu" / "packed", int(given) << 20 if supported else 0)
+        return cls(base / "yakusu" / "packed", int(given) * 1_000_000 if supported else 0)
 
     def find(self, key: str) -> Array | None:
-        """Map the arrays of a packed model; None: they are not stored, or not as they were."""
+        """Map the arrays of a packed model; None: they are not stored, or damaged."""
         if not self._limit:
             return None
         with (
@@ -86,7 +84,7 @@ class PackedCache:
             open(key, "rb", opener=_in(folder)) as file,
         ):
             if _is_intact(file, key):
-                with suppress(OSError):  # the oldest files are deleted first
+                with suppress(OSError):  # marks the file as used
                     os.utime(file.fileno())
                 mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
                 return np.frombuffer(mapped, np.uint8, offset=_HEAD.size)

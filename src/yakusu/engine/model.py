@@ -79,7 +79,7 @@ class NativeModel:
         tgt_vocab_size: int,
         matrices: MatrixFormat,
     ) -> "NativeModel | None":
-        """The model whose `arrays` a file has; None: they have other sizes, or memory is exhausted.
+        """The model with the `arrays` of a file; None: the sizes differ, or out of memory.
 
         Args:
             file: They are not copied.

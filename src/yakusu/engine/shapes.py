@@ -35,7 +35,7 @@ def tying(owned: dict[str, TableName]) -> Literal["three-way", "decoder", "none"
 
 
 def dense_config(config: TransformerConfig, plans: Sequence[AnyTablePlan]) -> TransformerConfig:
-    """Return the sizes of a model without compressed tables.
+    """Return the config of a model with decompressed tables.
 
     If only some of several tied tables are compressed, they are no longer tied.
     """

@@ -169,10 +169,10 @@ class WebModule(NamedTuple):
 
 
 def _kernels(*flags: str) -> WebModule:
-    """Kernels for some hosts.
+    """Kernels for one kind of host.
 
-    Their memory is that of the engine, too: 17 MB for its stack and its data. Their own lie at the
-    low end of the engine's stack, which needs a small part of its 16 MB.
+    They share the engine's memory: 17 MiB for its stack and data. Their own stack and data are at
+    the low end of its stack, which uses little of its 16 MiB.
     """
     memory = ("-Wl,-z,stack-size=32768", "-Wl,--initial-memory=17825792")
     return WebModule(

@@ -140,7 +140,7 @@ def label_of(text: str) -> str:
 
 
 def _begins_word(two: str) -> bool:
-    """Whether no mark begins with two characters: two letters that are no Roman numeral."""
+    """Whether two characters begin no mark: ASCII letters, the first not a Roman digit."""
     return len(two) == 2 and two.isascii() and two.isalpha() and two[0] not in "IVXivx"
 
 

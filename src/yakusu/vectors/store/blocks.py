@@ -52,7 +52,7 @@ class RowsOfBlock:
         return int(np.count_nonzero(self.live))
 
     def chosen(self, among: Longs | None) -> Longs | None:
-        """Return the places in the block of the live rows, of those with some ascending numbers.
+        """Return the live rows whose numbers are in `among` (ascending), as places in the block.
 
         None stands for all numbers, or all places.
         """
