@@ -101,7 +101,7 @@ def mined(args: argparse.Namespace) -> Iterator[_Scored]:
         out,
         src=args.runs / "known.en",
         tgt=args.runs / "known.de",
-        min_score=0.4,
+        min_score=_SCORES[0],
     )
     for line in read_lines(out):
         one, other, score = line.split("\t")

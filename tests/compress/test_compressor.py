@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from yakusu.compress.adam import fit_by_adam
+from yakusu.compress.blocks import sampled
 from yakusu.compress.budget import Budget, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import code
@@ -164,6 +165,16 @@ def test_a_budget_chooses_the_sizes(few: Floats, budget: Budget) -> None:
         found, expected = one.fit(few).compressed_, other.fit(few).compressed_
         assert (found.dense_codes() == expected.dense_codes()).all()
         assert (found.dense() == expected.dense()).all()
+
+
+@pytest.mark.parametrize("budget", [Budget(ratio=6), Budget(bits=40)], ids=str)
+def test_integers_fit_the_budget_although_a_sample_promises_more(budget: Budget) -> None:
+    vectors = np.random.default_rng(0).standard_t(3, (20_000, 8)).astype(np.float32)
+    compressor = LatticeCompressor(budget=budget, sample=300)
+    made = compressor.fit(vectors).compressed_
+    assert budget.allows(made.ratio if budget.ratio else made.size.bits)
+    sample = Rounding(sampled(vectors, 300), n_components=8)
+    assert compressor.step_ > choose_step(sample, budget, n_rows=len(vectors))
 
 
 def test_without_step_or_budget_5_percent_of_the_variance_is_lost(few: Floats) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.cases import some
+from tests.cases import THOROUGH, some
 from tests.engine.test_search import V, native, sentence
 from tests.search.test_phrases import ToyTokenizer, has_form, text_of
 from tests.translators import ENGINES, Engine, decoder_of, sharpened, untrained
@@ -80,6 +80,8 @@ def test_a_translation_ends_at_position_2048_with_the_tokens_that_torch_prefers(
     source = sentence(Random(1))
     found = longest(native(model), source, 4000)
     assert len(found) + 1 == N_POSITIONS == 2048
+    if THOROUGH:
+        assert found == longest(TorchDecoder(model), source, N_POSITIONS - 1)
     # All positions at once: torch takes ten times as long for 2,048 steps.
     (scored,) = TorchDecoder(model).score([(source, [*found, EOS])], alternatives=3, batch=1)
     for token, alternatives in zip(found, scored.alternatives[:-1], strict=True):

@@ -19,7 +19,7 @@ CALLS = (
     "openat", "write", "ftruncate", "fsync", "?mkdir", "mkdirat", "?chmod", "fchmodat", "?rename",
     "?renameat", "renameat2", "?unlink", "unlinkat", "?rmdir",
 )  # fmt: skip
-MAIN = ("write", "renameat2")
+MAIN = ("write", "renameat2", "unlinkat")
 PR_SET_PTRACER, PR_SET_PTRACER_ANY = 0x59616D61, -1  # linux/prctl.h
 
 

@@ -200,6 +200,31 @@ def choose_step(
     return _finished(found, good, bad, on_all)
 
 
+def enlarged_step(
+    rounded: Callable[[float], IntegerRows],
+    tiers: Sequence[Tier],
+    budget: Budget,
+    step: float,
+    *,
+    storage: Storage = FILE,
+) -> float:
+    """Enlarge a step, chosen on a sample, until the size of all vectors meets the budget.
+
+    Args:
+        rounded: Returns the integers (V, H) of all vectors for a step.
+        tiers: Their tiers.
+        budget: Limit on size.
+        step: The least step.
+        storage: Size of the stored integers.
+    """
+    stride = _CLOSE
+    while True:
+        integers = rounded(step)
+        if budget.allows(_size_reached(budget, integers.shape, storage, integers, tiers)):
+            return step
+        step, stride = step * stride, stride**2
+
+
 def _reached(
     budget: Budget, shape: MatrixShape, storage: Storage, step: float, rounding: Rounding
 ) -> float:
@@ -207,7 +232,18 @@ def _reached(
     integers = rounding.integers(step)
     if budget.max_loss:
         return rounding.loss(integers).share
-    size = storage.of_integers(shape, integers, rounding.tiers)
+    return _size_reached(budget, shape, storage, integers, rounding.tiers)
+
+
+def _size_reached(
+    budget: Budget,
+    shape: MatrixShape,
+    storage: Storage,
+    integers: IntegerRows,
+    tiers: Sequence[Tier],
+) -> float:
+    """Return the ratio or the bits of integers that stand for vectors of a shape (V, H)."""
+    size = storage.of_integers(shape, integers, tiers)
     return size.ratio(shape) if budget.ratio else size.bits
 
 

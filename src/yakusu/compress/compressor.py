@@ -9,21 +9,22 @@ V vectors, H dimensions, M components, K codes per component.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Self
 
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from yakusu.arrays import Shorts
-from yakusu.compress.blocks import Matrix, StoredMatrix, sampled
-from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step
+from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix, sampled
+from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step, enlarged_step
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
 from yakusu.compress.config import CompressConfig
 from yakusu.compress.digits import Codes, DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import ONE_TIER, check_tiers, sampled_by_tier, tiers_from
+from yakusu.compress.lattice import ONE_TIER, Tier, check_tiers, sampled_by_tier, tiers_from
 from yakusu.compress.rounding import RoundedVectors, Rounding
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.compress.vector_coder import VectorCoder
@@ -234,7 +235,7 @@ class LatticeCompressor(VectorCoder):
             tiers=tiers_of_fitted,
         )
         if self.step is None:
-            self.step_ = self._chosen_step(rounding, len(vectors), progress)
+            self.step_ = self._chosen_step(rounding, vectors, tiers, progress)
         else:
             self.step_ = self.step
         integers = rounding.integers(self.step_)
@@ -253,19 +254,25 @@ class LatticeCompressor(VectorCoder):
         vectors = self._vectors(X, fitting=False)
         return RoundedVectors(vectors, self.projection_, self.step_, ONE_TIER)[:]
 
-    def _chosen_step(self, rounding: Rounding, n_rows: int, progress: Progress | None) -> float:
+    def _chosen_step(
+        self,
+        rounding: Rounding,
+        vectors: AnyMatrix,
+        tiers: Sequence[Tier],
+        progress: Progress | None,
+    ) -> float:
+        """Choose the step on a sample; the integers of all vectors are small enough."""
         if self.n_components is not None:
             raise DataError(
                 f"n_components = {self.n_components} needs a step: a budget uses all "
                 f"{self.n_features_in_} components"
             )
-        return choose_step(
-            rounding,
-            self.budget or _BUDGET,
-            n_rows=n_rows,
-            storage=self.storage or FILE,
-            progress=progress,
-        )
+        budget, storage, n_rows = self.budget or _BUDGET, self.storage or FILE, len(vectors)
+        step = choose_step(rounding, budget, n_rows=n_rows, storage=storage, progress=progress)
+        if budget.max_loss or len(rounding.vectors) == n_rows:
+            return step
+        every = partial(RoundedVectors, vectors, rounding.projection, tiers=tiers)
+        return enlarged_step(every, tiers, budget, step, storage=storage)
 
 
 Compressor = CodebookCompressor | LatticeCompressor

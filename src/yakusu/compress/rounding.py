@@ -119,6 +119,7 @@ class RoundedVectors:
             DataError: The step is not a positive number, or an integer exceeds 16 bits.
         """
         begin, end, stride = rows.indices(len(self))
+        end = max(begin, end)
         if stride != 1:
             raise IndexError(f"a row step of {stride} is not supported: read consecutive rows")
         integers = np.empty((end - begin, self.shape[1]), dtype=np.int16)

@@ -42,7 +42,7 @@ def packed_key(*facts: object) -> str:
     On another kind of processor, or with another version, numpy may round sinusoids and compressed
     tables in another way.
     """
-    numpy = np.__version__, np.show_config(mode="dicts")["SIMD Extensions"]
+    numpy = np.__version__, np.show_config(mode="dicts").get("SIMD Extensions")
     own = FORMAT, VERSION, instruction_set(), numpy, facts
     return hashlib.sha256(repr(own).encode()).hexdigest()
 

@@ -81,13 +81,7 @@ class NativeModel:
     ) -> "NativeModel | None":
         """The model with the `arrays` of a file; None: the sizes differ, or out of memory.
 
-        Args:
-            file: They are not copied.
-            config: See `NativeModel`, as for all other arguments.
-            plans: See `NativeModel`.
-            src_vocab_size: See `NativeModel`.
-            tgt_vocab_size: See `NativeModel`.
-            matrices: See `NativeModel`.
+        The arrays are not copied. All other arguments are those of `NativeModel`.
         """
         made = cls.__new__(cls)
         made._file, made._free = file, library().yk_free_mapped

@@ -3,7 +3,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define ALIGNED 64
 
 /* `calloc` leaves large memory to the operating system, which provides zeros where it is used. The
    pointer to what `calloc` returned lies before the memory. */

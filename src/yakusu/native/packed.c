@@ -3,8 +3,6 @@
 #include "memory.h"
 #include "pack.h"
 
-#define ALIGNED 64 /* bytes, and the least number of zeros after an array, as in memory.c */
-
 /* A walk through a model either lists its arrays or finds them in a file. */
 typedef struct {
     Array *listed; /* NULL: they are counted */
@@ -28,6 +26,8 @@ static void *next_array(Walk *w, void *own, size_t size) {
 static void walk_matrix(Walk *w, Linear *m) {
     const int32_t *sizes = next_array(w, m, 3 * sizeof *sizes); /* as Linear begins */
     m->n_in = sizes[0], m->n_out = sizes[1], m->format = (Format)sizes[2];
+    int is_possible = m->n_in > 0 && m->n_out > 0 && sizes[2] >= FLOAT32 && sizes[2] <= MIXED;
+    if (w->file && !(is_possible && (size_t)m->n_in * m->n_out <= w->left)) w->file = NULL, m->n_in = m->n_out = 0;
     size_t n = m->n_out * sizeof(float), size = (size_t)m->n_out * m->n_in * weight_size(m->format);
     if (m->format == FLOAT32) m->floats = next_array(w, m->floats, size);
     else m->bytes = next_array(w, m->bytes, size);

@@ -7,11 +7,6 @@
 
 #include "memory.h"
 
-#ifdef WEB /* Math.pow: that of the C library has tables of 6 kB */
-__attribute__((import_module("host"), import_name("pow"))) double host_pow(double x, double y);
-#define pow host_pow
-#endif
-
 static double length_penalty(int length, double alpha) { return pow((5.0 + length) / 6.0, alpha); }
 
 /* ---- repetition: search/repetition.py ------------------------------------------------------ */

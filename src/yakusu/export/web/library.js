@@ -19,7 +19,7 @@ async function engineOf(bytes, kernelBytes) {
   };
   const kernels = (await WebAssembly.instantiate(kernelBytes)).instance.exports;
   const { instance } = await WebAssembly.instantiate(bytes, {
-    env: kernels, kernels, host: Math,
+    env: kernels, kernels,
     guide: { restrict: ask("restrict"), order: ask("order"), follow: ask("follow") },
     wasi_snapshot_preview1: new Proxy({}, { get: (_, name) => (name === "clock_time_get" ? clock : () => 0) }),
   });

@@ -215,14 +215,15 @@ class VectorStore:
     ) -> None:
         """Find the best rows of queries block by block."""
         found = [*zip(self._blocks.rows(db), chosen, strict=True)]
-        sizes = [rows.n if places is None else len(places) for rows, places in found]
+        sizes = [rows.n_live if places is None else len(places) for rows, places in found]
         visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
             for (rows, places), visitors in zip(found, visits, strict=True):
                 if visitors:
                     block = self._blocks.load(db, rows)
-                    list(each(BestRows.scan, visitors, repeat(block), repeat(places)))
+                    own = rows.chosen(None) if places is None else places
+                    list(each(BestRows.scan, visitors, repeat(block), repeat(own)))
 
     def _visits(
         self, db: sqlite3.Connection, best: list[BestRows], sizes: Longs, share: float
@@ -258,10 +259,13 @@ class VectorStore:
         ]
 
     def _chosen(self, db: sqlite3.Connection, ids: list[str] | None) -> list[Longs | None]:
-        """Return `RowsOfBlock.chosen` of each block; the last ids are not looked up again."""
+        """Return `RowsOfBlock.chosen` of each block; None: all live rows.
+
+        The last ids are not looked up again.
+        """
         revision, rows = revision_of(db), self._blocks.rows(db)
         if ids is None:
-            return [each.chosen(None) for each in rows]
+            return [None] * len(rows)
         if self._filter[:2] != (revision, ids):
             numbers = _sorted(numbers_of(db, ids).values())
             self._filter = revision, ids, [each.chosen(numbers) for each in rows]

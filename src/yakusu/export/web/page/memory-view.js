@@ -49,11 +49,15 @@ export class MemoryView {
 
   async add(file) {
     const {key, source, target} = this.model();
-    const units = readTmx(await textOf(file), {source, target}, file.name);
-    const texts = units?.length ? await ask(key, "segments", {units}) : [];
-    const found = texts.flatMap((each, i) => each ? [{...units[i], ...each}] : []);
-    if (found.length) await addSegments(key, found);
-    this.said.textContent = units ? t("imported", {count: found.length}) : t("notTmx");
+    try {
+      const units = readTmx(await textOf(file), {source, target}, file.name);
+      const texts = units?.length ? await ask(key, "segments", {units}) : [];
+      const found = texts.flatMap((each, i) => each ? [{...units[i], ...each}] : []);
+      if (found.length) await addSegments(key, found);
+      this.said.textContent = units ? t("imported", {count: found.length}) : t("notTmx");
+    } catch (error) {
+      this.said.textContent = error.message;
+    }
     await this.draw();
     this.changed();
   }

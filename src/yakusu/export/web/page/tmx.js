@@ -1,7 +1,7 @@
 /** TMX 1.4: segments of a memory as XML, and back, like data/files/tmx.py and memory/exporting.py. */
 
 // An inline code, as a mark of data/lines/private_use.py: 2^14 numbers of each kind
-const MARK = /([\u{f0000}-\u{fffff}])/u, MAX_MARKS = 2 ** 14;
+const MARK = /([\u{f0000}-\u{fffff}])/u, MAX_MARKS = 2 ** 14, LINE_BREAK = "\u{fc000}";
 const ELEMENTS = [(n) => `<bpt i="${n}" x="${n}"/>`, (n) => `<ept i="${n}"/>`, (n) => `<ph x="${n}"/>`,
                   (n) => `<ph x="${n}" type="lb"/>`];
 const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u;
@@ -12,8 +12,9 @@ const element = (mark) => {
   return ELEMENTS[Math.floor(place / MAX_MARKS)](place % MAX_MARKS + 1);
 };
 const content = (text) => text.split(MARK).map((part, i) => i % 2 ? element(part) : escaped(part)).join("");
-/** A text without its inline codes, as it is shown. */
-export const withoutCodes = (text) => text.split(MARK).filter((_, i) => i % 2 === 0).join("");
+/** A text without its inline codes, as it is shown: a line break becomes a space. */
+export const withoutCodes = (text) =>
+  text.split(MARK).map((part, i) => i % 2 === 0 ? part : part < LINE_BREAK ? "" : " ").join("");
 const compact = (time) => time.replace(/[-:]/g, "");
 
 /** A file of segments; those with characters that XML cannot hold are left out. */
