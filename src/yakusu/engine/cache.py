@@ -71,7 +71,8 @@ class PackedCache:
         base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
         with suppress(RuntimeError):  # there is no home folder
             base = base.expanduser()
-        supported = base.is_absolute() and os.open in os.supports_dir_fd  # not on Windows
+        has_owners = hasattr(os, "geteuid") and os.open in os.supports_dir_fd  # not on Windows
+        supported = base.is_absolute() and has_owners
         return cls(base / "yakusu" / "packed", int(given) * 1_000_000 if supported else 0)
 
     def find(self, key: str) -> Array | None:

@@ -256,7 +256,8 @@ class _SearchSessions(NamedTuple):
         self.decoder._idle.append(session)
 
 
-class _ScoringSessions(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _ScoringSessions:
     """Sessions for the scores of one call."""
 
     models: Sequence[NativeModel]
