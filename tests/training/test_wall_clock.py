@@ -25,6 +25,7 @@ WALL_CLOCK = re.compile(
 ALLOWED = {
     ("data/files/encodings.py", "st_mtime"),
     ("serve/catalog.py", "st_ctime"),
+    ("engine/cache.py", "st_mtime"),  # what was used last
     ("memory/importing.py", "st_mtime"),  # when segments were confirmed
     ("serve/memories.py", "datetime.now("),
     ("serve/api/deepl/memories.py", "st_ctime"),

@@ -176,8 +176,10 @@ def _export_web(
         sizes = f"{decimal(each.weights)} in {each.folder}, {decimal(each.size)} here"
         print(f"{each.name}: {sizes}, {rounded}")
         print(f"{each.name}: {each.scores or 'BLEU not measured'}")
-    opened = out if len(made.sizes) == 1 else f"{Path(out) / 'index.html'} on a web server"
-    print(f"next: open {opened}")
+    if len(made.sizes) == 1:
+        print(f"next: open {out}")
+    else:
+        print(f"next: python3 -m http.server -d {out}, and open http://localhost:8000/")
 
 
 def _described(config: "TranslatorConfig") -> str:

@@ -1,20 +1,20 @@
 /** TMX 1.4: segments of a memory as XML, and back, like data/files/tmx.py and memory/exporting.py. */
 
-// An inline code, as a mark of data/lines/private_use.py: 2^14 numbers of each kind
-const MARK = /([\u{f0000}-\u{fffff}])/u, MAX_MARKS = 2 ** 14, LINE_BREAK = "\u{fc000}";
+// An inline code is a mark of data/lines/private_use.py, in plane 15: 2^14 numbers of each kind.
+const MAX_MARKS = 2 ** 14, LINE_BREAK = 3;
+const isMark = (sign) => sign.codePointAt(0) >> 16 === 15;
+const placeOf = (mark) => mark.codePointAt(0) % 2 ** 16;
+const kindOf = (mark) => Math.floor(placeOf(mark) / MAX_MARKS);
 const ELEMENTS = [(n) => `<bpt i="${n}" x="${n}"/>`, (n) => `<ept i="${n}"/>`, (n) => `<ph x="${n}"/>`,
                   (n) => `<ph x="${n}" type="lb"/>`];
 const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u;
 const SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"};
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => SIGNS[sign]);
-const element = (mark) => {
-  const place = mark.codePointAt(0) - 0xf0000;
-  return ELEMENTS[Math.floor(place / MAX_MARKS)](place % MAX_MARKS + 1);
-};
-const content = (text) => text.split(MARK).map((part, i) => i % 2 ? element(part) : escaped(part)).join("");
+const element = (mark) => ELEMENTS[kindOf(mark)](placeOf(mark) % MAX_MARKS + 1);
+const content = (text) => [...text].map((sign) => isMark(sign) ? element(sign) : escaped(sign)).join("");
 /** A text without its inline codes, as it is shown: a line break becomes a space. */
 export const withoutCodes = (text) =>
-  text.split(MARK).map((part, i) => i % 2 === 0 ? part : part < LINE_BREAK ? "" : " ").join("");
+  [...text].map((sign) => !isMark(sign) ? sign : kindOf(sign) === LINE_BREAK ? " " : "").join("");
 const compact = (time) => time.replace(/[-:]/g, "");
 
 /** A file of segments; those with characters that XML cannot hold are left out. */
