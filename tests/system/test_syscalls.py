@@ -67,7 +67,7 @@ def calls(trace: Path, run: Path) -> dict[str, list[int]]:
 def test_killed_in_a_system_call_of_each_kind_a_run_ends_with_the_same_bytes(
     corpus: Path, straight: dict[str, str], tmp_path: Path, thorough: bool
 ) -> None:
-    """Halfway through a file, and when one is replaced; thorough: at every kind of change."""
+    """In a write, and when a file is replaced or deleted; thorough: at every kind of change."""
     run, begun, trace = tmp_path / "run", tmp_path / "begun", tmp_path / "trace"
     recipe = recipe_for(corpus, run)
     assert finished(child(recipe_for(corpus, begun, "training.max_steps=4"))) == 0
