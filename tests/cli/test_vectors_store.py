@@ -54,7 +54,21 @@ def test_vectors_are_indexed_searched_deleted_and_compacted(
 
     said = run_yakusu("vectors", "index", store, v, *more, "--replace")
     assert said.code == 0 and said.out.startswith("300 vectors added (300 replaced), ")
-    assert run_yakusu("vectors", "delete", store, few).out == f"{store}: 3 vectors removed\n"
+    said = run_yakusu("vectors", "search", store, q, "--share", "0.5")
+    assert said.err.startswith(f"{store} has no cells, so all vectors are searched: ")
+    said = run_yakusu("vectors", "compact", store, "--cells")
+    assert said.err == "300 vectors in 17 cells\n"
+    said = run_yakusu("vectors", "search", store, q, "--share", "0.5", "--among", few)
+    missing = f"ids that are not in {store}: {{}} of 4, such as '{{}}'\n"
+    assert said.err == missing.format(1, "unknown") and said.out
+
+    said = run_yakusu("vectors", "delete", store, few)
+    assert (said.out, said.err) == (
+        f"{store}: 3 vectors removed\n",
+        missing.format(1, "unknown"),
+    )
+    said = run_yakusu("vectors", "delete", store, few)
+    assert (said.out, said.err) == (f"{store}: 0 vectors removed\n", missing.format(4, "id 3"))
     said = run_yakusu("vectors", "compact", store)
     assert said.code == 0 and re.search(r": \d+\.\d kB -> \d+\.\d kB\n\Z", said.out)
     with open_store(store) as opened:
@@ -106,6 +120,8 @@ def test_what_cannot_be_done_is_refused_and_leaves_no_file(
         assert said.code != 0 and message in said.err and said.err.count("\n") == 1, said.err
         assert not (files / "s.db").exists()
     assert run_yakusu(*index).code == 0
+    said = run_yakusu("vectors", "search", files / "q.npy", files / "s.db")
+    assert said.code == 2 and "s.db is a store or another SQLite file" in said.err
     said = run_yakusu(*index)
     assert said.code == 2 and "already has 300 of these ids, such as '0'" in said.err
     said = run_yakusu(*index, "--similarity", "cosine", "--replace")

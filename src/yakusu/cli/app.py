@@ -42,11 +42,7 @@ def main() -> None:
         set_environment()
         gc.set_threshold(_GARBAGE_THRESHOLD)
         atexit.register(gc.freeze)  # no search for cycles in what the process leaves
-        logging.basicConfig(
-            level=logging.WARNING,
-            format="%(levelname)s: %(message)s",
-            handlers=[LogHandler()],
-        )
+        logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[LogHandler()])
         if sys.stdout is None:
             raise RunError("standard output is closed: redirect it, as in > FILE")
         _print_utf8()

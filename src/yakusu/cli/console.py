@@ -63,7 +63,7 @@ class LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
-        say(self.format(record))
+        say(f"{record.levelname.lower()}: {self.format(record)}")
 
 
 class ConsoleProgress:

@@ -119,7 +119,7 @@ def vectors_delete_verb(
 
     Example: `yakusu vectors delete news.db old-ids.txt`
     """
-    n = yakusu.vectors.delete(store, ids)
+    n = yakusu.vectors.delete(store, ids, progress=ConsoleProgress())
     print(f"{store}: {counted(n, 'vector')} removed")
 
 
@@ -134,5 +134,5 @@ def vectors_compact_verb(
 
     Example: `yakusu vectors compact news.db`
     """
-    before, after = yakusu.vectors.compact(store, cells=cells)
+    before, after = yakusu.vectors.compact(store, cells=cells, progress=ConsoleProgress())
     print(f"{store}: {decimal(before)} -> {decimal(after)}")

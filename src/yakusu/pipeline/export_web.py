@@ -17,6 +17,7 @@ from yakusu.errors import DataError, ModelError, RunError
 from yakusu.folder import read_json, save_folder, write_file
 from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.evaluate import NamedLines, given_test_set, translated_lines
+from yakusu.pipeline.receipts.card import USAGE
 from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.progress import Progress, Silent
 from yakusu.shipped import model_path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from yakusu.export.web.model_file import WebModel
     from yakusu.export.web.weights import RecordedPacking
 
-_CARD = ("README.md", "receipt.json")
+_CARD, _RECEIPT = "README.md", "receipt.json"
 
 
 class WebScores(NamedTuple):
@@ -137,9 +138,10 @@ def export_web(
 
         def fill(temporary: Path) -> None:
             write_folder(temporary, page)
-            for name in _CARD:
-                if len(folders) == 1 and (folders[0] / name).exists():
-                    (temporary / name).write_bytes((folders[0] / name).read_bytes())
+            if len(folders) == 1:
+                (temporary / _CARD).write_text(made[0][0].card, encoding="utf-8")
+                if (receipt := folders[0] / _RECEIPT).exists():
+                    (temporary / _RECEIPT).write_bytes(receipt.read_bytes())
 
         save_folder(out, fill)
         sizes = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
@@ -202,8 +204,9 @@ class _Opened:
         scores = self._scores(packing, test, progress)
         weights = (folder / "model.safetensors").stat().st_size
         facts = WebModelExport(name, folder, weights, len(data), rounded, scores)
-        card, receipt = (folder / name for name in _CARD)
+        card, receipt = folder / _CARD, folder / _RECEIPT
         text = card.read_text(encoding="utf-8", errors="replace") if card.exists() else ""
+        text, _, _ = text.partition(USAGE)  # of the model folder
         about = f"{text.rstrip()}\n\n{_section(facts)}".lstrip()
         facts_of_run = read_json(receipt) if receipt.exists() else None
         return WebModel(name, self.translator, data, about, facts_of_run), facts

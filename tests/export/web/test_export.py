@@ -42,6 +42,8 @@ def test_a_module_has_its_files_and_says_their_sizes(exported: tuple[Path, WebEx
     } <= made.sizes.keys()
     assert made.sizes["yakusu.js"] == (folder / "yakusu.js").stat().st_size
     assert [each.rounded for each in made.models] == [0]
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "## In this page" in card and "THIS_FOLDER" not in card
     package = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     assert (package["name"], package["type"]) == ("yakusu-de-en", "module")
 

@@ -17,6 +17,7 @@ from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 
+_FEW = 200  # sentences, from which words are learned badly
 _MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
 
@@ -33,6 +34,7 @@ class Aligned:
         kinds: Number of pairs with p sentences of the source and q of the target, by "p-q".
         median_score: Median score of a pair.
         faults: What `check` finds in the pairs.
+        translated: Whether translations by a model were compared.
     """
 
     out: Path
@@ -43,6 +45,7 @@ class Aligned:
     kinds: dict[str, int]
     median_score: float
     faults: tuple[Fault, ...]
+    translated: bool = False
 
     def __str__(self) -> str:
         kinds = "; ".join(f"{kind}: {n:,}" for kind, n in self.kinds.items())
@@ -65,6 +68,11 @@ class Aligned:
             lines.append(
                 "warning: most pairs join three sentences with one, because one text has far fewer "
                 "sentences: check that both files contain the whole text"
+            )
+        if min(n_src, n_tgt) < _FEW and not self.translated and {*self.kinds} != {"1-1"}:
+            lines.append(
+                f"warning: which words match cannot be learned well from fewer than {_FEW} "
+                "sentences: check the pairs, or compare translations (--model)"
             )
         return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
 
@@ -142,6 +150,7 @@ def align(
         kinds={f"{p}-{q}": n for (p, q), n in sorted(Counter(x.sizes for x in pairs).items())},
         median_score=median(bead.score for bead in pairs),
         faults=find_faults(Corpus(pairs=str(out))),
+        translated=model is not None,
     )
 
 

@@ -14,6 +14,8 @@ from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 from yakusu.training.config import ParentConfig
 
+USAGE = "## How to use it\n"
+
 
 def documents(receipt: Receipt | ImportReceipt) -> dict[str, str]:
     """Return the texts that describe a model, by file name: receipt.json and README.md."""
@@ -83,8 +85,7 @@ def _usage(receipt: ModelFacts, example: str, held: str, choice: str = "") -> st
     if receipt.exported:
         lines = "\n".join(f"- {line}" for line in receipt.exported.lines())
         return f"## Exported\n\nThe facts above describe the original model.\n\n{lines}\n"
-    return f"""## How to use it
-
+    return f"""{USAGE}
 Install yakusu in a clone of its source repository with `pip install .`, then:
 
     echo '{example}' | yakusu translate THIS_FOLDER{choice}

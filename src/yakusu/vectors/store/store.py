@@ -138,6 +138,12 @@ class VectorStore:
         files = self.path, Path(f"{self.path}-wal")
         return sum(each.stat().st_size for each in files if each.exists())
 
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, in which similar vectors are grouped; 0: `compact` has made none."""
+        with STORE_FILE.reading(self._db, self.path) as db:
+            return len(np.unique(self._blocks.centres(db)[1], axis=0))
+
     def __len__(self) -> int:
         with STORE_FILE.reading(self._db, self.path) as db:
             return self._blocks.count(db)
@@ -151,6 +157,17 @@ class VectorStore:
         with STORE_FILE.errors(self.path):
             for (id_,) in self._db.execute("SELECT id FROM item ORDER BY number"):
                 yield id_
+
+    def missing(self, ids: Iterable[str]) -> list[str]:
+        """Return those of some ids that are not stored, in their order, each once.
+
+        Raises:
+            DataError: The ids are not strings.
+        """
+        asked = listed_ids(ids)
+        with STORE_FILE.errors(self.path):
+            known = numbers_of(self._db, asked)
+        return [id_ for id_ in dict.fromkeys(asked) if id_ not in known]
 
     # ---- searching ---------------------------------------------------------------------------
 

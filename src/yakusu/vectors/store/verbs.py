@@ -140,9 +140,16 @@ def search(
     Raises:
         DataError: As for `open_store` and `VectorStore.search`, or a file cannot be read.
     """
-    given = open_source(queries, None, progress or Silent())
+    progress = progress or Silent()
+    given = open_source(queries, None, progress)
     chosen = _lines(Path(among)) if among is not None else None
     with open_store(store) as opened:
+        if share < 1 and not opened.n_cells:
+            progress.say(
+                f"{store} has no cells, so all vectors are searched: 'vectors compact {store} "
+                "--cells' makes them"
+            )
+        _say_missing(opened, chosen or [], progress)
         for rows in blocks(len(given.vectors)):
             part = given.vectors[rows]
             for begin in range(0, len(part), _QUERIES):
@@ -151,27 +158,41 @@ def search(
                     yield given.words[number] if given.words else str(number), matches
 
 
-def delete(store: str | Path, ids: str | Path) -> int:
+def delete(store: str | Path, ids: str | Path, *, progress: Progress | None = None) -> int:
     """Remove vectors from a store; see `VectorStore.delete`.
 
     Args:
         store: The file.
         ids: File with one id per line.
+        progress: Progress reporter.
 
     Raises:
         DataError: As for `open_store` and `VectorStore.delete`, or the file cannot be read.
     """
     gone = _lines(Path(ids))
     with open_store(store, writable=True) as opened:
+        _say_missing(opened, gone, progress or Silent())
         return opened.delete(gone)
 
 
-def compact(store: str | Path, *, cells: bool = False) -> tuple[int, int]:
+def _say_missing(store: VectorStore, ids: list[str], progress: Progress) -> None:
+    """Report ids that are not in a store."""
+    if missing := store.missing(ids):
+        progress.say(
+            f"ids that are not in {store.path}: {len(missing):,} of {len(set(ids)):,}, "
+            f"such as {missing[0]!r}"
+        )
+
+
+def compact(
+    store: str | Path, *, cells: bool = False, progress: Progress | None = None
+) -> tuple[int, int]:
     """Give the space of deleted vectors back to the disk; see `VectorStore.compact`.
 
     Args:
         store: The file.
         cells: Group similar vectors into cells, so that `search` need not visit all of them.
+        progress: Progress reporter.
 
     Returns:
         Bytes of the store, before and after.
@@ -182,6 +203,8 @@ def compact(store: str | Path, *, cells: bool = False) -> tuple[int, int]:
     with open_store(store, writable=True) as opened:
         before = opened.file_bytes
         opened.compact(cells=cells)
+        if cells:
+            (progress or Silent()).say(f"{len(opened):,} vectors in {opened.n_cells:,} cells")
         return before, opened.file_bytes
 
 
