@@ -28,7 +28,6 @@ _SAMPLE, _NUMBERS = 40_000, 2**24  # vectors in a sample, and their numbers
 _CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # powers of 2, which use all of their bits
 _RANGE = 2**14  # ratio of the coarsest step to the finest
 _CLOSE = 1.005  # tolerance: a step that differs by this factor does not meet the budget
-_HALVINGS = 11  # number of bisections of the range of steps, down to the tolerance
 
 
 @dataclass(frozen=True)
@@ -183,21 +182,23 @@ def choose_step(
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
     shape = n_rows or len(vectors), vectors.shape[1]
     reached = partial(_reached, budget, shape, storage)
-    best = reached(good, rounding)
+    # A size within which all integers are 0 is the same for the sample.
+    best = reached(good, rounding if budget.max_loss else sample)
     if not budget.allows(best):
         raise BudgetError(budget, best)
-    with (progress or Silent()).track("choosing the step", "steps", _HALVINGS) as tracker:
 
-        def on_sample(step: float) -> bool:
+    with (progress or Silent()).track("choosing the step", "steps", None) as tracker:
+
+        def within(step: float, of: Rounding, times: float = 1.0) -> bool:
             tracker.advance()
-            return budget.allows(reached(step, sample))
+            return budget.allows(times * reached(step, of))
 
-        found = _halved(good, bad, on_sample)
-
-    def on_all(step: float) -> bool:
-        return budget.allows(reached(step, rounding))
-
-    return _finished(found, good, bad, on_all)
+        found = _halved(good, bad, partial(within, of=sample))
+        if len(sample.vectors) < len(vectors):
+            # Steps near this one have about the same quotient.
+            quotient = reached(found, rounding) / (reached(found, sample) or 1.0)
+            found = _corrected(found, good, bad, partial(within, of=sample, times=quotient))
+        return _corrected(found, good, bad, partial(within, of=rounding))
 
 
 def enlarged_step(
@@ -255,12 +256,10 @@ def _halved(good: float, bad: float, within: Within) -> float:
     return good
 
 
-def _finished(found: float, good: float, bad: float, within: Within) -> float:
-    """Correct a step found on a sample by measuring all vectors.
+def _corrected(found: float, good: float, bad: float, within: Within) -> float:
+    """Correct a step that was found in another way, such as on a sample.
 
-    The sample may lack the vector with most of the variance, and the entropy does not include the
-    stored tables of frequencies. Steps ever further from `found` are tried until the answer
-    changes, usually one or two.
+    Steps ever further from `found` are tried until the answer changes, usually one or two.
     """
     near, inside, stride = found, within(found), _CLOSE
     end = bad if inside else good

@@ -66,17 +66,20 @@ class EntropyCodes:
             DataError: A component has more than 32,768 distinct integers.
         """
         n_rows = len(integers)
-        segments, frequencies, streams = _segments(tiers, n_rows), [], []
+        segments, frequencies = _segments(tiers, n_rows), []
+        stream, lengths = bytearray(), []
         with (progress or Silent()).track("coding", "vectors", n_rows) as tracker:
             for begin, end, factor in spans(segments, n_rows):
-                part = integers[begin:end] // np.int16(factor)
+                part = _divided(integers[begin:end], factor)
                 frequencies.append(Frequencies.of(part))
-                streams += encode(part, frequencies[-1])
+                for words, sizes in encode(part, frequencies[-1]):
+                    stream += words.data
+                    lengths.append(sizes)
                 tracker.advance(end - begin)
-        lengths = np.array([*map(len, streams)])
+        sizes = np.concatenate(lengths)
         return cls(
-            np.concatenate(streams),
-            lengths.astype(np.uint16 if lengths.max() < 2**16 else np.uint32),
+            np.frombuffer(stream, dtype=np.uint16),
+            sizes.astype(np.uint16 if sizes.max() < 2**16 else np.uint32),
             segments,
             tuple(frequencies),
             n_rows,
@@ -264,12 +267,16 @@ def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None
     n_bits, n_bytes, share = 0.0, 4.0, (n_rows or len(integers)) / len(integers)
     for begin, end, factor in spans(_segments(tiers, len(integers)), len(integers)):
         n_segments = ceil(share * (end - begin) / _SEGMENT)
-        for _, counts in column_counts(integers[begin:end] // np.int16(factor)):
+        for _, counts in column_counts(_divided(integers[begin:end], factor)):
             n_bits += share * float(counts @ (BITS - np.log2(scaled(counts))))
             n_bytes += n_segments * (4 * len(counts) + 2)  # values, counts, size
         n_blocks = ceil(share * (end - begin) / BLOCK)
         n_bytes += 16 * n_segments + 6 * n_blocks  # each block has a length and a last state
     return int(n_bits / 8 + n_bytes)
+
+
+def _divided(integers: Shorts, factor: int) -> Shorts:
+    return integers // np.int16(factor) if factor > 1 else integers
 
 
 def _segments(tiers: Sequence[Tier], n_rows: int) -> tuple[Tier, ...]:

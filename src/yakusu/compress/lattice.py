@@ -101,14 +101,17 @@ class Lattice:
 def rounded(scores: Doubles, step: float, factor: int | Integers = 1) -> Shorts:
     """Divide scores (n, M) by the step and round to multiples of a factor, which may be (n, 1).
 
+    The scores are overwritten.
+
     Raises:
         DataError: The step is not a positive number, or an integer exceeds 16 bits.
     """
     if not 0 < step < np.inf:
         raise DataError(f"step = {step} is out of range: choose a number greater than 0")
-    nearest = scores / (step * factor)
+    nearest = np.divide(scores, step * factor, out=scores)
     np.rint(nearest, out=nearest)
-    nearest *= factor
+    if np.any(factor != 1):
+        nearest *= factor
     if max(nearest.max(), -nearest.min()) > LARGEST:
         raise DataError(
             f"step = {step:.3g} yields integers of more than 16 bits: choose a larger step, or a "

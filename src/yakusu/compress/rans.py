@@ -149,29 +149,26 @@ def scaled(counts: Integers) -> npt.NDArray[np.int64]:
     return scaled
 
 
-def encode(integers: Integers, frequencies: Frequencies) -> list[StreamWords]:
-    """Return the stream of each block of integers (V, M)."""
+def encode(integers: Integers, frequencies: Frequencies) -> Iterator[tuple[StreamWords, Integers]]:
+    """Yield streams of blocks of integers (V, M), one block after the other, and their lengths."""
     at_once = max(1, _SYMBOLS // (BLOCK * integers.shape[1])) * BLOCK
-    return [
-        stream
-        for begin in range(0, len(integers), at_once)
-        for stream in _encode(integers[begin : begin + at_once], frequencies)
-    ]
+    for begin in range(0, len(integers), at_once):
+        yield _encode(integers[begin : begin + at_once], frequencies)
 
 
-def _encode(integers: Integers, frequencies: Frequencies) -> Iterator[StreamWords]:
+def _encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, Integers]:
     n_rows, n_components = integers.shape
     n_blocks = -(-n_rows // BLOCK)
     states = np.full(n_blocks, _LOWEST, dtype=np.uint64)
     words = np.empty((n_blocks, BLOCK * n_components + 2), dtype=np.uint16)
     free = np.full(n_blocks, words.shape[1])  # streams are written from the end
+    ranges = [_by_integer(*table) for table in frequencies.tables]
     for row in reversed(range(BLOCK)):
         of = slice(len(integers[row::BLOCK]))  # the last block may be shorter
         for m in reversed(range(n_components)):
-            values, cumulative = frequencies.tables[m]
-            symbols = np.searchsorted(values, integers[row::BLOCK, m])
-            begin = cumulative[symbols].astype(np.uint64)
-            frequency = cumulative[symbols + 1].astype(np.uint64) - begin
+            least, begins, sizes = ranges[m]
+            places = integers[row::BLOCK, m].astype(np.intp) - least
+            begin, frequency = begins[places], sizes[places]
             full = np.flatnonzero(states[of] >= frequency << np.uint64(32 - BITS))
             free[full] -= 1
             words[full, free[full]] = states[full] & np.uint64(0xFFFF)
@@ -180,8 +177,19 @@ def _encode(integers: Integers, frequencies: Frequencies) -> Iterator[StreamWord
             states[of] = (quotient << np.uint64(BITS)) + begin + rest
     words[np.arange(n_blocks), free - 1] = states & np.uint64(0xFFFF)
     words[np.arange(n_blocks), free - 2] = states >> np.uint64(16)
-    for stream, begin in zip(words, free - 2, strict=True):
-        yield stream[begin:].copy()
+    lengths = words.shape[1] - (free - 2)
+    return words[np.arange(words.shape[1]) >= (free - 2)[:, None]], lengths
+
+
+def _by_integer(
+    values: npt.NDArray[np.int16], cumulative: npt.NDArray[np.int64]
+) -> tuple[int, States, States]:
+    """Return the least integer, and c(s) and f(s) of each integer s from there on."""
+    least = int(values[0])
+    places = values.astype(np.intp) - least
+    begins, sizes = np.zeros((2, places[-1] + 1), dtype=np.uint64)
+    begins[places], sizes[places] = cumulative[:-1], np.diff(cumulative)
+    return least, begins, sizes
 
 
 def decode(
