@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+import yakusu.export.web as export_web
 from tests.export.web.conftest import Node, page_script
 from tests.export.web.tmx import SIDES, tmx
 from yakusu.data.segments import MemorySegment
@@ -50,6 +51,18 @@ def test_units_have_the_marks_of_a_memory(
     assert found[-1] is None
     assert any(BREAK in each["source"] for each in found[:-1])
     assert any(EMPTY in each["target"] for each in found[:-1])
+
+
+def test_segments_are_shown_without_codes(node: Node) -> None:
+    module = Path(export_web.__file__).with_name("page") / "tmx.js"
+    script = """
+    globalThis.Node = {};  // of a browser
+    const module = await import("data:text/javascript," + encodeURIComponent(given.module));
+    give(given.texts.map(module.withoutCodes));
+    """
+    texts = [f"{OPEN}One{CLOSE}{BREAK}two{EMPTY}{chr(ord(BREAK) + 2)}😀", "", "three"]
+    given = {"module": module.read_text(encoding="utf-8"), "texts": texts}
+    assert node(script, given) == ["One two 😀", "", "three"]
 
 
 def test_segments_with_codes_are_found_as_in_a_memory(
