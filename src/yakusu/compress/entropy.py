@@ -114,6 +114,12 @@ class EntropyCodes:
         return self.frequencies[0].n_components
 
     @property
+    def largest(self) -> int:
+        """Largest magnitude of an integer."""
+        tables = zip(self.segments, self.frequencies, strict=True)
+        return max(t.factor * int(np.abs(f.values.astype(int)).max()) for t, f in tables)
+
+    @property
     def bits(self) -> float:
         """Stored bits per row, including lengths and frequencies."""
         return 8 * sum(array.nbytes for array in self.arrays.values()) / self.n_rows

@@ -11,6 +11,8 @@ from yakusu.arrays import Doubles
 from yakusu.compress.axes import eigenvectors, moments
 from yakusu.compress.blocks import Matrix
 
+_CACHED = 1024  # rows at a time, which stay in the cache of the processor
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreMap:
@@ -27,12 +29,17 @@ class ScoreMap:
 
     def scores(self, vectors: Matrix) -> Doubles:
         """Return the scores (n, M) of vectors (n, H)."""
-        given, unit = vectors.astype(np.float64), self.grid or 1.0
-        if self.grid:
-            given /= unit
-            np.rint(given, out=given)
-        given -= self.mean / unit
-        scores: Doubles = given @ (unit * self.axes)
+        unit = self.grid or 1.0
+        mean, axes = self.mean / unit, unit * self.axes
+        scores = np.empty((len(vectors), axes.shape[1]))
+        for begin in range(0, len(vectors), _CACHED):
+            rows = slice(begin, begin + _CACHED)
+            given = vectors[rows].astype(np.float64)
+            if self.grid:
+                given /= unit
+                np.rint(given, out=given)
+            given -= mean
+            np.matmul(given, axes, out=scores[rows])
         return scores
 
 

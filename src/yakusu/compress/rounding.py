@@ -67,10 +67,8 @@ class Rounding:
 
     def coarsest(self) -> float:
         """Return the smallest step at which every integer is 0."""
-        return max(
-            2 * float(np.abs(self.projection.scores(self.vectors[rows])).max())
-            for rows in blocks(len(self.vectors))
-        )
+        scores = (self.projection.scores(self.vectors[rows]) for rows in blocks(len(self.vectors)))
+        return 2 * max(max(float(part.max()), -float(part.min())) for part in scores)
 
     def integers(self, step: float) -> "RoundedVectors":
         """Return the integers q, (V, M)."""

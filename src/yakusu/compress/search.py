@@ -27,6 +27,7 @@ from yakusu.arrays import Doubles
 from yakusu.compress import kernels
 from yakusu.compress.blocks import Matrix, Rows, row_blocks
 from yakusu.compress.codebook import Codebook
+from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.lattice import Lattice
 from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
@@ -68,13 +69,16 @@ class Index:
 
     @classmethod
     def of(cls, matrix: CompressedMatrix) -> "Index":
-        """Build the index of a matrix, which reads all of its codes twice."""
+        """Build the index of a matrix, which reads all of its codes."""
+        scores, factors = _functions(matrix)
         lengths = np.empty(len(matrix), dtype=np.float32)
         for rows in row_blocks(len(matrix)):
-            vectors = matrix.book.rebuild(matrix.codes.rows(rows))
+            vectors = factors(rows) @ matrix.book.basis
+            vectors += matrix.book.mean
             lengths[rows] = np.linalg.norm(vectors, axis=1)
         np.divide(1, lengths, out=lengths, where=lengths > 0)
-        return cls(matrix, lengths, *_functions(matrix, lengths))
+        candidates = _scanned(scores, lengths) if scores else _rebuilt(matrix, lengths)
+        return cls(matrix, lengths, candidates, factors)
 
     def search(
         self,
@@ -200,26 +204,27 @@ def basis_products(book: Codebook | Lattice, query: Doubles) -> Doubles:
 # ---- candidates ----------------------------------------------------------------------------------
 
 
-def _functions(
-    matrix: CompressedMatrix, lengths: Vectors
-) -> tuple[_CandidateFunction, _FactorFunction]:
-    """Return the fastest ways to find the rows with the largest cosines, and to read factors."""
+def _functions(matrix: CompressedMatrix) -> tuple[_ScoreFunction | None, _FactorFunction]:
+    """Return how to score all rows fast, None if they must be rebuilt, and to read factors."""
     factors: _FactorFunction = partial(_decoded, matrix)
     if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
-        return _rebuilt(matrix, lengths), factors
+        return None, factors
     if isinstance(matrix.book, Codebook) and matrix.book.n_codes <= 16:
-        scores = _half_bytes(matrix, matrix.book)
-    else:
-        stored, steps, middles = _stored(matrix)
-        scores = _integers(matrix.book, stored, steps, middles)
-        if isinstance(matrix.book, Lattice):
-            factors = stored.__getitem__
+        return _half_bytes(matrix, matrix.book), factors
+    stored, steps, middles = _stored(matrix)
+    if isinstance(matrix.book, Lattice):
+        factors = stored.__getitem__
+    return _integers(matrix.book, stored, steps, middles), factors
+
+
+def _scanned(scores: _ScoreFunction, lengths: Vectors) -> _CandidateFunction:
+    """Score all rows from what is in memory."""
 
     def candidates(queries: Doubles, n: int) -> Rows:
         found = [largest(scores(query) * lengths, n) for query in queries]
         return np.array(found)
 
-    return candidates, factors
+    return candidates
 
 
 def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> _CandidateFunction:
@@ -294,9 +299,8 @@ def _stored(matrix: CompressedMatrix) -> tuple[_Bytes, Doubles, Doubles]:
         for rows in row_blocks(len(matrix)):
             narrow[rows] = rounded[np.arange(shape[1]), matrix.codes.rows(rows)]
         return narrow, steps, middles
-    integers = np.empty(shape, dtype=np.int16)
+    is_narrow = isinstance(matrix.codes, EntropyCodes) and matrix.codes.largest < 128
+    stored = np.empty(shape, dtype=np.int8 if is_narrow else np.int16)
     for rows in row_blocks(len(matrix)):
-        integers[rows] = matrix.codes.rows(rows)
-    is_narrow = max(integers.max(), -int(integers.min())) < 128
-    stored = integers.astype(np.int8) if is_narrow else integers
+        stored[rows] = matrix.codes.rows(rows)
     return stored, np.ones(shape[1]), np.zeros(shape[1])
