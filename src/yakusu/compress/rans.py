@@ -168,7 +168,8 @@ def _encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, 
         for m in reversed(range(n_components)):
             least, begins, sizes = ranges[m]
             places = integers[row::BLOCK, m].astype(np.intp) - least
-            begin, frequency = begins[places], sizes[places]
+            begin = begins[places].astype(np.uint64)
+            frequency = sizes[places].astype(np.uint64)
             full = np.flatnonzero(states[of] >= frequency << np.uint64(32 - BITS))
             free[full] -= 1
             words[full, free[full]] = states[full] & np.uint64(0xFFFF)
@@ -183,11 +184,11 @@ def _encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, 
 
 def _by_integer(
     values: npt.NDArray[np.int16], cumulative: npt.NDArray[np.int64]
-) -> tuple[int, States, States]:
+) -> tuple[int, npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
     """Return the least integer, and c(s) and f(s) of each integer s from there on."""
     least = int(values[0])
     places = values.astype(np.intp) - least
-    begins, sizes = np.zeros((2, places[-1] + 1), dtype=np.uint64)
+    begins, sizes = np.zeros((2, places[-1] + 1), dtype=np.uint16)
     begins[places], sizes[places] = cumulative[:-1], np.diff(cumulative)
     return least, begins, sizes
 
