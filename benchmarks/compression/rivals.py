@@ -122,7 +122,7 @@ def run(folder: Path, system: str, bits: int, seed: int, threads: int, limit: fl
 
 
 def compared(folder: Path, system: str, bits: int, args: argparse.Namespace) -> Found:
-    """Measure a system with each seed, once more, and with two threads."""
+    """Measure a system with each seed and, if building is fast, once more and with two threads."""
     seeds = range(1, args.seeds + 1) if system in SEEDED else (1,)
     first = run(folder, system, bits, 1, 1, args.limit)
     if "why" in first:

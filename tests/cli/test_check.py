@@ -182,7 +182,7 @@ def test_a_recipe_names_the_corpus_and_the_filters(
             ["a.en"],
             "a.en has no tgt: specify two files (src and tgt), or pairs",
         ),
-        (["a.en", "no.de"], "no.de does not exist: check its path"),
+        (["a.en", "no.de"], "no.de does not exist: check the path"),
         (
             ["a.en", "b.de"],
             "a.en and b.de differ in length (3 and 1 lines): align them line by line, or pair the "

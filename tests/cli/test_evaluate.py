@@ -66,7 +66,7 @@ def test_a_missing_file_to_translate_or_to_score_is_refused(
     run_yakusu: Yakusu, model: Path, tmp_path: Path
 ) -> None:
     missing = tmp_path / "none"
-    told = f"{missing} does not exist: check its path"
+    told = f"{missing} does not exist: check the path"
     assert run_yakusu("translate", model, missing).error == told
     assert run_yakusu("evaluate", missing, missing).error == told
 

@@ -260,7 +260,7 @@ def test_a_missing_corpus_is_refused(
     run_yakusu: Yakusu, tmp_path: Path, verb: str, train_options: TrainOptions
 ) -> None:
     assert run_yakusu(verb, *train_options(tmp_path)).error == (
-        f"{tmp_path / 'a.en'} does not exist: check its path"
+        f"{tmp_path / 'a.en'} does not exist: check the path"
     )
 
 

@@ -55,11 +55,11 @@ def test_vectors_are_indexed_searched_deleted_and_compacted(
     said = run_yakusu("vectors", "index", store, v, *more, "--replace")
     assert said.code == 0 and said.out.startswith("300 vectors added (300 replaced), ")
     said = run_yakusu("vectors", "search", store, q, "--share", "0.5")
-    assert said.err.startswith(f"{store} has no cells, so all vectors are searched: ")
+    assert said.err.startswith(f"{store} has no cells, so all of its vectors are searched: ")
     said = run_yakusu("vectors", "compact", store, "--cells")
-    assert said.err == "300 vectors in 17 cells\n"
+    assert said.err == "cells: 17\n"
     said = run_yakusu("vectors", "search", store, q, "--share", "0.5", "--among", few)
-    missing = f"ids that are not in {store}: {{}} of 4, such as '{{}}'\n"
+    missing = f"{{}} of 4 ids are not in {store}, such as '{{}}'\n"
     assert said.err == missing.format(1, "unknown") and said.out
 
     said = run_yakusu("vectors", "delete", store, few)

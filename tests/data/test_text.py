@@ -104,7 +104,7 @@ def test_lines_before_an_invalid_line_are_read(tmp_path: Path) -> None:
 
 def test_a_missing_file_and_a_folder_have_their_own_messages(tmp_path: Path) -> None:
     missing = tmp_path / "none.en"
-    assert message(missing) == f"{missing} does not exist: check its path"
+    assert message(missing) == f"{missing} does not exist: check the path"
     assert message(tmp_path) == f"{tmp_path} is a folder: specify a text file"
 
 

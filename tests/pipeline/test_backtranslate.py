@@ -237,7 +237,7 @@ def test_a_text_that_cannot_be_read_is_refused_before_anything_is_written(
 ) -> None:
     path = tmp_path / name
     message = {
-        "mono.de": f"{path} does not exist: check its path",
+        "mono.de": f"{path} does not exist: check the path",
         "mono.tmx": f"{path} contains both sides (TMX): copy the sentences of the target language "
         "to a text file",
         "": f"{path} is a folder: specify a text file",

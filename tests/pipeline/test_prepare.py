@@ -475,7 +475,7 @@ def test_a_corrupted_data_folder_is_reported(files: list[str], tmp_path: Path) -
 
 def test_a_missing_file_leaves_no_run_folder(tmp_path: Path) -> None:
     recipe = recipe_for([str(tmp_path / "none.en"), str(tmp_path / "none.de")], tmp_path / "run")
-    assert fault(recipe, DataError) == (f"{tmp_path / 'none.en'} does not exist: check its path")
+    assert fault(recipe, DataError) == (f"{tmp_path / 'none.en'} does not exist: check the path")
     assert not (tmp_path / "run").exists()
 
 

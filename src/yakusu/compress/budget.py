@@ -182,11 +182,9 @@ def choose_step(
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
     shape = n_rows or len(vectors), vectors.shape[1]
     reached = partial(_reached, budget, shape, storage)
-    # A size within which all integers are 0 is the same for the sample.
-    best = reached(good, rounding if budget.max_loss else sample)
+    best = reached(good, rounding)
     if not budget.allows(best):
         raise BudgetError(budget, best)
-
     with (progress or Silent()).track("choosing the step", "steps", None) as tracker:
 
         def within(step: float, of: Rounding, times: float = 1.0) -> bool:
@@ -196,7 +194,8 @@ def choose_step(
         found = _halved(good, bad, partial(within, of=sample))
         if len(sample.vectors) < len(vectors):
             # Steps near this one have about the same quotient.
-            quotient = reached(found, rounding) / (reached(found, sample) or 1.0)
+            of_sample = reached(found, sample)
+            quotient = reached(found, rounding) / of_sample if of_sample else 1.0
             found = _corrected(found, good, bad, partial(within, of=sample, times=quotient))
         return _corrected(found, good, bad, partial(within, of=rounding))
 

@@ -72,9 +72,9 @@ class EntropyCodes:
             for begin, end, factor in spans(segments, n_rows):
                 part = _divided(integers[begin:end], factor)
                 frequencies.append(Frequencies.of(part))
-                for words, sizes in encode(part, frequencies[-1]):
+                for words, n_words in encode(part, frequencies[-1]):
                     stream += words.data
-                    lengths.append(sizes)
+                    lengths.append(n_words)
                 tracker.advance(end - begin)
         sizes = np.concatenate(lengths)
         return cls(

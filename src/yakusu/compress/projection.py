@@ -11,7 +11,7 @@ from yakusu.arrays import Doubles
 from yakusu.compress.axes import eigenvectors, moments
 from yakusu.compress.blocks import Matrix
 
-_CACHED = 1024  # rows at a time, which stay in the cache of the processor
+_CACHED = 1024  # rows at a time; those of usual widths stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)

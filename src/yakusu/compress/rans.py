@@ -150,7 +150,7 @@ def scaled(counts: Integers) -> npt.NDArray[np.int64]:
 
 
 def encode(integers: Integers, frequencies: Frequencies) -> Iterator[tuple[StreamWords, Integers]]:
-    """Yield streams of blocks of integers (V, M), one block after the other, and their lengths."""
+    """Yield joined streams of consecutive blocks of integers (V, M), and the length of each."""
     at_once = max(1, _SYMBOLS // (BLOCK * integers.shape[1])) * BLOCK
     for begin in range(0, len(integers), at_once):
         yield _encode(integers[begin : begin + at_once], frequencies)
@@ -162,14 +162,14 @@ def _encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, 
     states = np.full(n_blocks, _LOWEST, dtype=np.uint64)
     words = np.empty((n_blocks, BLOCK * n_components + 2), dtype=np.uint16)
     free = np.full(n_blocks, words.shape[1])  # streams are written from the end
-    ranges = [_by_integer(*table) for table in frequencies.tables]
+    ranks = _ranks(integers, frequencies)
     for row in reversed(range(BLOCK)):
         of = slice(len(integers[row::BLOCK]))  # the last block may be shorter
         for m in reversed(range(n_components)):
-            least, begins, sizes = ranges[m]
-            places = integers[row::BLOCK, m].astype(np.intp) - least
-            begin = begins[places].astype(np.uint64)
-            frequency = sizes[places].astype(np.uint64)
+            _, cumulative = frequencies.tables[m]
+            symbols = ranks[m, row::BLOCK]
+            begin = cumulative[symbols].astype(np.uint64)
+            frequency = cumulative[1:][symbols].astype(np.uint64) - begin
             full = np.flatnonzero(states[of] >= frequency << np.uint64(32 - BITS))
             free[full] -= 1
             words[full, free[full]] = states[full] & np.uint64(0xFFFF)
@@ -182,15 +182,15 @@ def _encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, 
     return words[np.arange(words.shape[1]) >= (free - 2)[:, None]], lengths
 
 
-def _by_integer(
-    values: npt.NDArray[np.int16], cumulative: npt.NDArray[np.int64]
-) -> tuple[int, npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Return the least integer, and c(s) and f(s) of each integer s from there on."""
-    least = int(values[0])
-    places = values.astype(np.intp) - least
-    begins, sizes = np.zeros((2, places[-1] + 1), dtype=np.uint16)
-    begins[places], sizes[places] = cumulative[:-1], np.diff(cumulative)
-    return least, begins, sizes
+def _ranks(integers: Integers, frequencies: Frequencies) -> npt.NDArray[np.uint16]:
+    """Return the index of each integer (n, M) among the distinct ones of its component, (M, n)."""
+    ranks = np.empty(integers.shape[::-1], dtype=np.uint16)
+    for m, (values, _) in enumerate(frequencies.tables):
+        least, most = int(values[0]), int(values[-1])
+        rank_of = np.zeros(most - least + 1, dtype=np.uint16)
+        rank_of[values.astype(np.intp) - least] = np.arange(len(values))
+        ranks[m] = rank_of[integers[:, m].astype(np.intp) - least]
+    return ranks
 
 
 def decode(

@@ -205,7 +205,7 @@ def basis_products(book: Codebook | Lattice, query: Doubles) -> Doubles:
 
 
 def _functions(matrix: CompressedMatrix) -> tuple[_ScoreFunction | None, _FactorFunction]:
-    """Return how to score all rows fast, None if they must be rebuilt, and to read factors."""
+    """Return the functions that score all rows (None: they must be rebuilt) and read factors."""
     factors: _FactorFunction = partial(_decoded, matrix)
     if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
         return None, factors
@@ -218,7 +218,7 @@ def _functions(matrix: CompressedMatrix) -> tuple[_ScoreFunction | None, _Factor
 
 
 def _scanned(scores: _ScoreFunction, lengths: Vectors) -> _CandidateFunction:
-    """Score all rows from what is in memory."""
+    """Find candidates by scoring all rows in memory."""
 
     def candidates(queries: Doubles, n: int) -> Rows:
         found = [largest(scores(query) * lengths, n) for query in queries]

@@ -215,8 +215,8 @@ def _module(path: Path, data: bytes) -> str:
             raise DataError(f"{path} is {advice} (yakusu translates {supported()} files)")
         what = f"has the suffix {path.suffix}" if path.suffix else "has no suffix"
         raise DataError(
-            f"{path} {what}, and its format is unknown: if it is plain text, give it the suffix "
-            f".txt (yakusu translates {supported()} files)"
+            f"{path} {what}, and its format is unknown: if it is plain text, rename it to "
+            f"end in .txt (yakusu translates {supported()} files)"
         )
     return name
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from yakusu.export.web.weights import RecordedPacking
 
 _CARD, _RECEIPT = "README.md", "receipt.json"
+_USAGE = re.compile(rf"^{USAGE}.*?(?=^## |\Z)", re.M | re.S)  # how to use the model folder
 
 
 class WebScores(NamedTuple):
@@ -139,7 +140,7 @@ def export_web(
         def fill(temporary: Path) -> None:
             write_folder(temporary, page)
             if len(folders) == 1:
-                (temporary / _CARD).write_text(made[0][0].card, encoding="utf-8")
+                (temporary / _CARD).write_bytes(made[0][0].card.encode())
                 if (receipt := folders[0] / _RECEIPT).exists():
                     (temporary / _RECEIPT).write_bytes(receipt.read_bytes())
 
@@ -206,7 +207,7 @@ class _Opened:
         facts = WebModelExport(name, folder, weights, len(data), rounded, scores)
         card, receipt = folder / _CARD, folder / _RECEIPT
         text = card.read_text(encoding="utf-8", errors="replace") if card.exists() else ""
-        text, _, _ = text.partition(USAGE)  # of the model folder
+        text = _USAGE.sub("", text, count=1)
         about = f"{text.rstrip()}\n\n{_section(facts)}".lstrip()
         facts_of_run = read_json(receipt) if receipt.exists() else None
         return WebModel(name, self.translator, data, about, facts_of_run), facts

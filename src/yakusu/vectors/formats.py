@@ -56,8 +56,8 @@ _NOT_READ = {
     rb"\x89HDF": "an HDF5 file, which cannot be read: save it as word2vec text",
     rb"\xff\xfe|\xfe\xff": "UTF-16 text, which cannot be read: save it as UTF-8",
     rb"\x28\xb5\x2f\xfd": "a Zstandard file, which cannot be read: decompress it (zstd -d)",
-    rb"SQLite format 3": "a store or another SQLite file, not a file of vectors: check "
-    "the order of the arguments",
+    rb"SQLite format 3": "a store or another SQLite file, which cannot be read as vectors: "
+    "name a file of vectors",
     rb"(?s:.{257})ustar": "a tar archive, which cannot be read: unpack it",
 }
 _HEAD = 512  # bytes that contain any of these

@@ -60,7 +60,7 @@ def open_binary(path: Path) -> io.BufferedReader:
     if path.is_dir():
         raise DataError(f"{path} is a folder: specify a text file")
     if not path.exists():
-        raise DataError(f"{path} does not exist: check its path")
+        raise DataError(f"{path} does not exist: check the path")
     try:
         file = path.open("rb")
         head = file.peek(_HEAD)

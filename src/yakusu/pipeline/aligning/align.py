@@ -17,7 +17,7 @@ from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 
-_FEW = 200  # sentences, from which words are learned badly
+_FEW = 200  # sentences; with fewer, words are not learned well
 _MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
 
@@ -34,7 +34,7 @@ class Aligned:
         kinds: Number of pairs with p sentences of the source and q of the target, by "p-q".
         median_score: Median score of a pair.
         faults: What `check` finds in the pairs.
-        translated: Whether translations by a model were compared.
+        translated: Whether a model's translations of the source were compared.
     """
 
     out: Path
@@ -69,10 +69,11 @@ class Aligned:
                 "warning: most pairs join three sentences with one, because one text has far fewer "
                 "sentences: check that both files contain the whole text"
             )
-        if min(n_src, n_tgt) < _FEW and not self.translated and {*self.kinds} != {"1-1"}:
+        is_regular = {*self.kinds} == {"1-1"} and not any(self.n_left)
+        if min(n_src, n_tgt) < _FEW and not self.translated and not is_regular:
             lines.append(
-                f"warning: which words match cannot be learned well from fewer than {_FEW} "
-                "sentences: check the pairs, or compare translations (--model)"
+                f"warning: with fewer than {_FEW} sentences, word matches are unreliable: check "
+                "the pairs, or compare translations (--model)"
             )
         return "\n".join([*lines, *(f"warning: {fault}" for fault in self.faults)])
 

@@ -159,7 +159,7 @@ class VectorStore:
                 yield id_
 
     def missing(self, ids: Iterable[str]) -> list[str]:
-        """Return those of some ids that are not stored, in their order, each once.
+        """Return the ids that are not stored, in the given order and without repeats.
 
         Raises:
             DataError: The ids are not strings.

@@ -144,10 +144,10 @@ def search(
     given = open_source(queries, None, progress)
     chosen = _lines(Path(among)) if among is not None else None
     with open_store(store) as opened:
-        if share < 1 and not opened.n_cells:
+        if 0 < share < 1 and not opened.n_cells:
             progress.say(
-                f"{store} has no cells, so all vectors are searched: 'vectors compact {store} "
-                "--cells' makes them"
+                f"{store} has no cells, so all of its vectors are searched: create cells with "
+                f"'vectors compact {store} --cells'"
             )
         _say_missing(opened, chosen or [], progress)
         for rows in blocks(len(given.vectors)):
@@ -179,8 +179,8 @@ def _say_missing(store: VectorStore, ids: list[str], progress: Progress) -> None
     """Report ids that are not in a store."""
     if missing := store.missing(ids):
         progress.say(
-            f"ids that are not in {store.path}: {len(missing):,} of {len(set(ids)):,}, "
-            f"such as {missing[0]!r}"
+            f"{len(missing):,} of {len(set(ids)):,} ids are not in {store.path}, such as "
+            f"{missing[0]!r}"
         )
 
 
@@ -204,7 +204,7 @@ def compact(
         before = opened.file_bytes
         opened.compact(cells=cells)
         if cells:
-            (progress or Silent()).say(f"{len(opened):,} vectors in {opened.n_cells:,} cells")
+            (progress or Silent()).say(f"cells: {opened.n_cells:,}")
         return before, opened.file_bytes
 
 
