@@ -59,7 +59,7 @@ def _on_terminal() -> bool:
 
 
 class LogHandler(logging.Handler):
-    """Prints log records above the progress bars, one line each."""
+    """Prints log records above the progress bars, with their level, such as "warning: "."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
