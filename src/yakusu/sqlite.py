@@ -63,6 +63,8 @@ class SqliteKind:
         if path.exists() and not path.is_file():
             found = "a folder" if path.is_dir() else "not a regular file"
             raise self.error(f"{path} is {found}: give the file of a {self.name}")
+        if new is None and path.exists() and not path.stat().st_size:
+            raise self.error(f"{path} is empty, and not a {self.name}: check the path")
         with self.errors(path):
             db = _connect(path, writable=writable)
             try:

@@ -29,6 +29,32 @@ def test_the_pairs_and_the_sentences_left_out_are_counted(run_yakusu: Yakusu) ->
 
 
 @pytest.mark.usefixtures("files")
+def test_only_pairs_are_replaced(run_yakusu: Yakusu) -> None:
+    refused = {
+        "kept.tsv": "kept.tsv exists, and has no aligned pairs: choose another --out",
+        "more.tsv": "more.left.tsv exists, and has no aligned pairs: choose another --out",
+        "no/pairs.tsv": "no is not a folder: create it, or choose another --out",
+    }
+    Path("kept.tsv").write_text("a term\tits translation\n")
+    Path("more.left.tsv").write_text("one\ttwo\tthree\n")
+    for out, message in refused.items():
+        said = run_yakusu("align", "a.en", "a.de", "--out", out)
+        assert (said.code, said.err) == (2, f"error: {message}\n")
+    assert Path("kept.tsv").read_text() == "a term\tits translation\n"
+    assert not Path("kept.left.tsv").exists() and not Path("more.tsv").exists()
+    for least in ("0.2", "0", "0"):  # some sentences are left out, then none
+        said = run_yakusu("align", "a.en", "a.de", "--out", "pairs.tsv", "--min-score", least)
+        assert said.code == 0 and bool(Path("pairs.left.tsv").read_text()) == (least == "0.2")
+
+
+@pytest.mark.usefixtures("files")
+def test_texts_in_one_language_are_named(run_yakusu: Yakusu) -> None:
+    Path("b.en").write_bytes(SRC.partition(b"\n")[2])
+    said = run_yakusu("align", "a.en", "b.en", "--out", "pairs.tsv")
+    assert "warning: 59 pairs have the same text on both sides: check that the files" in said.out
+
+
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("content", "options", "refusal"),
     [

@@ -186,8 +186,8 @@ def test_a_recipe_names_the_corpus_and_the_filters(
         (
             ["a.en", "b.de"],
             "a.en and b.de differ in length (3 and 1 lines): align them line by line, or pair the "
-            "sentences again with 'yakusu align a.en b.de --out PAIRS.tsv', and use --pairs "
-            "PAIRS.tsv from then on",
+            "sentences again with 'yakusu align a.en b.de --out PAIRS.tsv' "
+            "('yakusu mine' if their order differs), and use --pairs PAIRS.tsv from then on",
         ),
         (
             ["a.en", "a.de", "--test-src", "a.en"],

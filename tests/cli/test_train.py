@@ -227,8 +227,8 @@ def test_corpus_files_of_unequal_length_are_refused(
     said = run_yakusu("prepare", *options_)
     assert said.error == (
         f"{work / 'a.en'} and {short} differ in length ({n} and 1 lines): align them line by line, "
-        f"or pair the sentences again with 'yakusu align {work / 'a.en'} {short} --out PAIRS.tsv', "
-        "and use --pairs PAIRS.tsv from then on"
+        f"or pair the sentences again with 'yakusu align {work / 'a.en'} {short} --out PAIRS.tsv' "
+        "('yakusu mine' if their order differs), and use --pairs PAIRS.tsv from then on"
     )
     assert not (tmp_path / "run").exists()
 

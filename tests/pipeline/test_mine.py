@@ -78,6 +78,12 @@ def test_too_few_translations_are_refused(tmp_path: Path) -> None:
         _mine(text, tmp_path / "p.tsv", text)
 
 
+def test_a_text_is_no_translation_of_itself(tmp_path: Path, known: _Files) -> None:
+    one, other = _written(tmp_path, "text", SRC[:100], TGT[:100])
+    with pytest.raises(DataError, match=r"most lines of .*known\.en and .*known\.en are the same"):
+        yakusu.mine(one, other, tmp_path / "p.tsv", src=known[0], tgt=known[0])
+
+
 def test_the_output_must_be_another_file_that_ends_in_tsv(tmp_path: Path, known: _Files) -> None:
     text = _written(tmp_path, "text", SRC[:50], TGT[:50])
     with pytest.raises(RunError, match=r"does not end in \.tsv"):

@@ -13,7 +13,7 @@ _Out = Annotated[
     str,
     typer.Option(
         metavar="PAIRS",
-        help="File for the pairs (.tsv); what is left out is written to PAIRS.left.tsv.",
+        help="File for the pairs, such as pairs.tsv; what is left out goes to pairs.left.tsv.",
     ),
 ]
 _Language = Annotated[

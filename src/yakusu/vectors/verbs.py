@@ -12,15 +12,12 @@ import numpy.typing as npt
 from pydantic import TypeAdapter
 
 from yakusu.compress.blocks import ReconstructionLoss, Rows, blocks, sample_size
-from yakusu.compress.budget import trade_off
-from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
 from yakusu.compress.search import Index
 from yakusu.compress.storage import CompressedMatrix, Vectors, size_of_codes
 from yakusu.errors import DataError
 from yakusu.folder import json_text, read_utf8, write_text
 from yakusu.progress import Progress, Silent
-from yakusu.vectors.figure import draw_trade_off
 from yakusu.vectors.file import is_compressed, open_compressed, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.nearest import Band, neighbours_by_band
@@ -145,6 +142,9 @@ def compress(
     text, picture = _companions(out)
     write_text(text, json_text(_REPORT.dump_python(report, mode="json")))
     most = max(2, min(_FIGURE, _DRAWN // facts.width))
+    from yakusu.compress.budget import trade_off
+    from yakusu.vectors.figure import draw_trade_off  # imports matplotlib
+
     curve = list(trade_off(given.vectors, most=most, progress=progress))
     draw_trade_off(picture, curve, (facts.ratio, report.share_lost))
     return report
@@ -222,6 +222,8 @@ def _written(
     out: Path, given: GivenVectors, config: CompressConfig, progress: Progress
 ) -> tuple[CompressedMatrix, int]:
     """Compress and write vectors; return them, and the number of vectors that were fitted."""
+    from yakusu.compress.compressor import compressor_of  # imports scikit-learn
+
     compressor = compressor_of(config).fit(given.vectors, progress=progress)
     matrix = replace(compressor.compressed_, precision="float16" if config.half else "float32")
     if given.words is not None:

@@ -18,6 +18,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
 
 _FEW = 200  # sentences; with fewer, words are not learned well
+_LONGEST = 2**20  # bytes of a line
 _MANY, _UNRELATED = 500, 0.05  # pairs, and their median score if the texts are unrelated
 
 
@@ -34,6 +35,7 @@ class Aligned:
         kinds: Number of pairs with p sentences of the source and q of the target, by "p-q".
         median_score: Median score of a pair.
         faults: What `check` finds in the pairs.
+        n_equal: Number of pairs whose sides are the same.
         translated: Whether a model's translations of the source were compared.
     """
 
@@ -45,6 +47,7 @@ class Aligned:
     kinds: dict[str, int]
     median_score: float
     faults: tuple[Fault, ...]
+    n_equal: int = 0
     translated: bool = False
 
     def __str__(self) -> str:
@@ -63,6 +66,11 @@ class Aligned:
                 "files contain the same text in two languages"
             )
             return "\n".join(lines)
+        if 2 * self.n_equal > self.n_pairs:
+            lines.append(
+                f"warning: {self.n_equal:,} pairs have the same text on both sides: check that the "
+                "files are in two languages"
+            )
         n_joined = sum(n for kind, n in self.kinds.items() if kind in ("1-3", "3-1"))
         if 2 * n_joined > self.n_pairs > 10:
             lines.append(
@@ -112,7 +120,8 @@ def align(
         DataError: A file cannot be read or has no sentences, a language is unknown, or both texts
             are the same.
         RecipeError: `encoding` is unknown.
-        RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
+        RunError: `out` is one of the files, is not a .tsv file, has no aligned pairs, or cannot be
+            written.
         ModelError: The model has other languages, or cannot be used.
     """
     out, left = pair_files(Path(out), Path(src), Path(tgt))
@@ -151,6 +160,7 @@ def align(
         kinds={f"{p}-{q}": n for (p, q), n in sorted(Counter(x.sizes for x in pairs).items())},
         median_score=median(bead.score for bead in pairs),
         faults=find_faults(Corpus(pairs=str(out))),
+        n_equal=sum(len({*row.split("\t")[:2]}) == 1 for row in rows),
         translated=model is not None,
     )
 
@@ -159,14 +169,31 @@ def pair_files(out: Path, src: Path, tgt: Path) -> tuple[Path, Path]:
     """The files of pairs and of what is left out.
 
     Raises:
-        RunError: They are not .tsv files, or one of them is a text.
+        RunError: They are not .tsv files, one of them is a text or another file that was not
+            written here, or their folder does not exist.
     """
     if out.suffix.lower() != ".tsv":
         raise RunError(f"--out {out} does not end in .tsv: choose a name such as pairs.tsv")
     left = out.with_name(f"{out.stem}.left.tsv")
     if {out.resolve(), left.resolve()} & {src.resolve(), tgt.resolve()}:
         raise RunError(f"{out} would replace one of the texts: choose another file with --out")
+    if not out.parent.is_dir():
+        raise RunError(f"{out.parent} is not a folder: create it, or choose another --out")
+    for path in (out, left):
+        if path.exists() and not _is_output(path):
+            raise RunError(f"{path} exists, and has no aligned pairs: choose another --out")
     return out, left
+
+
+def _is_output(path: Path) -> bool:
+    """Whether a file begins with a pair and its score, or a file name and a line number."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        first = file.readline(_LONGEST).rstrip(b"\n")
+    fields = first.split(b"\t")
+    score = fields[-1].removeprefix(b"-").replace(b".", b"", 1)
+    return not first or (len(fields) == 3 and (score.isdigit() or fields[1].isdigit()))
 
 
 def _translated(

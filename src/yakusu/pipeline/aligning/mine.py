@@ -76,9 +76,10 @@ def mine(
 
     Raises:
         DataError: A file cannot be read or has no sentences, a language is unknown, there are fewer
-            than 100 known translations, or no pair was found.
+            than 100 known translations, most of these have two equal sides, or no pair was found.
         RecipeError: `encoding` is unknown.
-        RunError: `out` is one of the files, is not a .tsv file, or cannot be written.
+        RunError: `out` is one of the files, is not a .tsv file, has no aligned pairs, or cannot be
+            written.
     """
     pair_files(Path(out), Path(src), Path(tgt))
     out, _ = pair_files(Path(out), Path(one), Path(other))
@@ -112,6 +113,11 @@ def _learned(known: Corpus, progress: Progress) -> "SentenceVectors":
         raise DataError(
             f"there are {len(pairs):,} known translations, and at least {_FEWEST:,} are needed "
             "to learn from: give more, with --src and --tgt"
+        )
+    if 2 * sum(src == tgt for src, tgt in pairs) > len(pairs):
+        raise DataError(
+            f"most lines of {known.src} and {known.tgt} are the same: give known translations, "
+            "with --src and --tgt"
         )
     return learn_vectors(pairs, progress)
 

@@ -245,8 +245,8 @@ def _repair(corpus: Corpus) -> str:
     else:
         files, save = "SRC TGT", "save each side as its own file and "
     return (
-        f"{save}pair the sentences again with 'yakusu align {files} --out PAIRS.tsv', and use "
-        "--pairs PAIRS.tsv from then on"
+        f"{save}pair the sentences again with 'yakusu align {files} --out PAIRS.tsv' ("
+        "'yakusu mine' if their order differs), and use --pairs PAIRS.tsv from then on"
     )
 
 

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from yakusu.compress.axes import check_vectors
 from yakusu.compress.blocks import StoredMatrix, sampled
-from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, RecipeError, VectorStoreError
 from yakusu.vectors.store.coding import HALF_BYTE, coder_of
@@ -75,6 +74,8 @@ def create_store(
             f"the codebook cannot be learned from {len(vectors)} equal vectors: give two or more "
             "different ones"
         )
+    from yakusu.compress.compressor import compressor_of  # imports scikit-learn
+
     book = compressor_of(config).fit(vectors).compressed_.book
     create_store_file(path, StoreSettings(similarity, originals, coder_of(book)))
     return open_store(path, writable=True)

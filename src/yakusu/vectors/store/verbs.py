@@ -220,7 +220,9 @@ def _lines(path: Path) -> list[str]:
     try:
         return [line.removesuffix(b"\r").decode() for line in lines]
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 ({error}): save the file as UTF-8") from error
+        raise DataError(
+            f"{path} is not UTF-8 text ({error}): save it as UTF-8, or check the order of the files"
+        ) from error
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
