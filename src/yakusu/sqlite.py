@@ -165,6 +165,10 @@ class SqliteKind:
                 raise self.damaged(path, reason) from error
             raise self.error(f"{path} cannot be read or written: {reason}") from error
         except (sqlite3.DatabaseError, DamagedFileError, UnicodeDecodeError) as error:
+            if "not a database" in str(error):
+                raise self.error(
+                    f"{path} is not a {self.name}, or is damaged at its beginning: check the path"
+                ) from error
             raise self.damaged(path, error) from error
 
 
