@@ -157,7 +157,7 @@ def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         path.touch()
 
     if "drawn" not in request.fixturenames:
-        monkeypatch.setattr("yakusu.vectors.verbs.draw_trade_off", draw)
+        monkeypatch.setattr("yakusu.vectors.figure.draw_trade_off", draw)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ def job(name: str, minutes: float = 1.0, **more: Any) -> Any:
 @pytest.fixture
 def args(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> argparse.Namespace:
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("YAKUSU_DATA", "")  # restored after `arguments` has set it
     words = ["--data", str(tmp_path), "--out", str(tmp_path), "--runs", str(tmp_path / "runs")]
     options: argparse.Namespace = gpu.benchmark.arguments(tmp_path, [*words, "--together", "2"])
     return options

@@ -17,7 +17,7 @@ import yakusu
 from tests.cases import some
 from yakusu import cli
 from yakusu.cli.app import set_environment
-from yakusu.cli.console import LogHandler, command
+from yakusu.cli.console import LogFormatter, command
 from yakusu.cli.verbs import Verbs
 
 Yakusu = Callable[..., Any]
@@ -259,12 +259,9 @@ def test_an_output_below_a_file_is_refused_with_the_path_as_typed(
     )
 
 
-def test_records_of_the_log_are_printed_with_their_level(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_records_of_the_log_are_printed_with_their_level() -> None:
     record = logging.LogRecord("yakusu", logging.WARNING, "", 0, "%s is slow", ("it",), None)
-    LogHandler().emit(record)
-    assert capsys.readouterr().err == "warning: it is slow\n"
+    assert LogFormatter().format(record) == "warning: it is slow"
 
 
 def test_a_suggested_command_is_the_short_name_only_if_it_starts_this_program(

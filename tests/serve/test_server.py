@@ -167,7 +167,7 @@ def test_a_hangup_reads_keys_and_settings_again_and_drops_no_request(
         running.send_signal(signal.SIGHUP)
         assert running.stderr
         lines = iter(running.stderr.readline, "")
-        warnings = (line for line in lines if "WARN" in line)
+        warnings = (line for line in lines if "warning: " in line)
         assert "restart the service to change shutdown_seconds" in next(warnings)
         assert "the old settings are kept: " in next(warnings)
         assert status(url, "the new key") == 200

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 
-from yakusu.cli.console import LogHandler
+from yakusu.cli.console import LogFormatter, LogHandler
 from yakusu.cli.failures import FailureHandler
 from yakusu.errors import RunError, SignalError
 
@@ -42,7 +42,9 @@ def main() -> None:
         set_environment()
         gc.set_threshold(_GARBAGE_THRESHOLD)
         atexit.register(gc.freeze)  # no search for cycles in what the process leaves
-        logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[LogHandler()])
+        log = LogHandler()
+        log.setFormatter(LogFormatter())
+        logging.basicConfig(level=logging.WARNING, handlers=[log])
         if sys.stdout is None:
             raise RunError("standard output is closed: redirect it, as in > FILE")
         _print_utf8()

@@ -59,11 +59,19 @@ def _on_terminal() -> bool:
 
 
 class LogHandler(logging.Handler):
-    """Prints log records above the progress bars, with their level, such as "warning: "."""
+    """Prints log records above the progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
-        say(f"{record.levelname.lower()}: {self.format(record)}")
+        say(self.format(record))
+
+
+class LogFormatter(logging.Formatter):
+    """Puts the level before a message: "warning: ..."."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record."""
+        return f"{record.levelname.lower()}: {super().format(record)}"
 
 
 class ConsoleProgress:
