@@ -13,11 +13,10 @@ from safetensors.numpy import save_file
 
 import yakusu
 from tests.cases import some
-from yakusu.compress import blocks
+from yakusu.compress import blocks, compressor
 from yakusu.compress.compressor import CodebookCompressor
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, ModelError, RecipeError
-from yakusu.vectors import verbs
 from yakusu.vectors.file import open_words
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.matrices import open_matrix
@@ -373,7 +372,7 @@ def test_a_matrix_file_is_passed_to_the_compressor_as_it_is(
             self.fitted_rows_ = V // 2
             return self
 
-    monkeypatch.setattr(verbs, "compressor_of", lambda config: Sampling())
+    monkeypatch.setattr(compressor, "compressor_of", lambda config: Sampling())
     np.save(tmp_path / "m.npy", vectors)
     report = yakusu.vectors.compress(tmp_path / "m.npy", tmp_path / "v")
     assert (report.n_fitted, report.n_measured) == (V // 2, V)

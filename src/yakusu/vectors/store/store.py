@@ -216,10 +216,9 @@ class VectorStore:
             )
         n_best = max(k, candidates) if self._settings.originals else k
         prepared = [self._prepared(query) for query in wanted]
-        ids = None if among is None else listed_ids(among)
         with STORE_FILE.reading(self._db, self.path) as db:
             best = [BestRows(query, n_best, self._settings) for query in prepared]
-            self._scan(db, best, self._chosen(db, ids), share, n_jobs)
+            self._scan(db, best, self._chosen(db, among), share, n_jobs)
             return self._matches(db, best, k)
 
     def _scan(
@@ -275,15 +274,17 @@ class VectorStore:
             for each in best
         ]
 
-    def _chosen(self, db: sqlite3.Connection, ids: list[str] | None) -> list[Longs | None]:
+    def _chosen(self, db: sqlite3.Connection, among: Iterable[str] | None) -> list[Longs | None]:
         """Return `RowsOfBlock.chosen` of each block; None: all live rows.
 
-        The last ids are not looked up again.
+        The last ids are not looked up again; in a list, they are only compared.
         """
         revision, rows = revision_of(db), self._blocks.rows(db)
-        if ids is None:
+        if among is None:
             return [None] * len(rows)
-        if self._filter[:2] != (revision, ids):
+        given = among if isinstance(among, list) else listed_ids(among)
+        if self._filter[:2] != (revision, given):
+            ids = listed_ids(given)
             numbers = _sorted(numbers_of(db, ids).values())
             self._filter = revision, ids, [each.chosen(numbers) for each in rows]
         return self._filter[2]
