@@ -120,8 +120,8 @@ def align(
         DataError: A file cannot be read or has no sentences, a language is unknown, or both texts
             are the same.
         RecipeError: `encoding` is unknown.
-        RunError: `out` is one of the files, is not a .tsv file, has no aligned pairs, or cannot be
-            written.
+        RunError: `out` is one of the files, is not a .tsv file, exists without aligned pairs, or
+            cannot be written.
         ModelError: The model has other languages, or cannot be used.
     """
     out, left = pair_files(Path(out), Path(src), Path(tgt))

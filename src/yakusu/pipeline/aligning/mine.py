@@ -78,8 +78,8 @@ def mine(
         DataError: A file cannot be read or has no sentences, a language is unknown, there are fewer
             than 100 known translations, most of these have two equal sides, or no pair was found.
         RecipeError: `encoding` is unknown.
-        RunError: `out` is one of the files, is not a .tsv file, has no aligned pairs, or cannot be
-            written.
+        RunError: `out` is one of the files, is not a .tsv file, exists without aligned pairs, or
+            cannot be written.
     """
     pair_files(Path(out), Path(src), Path(tgt))
     out, _ = pair_files(Path(out), Path(one), Path(other))
