@@ -1,7 +1,8 @@
 """Speed and size of an exported page in node and in a browser, beside the native engine.
 
 `yakusu export --to web` writes the page as one file and as a folder, whose module translates one
-line after the other: in node, and in headless Chromium. "Load" is the time from the import of the
+line after the other: in node, and in headless Chromium, and with --hosts in Firefox, too, which
+needs the package websocket-client. "Load" is the time from the import of the
 module until the model is open, "first" that of the first line; words are those of the source,
 memory is the peak of the process that translates. "Equal" counts the lines whose translation is
 that of the native engine on one thread. With --peer, transformers.js translates the first lines
@@ -61,7 +62,9 @@ benchmark = Benchmark(
 benchmark.option("--src", type=Path, help="source sentences (default: multi30k/val.en of --data)")
 benchmark.option("--sentences", type=int, default=1000, help="%(default)s")
 benchmark.option("--builds", nargs="+", default=list(BUILDS), choices=BUILDS, help="all")
-benchmark.option("--hosts", nargs="+", default=list(HOSTS), choices=list(HOSTS), help="all")
+benchmark.option(
+    "--hosts", nargs="+", default=["node", "chromium"], choices=list(HOSTS), help="%(default)s"
+)
 benchmark.option("--peer", type=Path, help="environment of transformers.js (default: left out)")
 benchmark.option("--peer-sentences", type=int, default=200, help="%(default)s")
 
