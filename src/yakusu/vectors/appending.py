@@ -13,7 +13,7 @@ from yakusu.vectors.file import open_compressed, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.sources import GivenVectors, VectorSource, open_source
 
-_MOST_LOST = 0.5  # of the variance of vectors that are added
+MOST_LOST = 0.5  # of the variance of vectors that are added
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def append(
     given = open_source(source, words, progress or Silent())
     made = _joined(path, old, given)
     share = _share_lost(made, given, len(old))
-    if share > _MOST_LOST:
+    if share > MOST_LOST:
         raise DataError(
             f"{share:.2%} of the variance of the new vectors would be lost: compress all vectors "
             "again"

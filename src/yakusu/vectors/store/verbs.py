@@ -12,6 +12,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError
 from yakusu.folder import open_regular
 from yakusu.progress import Progress, Silent
+from yakusu.vectors.appending import MOST_LOST
 from yakusu.vectors.sources import VectorSource, open_source
 from yakusu.vectors.store.creating import create_store
 from yakusu.vectors.store.file import KeptPrecision, StoreSimilarity
@@ -87,6 +88,11 @@ def index(
         with open_store(store, writable=True) as opened:
             _refuse_other(opened, similarity, originals)
             added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
+            if added.share_lost > MOST_LOST and not is_new:
+                progress.say(
+                    "the codebook was fitted to other vectors: for good results, index all vectors "
+                    "in a new store"
+                )
             return Indexed(added, len(opened), opened.width, opened.file_bytes)
     except DataError:
         if is_new:
