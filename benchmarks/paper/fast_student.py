@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yakusu
 from benchmarks.bleu import ParallelLines, Scorer
 from benchmarks.common import Benchmark
 from benchmarks.records import Record
-from benchmarks.tables import FilledTable, fill, score_of
+from benchmarks.tables import FilledTable, fill, fixed, score_of
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.lines.config import TextConfig
 from yakusu.errors import DataError
@@ -49,13 +50,16 @@ benchmark.option(
 benchmark.option("--beams", type=int, nargs="*", default=[], help="further beams of the student")
 benchmark.option("--set", default="multi30k/val", help="set in --data, en-de (%(default)s)")
 benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
-benchmark.option("--precision", default="float32", choices=("float32", "int8"), help="%(default)s")
+benchmark.option(
+    "--precision", default="float32", choices=("float32", "int8", "auto"), help="%(default)s"
+)
 
 
 _COLUMNS = (
     ("Model", "{name}"),
     ("Beam", "{beam}"),
     ("Parameters", "{parameters:,.0f}"),
+    ("As a page, MB", lambda record: fixed(record.get("page_mb"))),
     ("BLEU", score_of("score")),
     (
         "Difference, 95% interval",
@@ -153,7 +157,15 @@ def facts_of(name: str, side: Side, precision: str) -> dict[str, Any]:
         "name": f"{name}: {layers} layers, d_model {model.d_model}, {precision}",
         "beam": beam or receipts[0]["recipe"]["search"]["beam"],
         "parameters": sum(receipt["parameters"] for receipt in receipts),
+        "page_mb": page_mb(*folders) if len(folders) == 1 else None,
     }
+
+
+@cache
+def page_mb(model: Path) -> float:
+    """Return the size of a model as a page in one file (`yakusu export --to web`)."""
+    with TemporaryDirectory() as scratch:
+        return yakusu.export_web(model, Path(scratch) / "page.html").sizes["page.html"] / 1e6
 
 
 if __name__ == "__main__":
