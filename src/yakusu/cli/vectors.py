@@ -50,6 +50,27 @@ vectors.command("search")(vectors_search_verb)
 vectors.command("delete")(vectors_delete_verb)
 vectors.command("compact")(vectors_compact_verb)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
+_Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="IN",
+        help="Word vectors (GloVe, word2vec, fastText, .npz, ...), a matrix (.npy, .npz, "
+        "safetensors, Parquet), or the folder of a model2vec model.",
+    ),
+]
+_Out = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUT",
+        help="The file or folder to write; existing compressed vectors are replaced.",
+    ),
+]
+_Weights = Annotated[
+    str | None,
+    typer.Option(
+        help="Word frequencies, one per line (without it, IN must be sorted by frequency)."
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,21 +80,8 @@ def add_to(app: typer.Typer) -> None:
 
 @vectors.command("compress")
 def vectors_compress_verb(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="IN",
-            help="Word vectors (GloVe, word2vec, fastText, .npz, ...), a matrix (.npy, .npz, "
-            "safetensors, Parquet), or the folder of a model2vec model.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            help="The file or folder to write; existing compressed vectors are replaced.",
-        ),
-    ],
+    source: _Source,
+    out: _Out,
     method: Method = None,
     ratio: Ratio = None,
     bits: Bits = None,
@@ -81,12 +89,7 @@ def vectors_compress_verb(
     words: WordList = None,
     encoding: WordEncoding = None,
     errors: WordErrors = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            help="Word frequencies, one per line (without it, IN must be sorted by frequency)."
-        ),
-    ] = None,
+    weights: _Weights = None,
     config: ConfigFile = None,
     settings: CompressOverrides = None,
 ) -> None:

@@ -16,33 +16,39 @@ if TYPE_CHECKING:
     from yakusu.vectors.store.store import StoreMatch
 
 _Store = Annotated[str, typer.Argument(metavar="STORE", help="The file of a store.")]
+_NewStore = Annotated[
+    str, typer.Argument(metavar="STORE", help="The file, created if it does not exist.")
+]
+_Vectors = Annotated[
+    str, typer.Argument(metavar="IN", help="Vectors, in any format of 'compress'.")
+]
+_Ids = Annotated[
+    str | None, typer.Option(help="File with one id per line, for vectors without words.")
+]
+_Metadata = Annotated[
+    str | None, typer.Option(help="File with one JSON object per line, one per vector.")
+]
+_Replace = Annotated[
+    bool, typer.Option("--replace", help="Replace stored vectors with the same ids.")
+]
+_Similarity = Annotated[
+    Literal["cosine", "inner-product", "euclidean"] | None,
+    typer.Option(help="New stores: similarity measure (default: cosine)."),
+]
+_Originals = Annotated[
+    Literal["float16", "float32"] | None,
+    typer.Option(help="New stores: also keep the vectors, to rank the best candidates again."),
+]
 
 
 def vectors_index_verb(
-    store: Annotated[
-        str, typer.Argument(metavar="STORE", help="The file, created if it does not exist.")
-    ],
-    source: Annotated[
-        str, typer.Argument(metavar="IN", help="Vectors, in any format of 'compress'.")
-    ],
-    ids: Annotated[
-        str | None,
-        typer.Option(help="File with one id per line, for vectors without words."),
-    ] = None,
-    metadata: Annotated[
-        str | None, typer.Option(help="File with one JSON object per line, one per vector.")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace stored vectors with the same ids.")
-    ] = False,
-    similarity: Annotated[
-        Literal["cosine", "inner-product", "euclidean"] | None,
-        typer.Option(help="New stores: similarity measure (default: cosine)."),
-    ] = None,
-    originals: Annotated[
-        Literal["float16", "float32"] | None,
-        typer.Option(help="New stores: also keep the vectors, to rank the best candidates again."),
-    ] = None,
+    store: _NewStore,
+    source: _Vectors,
+    ids: _Ids = None,
+    metadata: _Metadata = None,
+    replace: _Replace = False,
+    similarity: _Similarity = None,
+    originals: _Originals = None,
     encoding: WordEncoding = None,
     errors: WordErrors = None,
     config: ConfigFile = None,

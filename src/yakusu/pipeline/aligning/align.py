@@ -129,13 +129,10 @@ def align(
     one, other = texts = read_both(Path(src), Path(tgt), languages, encoding)
     if one.texts == other.texts:
         raise DataError(f"{src} and {tgt} contain the same text: pass a text and its translation")
-    compared = _translated(one, other, model, progress) if model else one.texts
-    with progress.track("aligning", "sentences", None):
-        beads = align_sentences(
-            compared, other.texts, anchors(one, other), translated=model is not None
-        )
     pairs = [
-        bead for bead in beads if all(bead.sizes) and (min_score is None or bead.score >= min_score)
+        bead
+        for bead in _aligned(one, other, model, progress)
+        if all(bead.sizes) and (min_score is None or bead.score >= min_score)
     ]
     if not pairs:
         raise DataError(
@@ -194,6 +191,17 @@ def _is_output(path: Path) -> bool:
     fields = first.split(b"\t")
     score = fields[-1].removeprefix(b"-").replace(b".", b"", 1)
     return not first or (len(fields) == 3 and (score.isdigit() or fields[1].isdigit()))
+
+
+def _aligned(
+    one: SentenceText, other: SentenceText, model: str | Path | None, progress: Progress
+) -> Sequence[Bead]:
+    """Align two texts, the first of which is compared as it is, or as a model translates it."""
+    compared = _translated(one, other, model, progress) if model else one.texts
+    with progress.track("aligning", "sentences", None):
+        return align_sentences(
+            compared, other.texts, anchors(one, other), translated=model is not None
+        )
 
 
 def _translated(
