@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from tests.export.marians import Marian
 from tests.export.web.conftest import Node, page_script
-from yakusu import export_web
+from yakusu import Translator, export_web
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.export.web.web_page import ENGINES
 from yakusu.native.compile import WEB_MODULES, web_sources
@@ -22,6 +24,8 @@ from yakusu.pipeline.import_model import import_model
 ROOT = Path(__file__).parents[3]
 WEB = ROOT / "src/yakusu/export/web"
 FIXTURES = ROOT / "tests/fixtures/format-1"
+DENO = shutil.which("deno") or ""
+SENTENCE = "Der Hund schläft im Garten."
 
 
 def test_the_modules_are_those_of_the_sources() -> None:
@@ -46,6 +50,37 @@ def test_a_module_has_its_files_and_says_their_sizes(exported: tuple[Path, WebEx
     assert "## In this page" in card and "THIS_FOLDER" not in card
     package = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     assert (package["name"], package["type"]) == ("yakusu-de-en", "module")
+
+
+def test_a_module_becomes_a_package_of_npm(
+    exported: tuple[Path, WebExport], model_folder: Path, node: Node, tmp_path: Path
+) -> None:
+    if not (npm := shutil.which("npm")):
+        pytest.skip("npm is not installed")
+    environment = {**os.environ, "npm_config_cache": str(tmp_path / "cache")}
+    run = partial(subprocess.run, check=True, capture_output=True, env=environment)
+    run([npm, "pack", "--pack-destination", tmp_path], cwd=exported[0])
+    (package,) = tmp_path.glob("*.tgz")
+    (tmp_path / "package.json").write_text("{}", encoding="utf-8")
+    run([npm, "install", "--offline", "--no-audit", "--no-fund", package], cwd=tmp_path)
+    assert (tmp_path / "node_modules/yakusu-de-en/yakusu.d.ts").is_file()
+    script = f"""import {{ load }} from "yakusu-de-en";
+    const [best] = await (await load()).translate({json.dumps(SENTENCE)});
+    give(best.text);"""
+    assert node(script) == Translator.load(model_folder).translate([SENTENCE])[0]
+
+
+@pytest.mark.skipif(not DENO, reason="deno is not installed")
+def test_a_module_translates_in_deno(
+    exported: tuple[Path, WebExport], model_folder: Path, tmp_path: Path
+) -> None:
+    script = f"""import {{ load }} from {json.dumps((exported[0] / "yakusu.js").as_uri())};
+    const [best] = await (await load()).translate({json.dumps(SENTENCE)});
+    console.log(best.text);"""
+    (tmp_path / "script.mjs").write_text(script, encoding="utf-8")
+    command = [DENO, "run", "--allow-read", tmp_path / "script.mjs"]
+    found = subprocess.check_output(command, text=True, encoding="utf-8")
+    assert found.strip() == Translator.load(model_folder).translate([SENTENCE])[0]
 
 
 def test_rows_that_8_bits_do_not_hold_are_counted(tmp_path: Path) -> None:
