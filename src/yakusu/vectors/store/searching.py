@@ -10,7 +10,6 @@ n rows, M components, k best rows.
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from yakusu.arrays import Doubles, Longs
 from yakusu.compress import kernels
@@ -53,7 +52,7 @@ class BestRows:
 
         Args:
             block: The block.
-            chosen: Places of the rows that may be found, at least one, ascending; None: all.
+            chosen: Places of the rows that may be found; None: all.
         """
         coder, query = self.settings.coder, self.query
         if kernels.are_available():
@@ -61,17 +60,18 @@ class BestRows:
         else:
             products = coder.exact(block.packed, np.arange(len(block.terms)), query)
         error = block.reach * query.step / 2 + query.slack
+        terms = block.terms
+        if chosen is not None:
+            products, terms = products[chosen], terms[chosen]
         if len(self.values) == self.k:
             least = float(self.values[-1])
         else:
-            lowest = self._values(products - error, block.terms)
-            least = _kth(lowest if chosen is None else lowest[chosen], self.k)
-        likely = np.flatnonzero(self._values(products + error, block.terms) >= least)
-        if chosen is not None:
-            likely = likely[_are_in(chosen, likely)]
+            least = _kth(self._values(products - error, terms), self.k)
+        likely = np.flatnonzero(self._values(products + error, terms) >= least)
         if len(likely):
-            values = self._values(coder.exact(block.packed, likely, query), block.terms[likely])
-            self.add(block.first + likely, values)
+            rows = likely if chosen is None else chosen[likely]
+            values = self._values(coder.exact(block.packed, rows, query), block.terms[rows])
+            self.add(block.first + rows, values)
 
     def _values(self, products: Doubles, terms: Doubles) -> Doubles:
         return values_of(products, terms, self.query.square, self.settings.similarity)
@@ -80,9 +80,3 @@ class BestRows:
 def _kth(values: Doubles, k: int) -> float:
     """Return the k-th largest value; minus infinity if there are fewer."""
     return float(np.partition(values, -k)[-k]) if len(values) >= k else -np.inf
-
-
-def _are_in(chosen: Longs, places: Longs) -> npt.NDArray[np.bool_]:
-    """Return whether each place is among the chosen ones, which are ascending."""
-    found: npt.NDArray[np.bool_] = chosen.take(chosen.searchsorted(places), mode="clip") == places
-    return found
