@@ -95,7 +95,7 @@ def test_words_or_row_numbers_are_ids(run_yakusu: RunYakusu, files: Path) -> Non
         assert [*opened] == [*map(str, range(300))]
     (files / "far.txt").write_text("far 900 -700 800\n")
     said = run_yakusu("vectors", "index", files / "w.db", files / "far.txt")
-    assert said.code == 0 and said.err.startswith("the codebook was fitted to other vectors: ")
+    assert said.code == 0 and said.err.startswith("the codes of the new vectors lose ")
 
 
 def test_what_cannot_be_done_is_refused_and_leaves_no_file(

@@ -90,8 +90,8 @@ def index(
             added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
             if added.share_lost > MOST_LOST and not is_new:
                 progress.say(
-                    "the codebook was fitted to other vectors: for good results, index all vectors "
-                    "in a new store"
+                    "the codes of the new vectors lose more than half of their variance: if the "
+                    "first vectors were of another kind, index all of them in a new store"
                 )
             return Indexed(added, len(opened), opened.width, opened.file_bytes)
     except DataError:
