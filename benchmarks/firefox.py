@@ -4,7 +4,7 @@
         browser.open(url)
         browser.call("(text) => document.title + text", "!")
 
-Needs the package websocket-client.
+Needs the package websocket-client, and `peak_mib` psutil.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.memory import PEAK, descendants, mib
+from benchmarks.memory import PEAK, mib
 from yakusu.errors import RunError
 
 PROGRAM = shutil.which("firefox-esr") or shutil.which("firefox") or ""
@@ -68,8 +68,11 @@ class Firefox:
         return str(found["result"]["value"])
 
     def peak_mib(self) -> float:
-        """Peak memory of the largest process of the browser's pages."""
-        return max(mib(PEAK, process) for process in descendants(self._process))
+        """Peak memory of the largest process that the browser has started."""
+        import psutil
+
+        processes = psutil.Process(self._process).children(recursive=True)
+        return max(mib(PEAK, each.pid) for each in processes)
 
     def _send(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command; return its result."""
@@ -88,8 +91,10 @@ def firefox(profile: Path) -> Iterator[Firefox]:
     """Run Firefox with a profile in an empty folder.
 
     Raises:
-        RunError: It does not start.
+        RunError: It is not installed, or does not start.
     """
+    if not PROGRAM:
+        raise RunError("Firefox is not installed: install firefox-esr, for example")
     command = [PROGRAM, "--headless", "--remote-debugging-port=0", "--profile", str(profile)]
     log = profile / "log.txt"  # a pipe that nobody reads would stop Firefox
     with (

@@ -4,7 +4,6 @@ Not ru_maxrss, which is at least the memory of the process that started this one
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 PEAK = "VmHWM"  # of the resident memory
@@ -17,14 +16,6 @@ def mib(what: str, process: int | str = "self") -> float:
     status = Path(f"/proc/{process}/status").read_text()
     found = re.search(rf"{what}:\s+(\d+) kB", status)
     return int(found[1]) / 1024 if found else 0.0
-
-
-def descendants(process: int) -> Iterator[int]:
-    """Yield the processes that a process has started, and those that these have started."""
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        for child in map(int, (thread / "children").read_text().split()):
-            yield child
-            yield from descendants(child)
 
 
 def reset_peak() -> None:
