@@ -75,7 +75,6 @@ class EntropyCodes:
                 for words, n_words in encode(part, frequencies[-1]):
                     stream += words.data
                     lengths.append(n_words)
-                del part  # before the next one is made
                 tracker.advance(end - begin)
         sizes = np.concatenate(lengths)
         return cls(
