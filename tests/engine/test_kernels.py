@@ -178,6 +178,18 @@ def test_all_instruction_sets_give_the_same_bits(
         assert all(other.tobytes() == results[0].tobytes() for other in results)
 
 
+@pytest.mark.parametrize("n", [16, 17, 32, 33, 64])
+@pytest.mark.parametrize("n_in", [64, 192, 2048, 2112])
+@pytest.mark.parametrize("format_", [MatrixFormat.INT8, MatrixFormat.INT16])
+def test_all_instruction_sets_give_the_same_products_of_many_rows(
+    format_: MatrixFormat, n: int, n_in: int
+) -> None:
+    x = numbers(0, n, n_in)
+    rows = from_int8(to_int8({"rows": torch.tensor(numbers(1, 80, n_in))}))["rows"].numpy()
+    results = [linear(isa, x, rows, format_=format_)[0] for isa in ALL]
+    assert all(other.tobytes() == results[0].tobytes() for other in results)
+
+
 @pytest.mark.parametrize("isa", ALL)
 def test_a_row_does_not_depend_on_the_others(isa: str) -> None:
     x, rows = numbers(0, 50, 96), numbers(1, 48, 96)

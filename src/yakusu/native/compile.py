@@ -21,9 +21,11 @@ KERNELS = (NATIVE / "model.c", NATIVE / "scan.c")  # compiled once per instructi
 
 # -ffp-contract=off: a * b + c must round twice, as written, with every compiler.
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC")
+_AVX512 = "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma"
 INSTRUCTION_SETS = {
     "x86_64": {
-        "avx512vnni": "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma",
+        "amx": f"{_AVX512} -mavx512vbmi -mamx-tile -mamx-int8",
+        "avx512vnni": _AVX512,
         "avxvnni": "-mavx2 -mfma -mavxvnni",
         "avx2": "-mavx2 -mfma",
         "generic": "",

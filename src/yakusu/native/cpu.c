@@ -1,5 +1,7 @@
 /* Which instruction sets the processor and the operating system support. */
 
+#define _DEFAULT_SOURCE /* syscall */
+
 #include <string.h>
 
 #include "codes.h"
@@ -22,9 +24,20 @@ DECLARE(generic);
 
 #include <cpuid.h>
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Linux saves the tiles of AMX for processes that ask for it (ARCH_REQ_XCOMP_PERM). */
+static int may_use_tiles(void) { return !syscall(SYS_arch_prctl, 0x1023, 18); }
+#else
+static int may_use_tiles(void) { return 0; }
+#endif
+
 DECLARE(avx2);
 DECLARE(avxvnni);
 DECLARE(avx512vnni);
+DECLARE(amx);
 
 static uint32_t enabled_registers(void) { /* those that the operating system saves */
     uint32_t low, high;
@@ -34,20 +47,24 @@ static uint32_t enabled_registers(void) { /* those that the operating system sav
 
 /* Not __builtin_cpu_supports, which always returns 0 in libraries that zig links. */
 static int has(const char *name) {
-    uint32_t a, b, c, d, b7, c7, a71 = 0;
+    uint32_t a, b, c, d, b7, c7, d7, a71 = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
     const uint32_t fma = 1u << 12, osxsave = 1u << 27, ymm = 0x6, zmm = 0xe6;
-    if (!(c & fma) || !(c & osxsave) || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d)) return 0;
+    if (!(c & fma) || !(c & osxsave) || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7)) return 0;
     uint32_t saved = enabled_registers();
     if ((saved & ymm) != ymm || !(b7 & 1u << 5)) return 0; /* AVX2 */
     if (!strcmp(name, "avx2")) return 1;
     if (!strcmp(name, "avxvnni"))
         return a >= 1 && __get_cpuid_count(7, 1, &a71, &b, &c, &d) && a71 & 1u << 4;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
-    return (saved & zmm) == zmm && (b7 & avx512) == avx512 && c7 & 1u << 11;
+    if ((saved & zmm) != zmm || (b7 & avx512) != avx512 || !(c7 & 1u << 11)) return 0; /* VNNI */
+    if (!strcmp(name, "avx512vnni")) return 1;
+    const uint32_t amx = 3u << 24, tiles = 3u << 17; /* TILE, INT8 */
+    if (!(c7 & 1u << 1)) return 0; /* VBMI */
+    return (d7 & amx) == amx && (saved & tiles) == tiles && may_use_tiles();
 }
 
-static const Set all[] = {SET(avx512vnni), SET(avxvnni), SET(avx2), SET(generic)};
+static const Set all[] = {SET(amx), SET(avx512vnni), SET(avxvnni), SET(avx2), SET(generic)};
 
 #elif defined(__aarch64__)
 

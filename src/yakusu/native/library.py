@@ -129,7 +129,7 @@ def instruction_sets() -> list[str]:
     Raises:
         ModelError: The library cannot be used.
     """
-    names = ("avx512vnni", "avxvnni", "avx2", "dotprod", "generic")
+    names = ("amx", "avx512vnni", "avxvnni", "avx2", "dotprod", "generic")
     return [name for name in names if kernels(name)]
 
 

@@ -190,9 +190,9 @@ KERNEL void decode(const Member *member, const Row *rows, int n, Scratch *s) {
 
 /* ---- the output layer ---------------------------------------------------------------------- */
 
-/* The integers of rows from `first` on. */
+/* The integers of rows of `size` bytes from `first` on. */
 static Quantised rows_from(const Quantised *q, int first, size_t size) {
-    return (Quantised){q->bytes + first * size, q->offset + first, q->step + first};
+    return (Quantised){q->bytes + first * size, q->planes + first * size, q->offset + first, q->step + first};
 }
 
 KERNEL void predict(const Linear *output, int first, int n, Best *best, Scratch *s) {

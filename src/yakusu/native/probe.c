@@ -10,14 +10,15 @@
 API int yk_probe_linear(const Kernels *kernels, const float *rows, const float *bias, int n_out, int n_in,
                         Format format, const float *x, int n, float *y, float *scale, int16_t *integers) {
     Linear *m = yk_matrix(n_out, n_in, bias, format);
-    Scratch s = {.q = {allocate((size_t)2 * n * n_in), allocate(n * 4), allocate(n * 4)}};
-    int done = m && s.q.bytes && s.q.offset && s.q.step ? yk_pack(m, 0, rows, n_out) : NO_MEMORY;
+    const size_t size = (size_t)2 * n * n_in;
+    Scratch s = {.q = {allocate(size), allocate(size), allocate(n * 4), allocate(n * 4)}};
+    int done = m && s.q.bytes && s.q.planes && s.q.offset && s.q.step ? yk_pack(m, 0, rows, n_out) : NO_MEMORY;
     if (done == PACKED) kernels->linear(m, x, n, y, &s);
     for (int j = 0; done == PACKED && m->bytes && j < n_out; j++) {
         for (int k = 0; k < n_in; k++) integers[(size_t)j * n_in + k] = (int16_t)integer_of(m, j, k);
         scale[j] = m->scale[j];
     }
-    yk_free_matrix(m), release(s.q.bytes), release(s.q.offset), release(s.q.step);
+    yk_free_matrix(m), release(s.q.bytes), release(s.q.planes), release(s.q.offset), release(s.q.step);
     return done;
 }
 

@@ -18,7 +18,7 @@ enum {
 static void free_scratch(Scratch *s) {
     float *all[] = {s->x, s->y, s->wide, s->heads, s->scores, s->logits, s->q.offset, s->q.step};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) release(all[i]);
-    release(s->q.bytes), release(s->rows);
+    release(s->q.bytes), release(s->q.planes), release(s->rows);
     *s = (Scratch){0};
 }
 
@@ -45,9 +45,9 @@ static int reserve(Session *session, int n, int length) {
     s->wide = allocate(rows * wide * 4), s->heads = allocate(rows * heads * 4);
     s->scores = allocate(MAX_QUERIES * positions * LANES * 4), s->rows = allocate(positions * sizeof *s->rows);
     s->logits = allocate(rows * BLOCK * 4);
-    s->q = (Quantised){allocate(2 * rows * most), allocate(rows * 4), allocate(rows * 4)};
-    int ok = s->x && s->y && s->wide && s->heads && s->scores && s->rows && s->logits && s->q.bytes && s->q.offset &&
-             s->q.step;
+    s->q = (Quantised){allocate(2 * rows * most), allocate(2 * rows * most), allocate(rows * 4), allocate(rows * 4)};
+    int ok = s->x && s->y && s->wide && s->heads && s->scores && s->rows && s->logits && s->q.bytes && s->q.planes &&
+             s->q.offset && s->q.step;
     session->scratch_rows = ok ? n : 0, session->scratch_length = ok ? length : 0;
     return ok;
 }
