@@ -89,8 +89,8 @@ static const Set all[] = {SET(generic)};
 
 static const Set *find(const char *name) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        int runs = all[i].kernels == &kernels_generic || has(all[i].name);
-        if (runs && (!*name || !strcmp(name, all[i].name))) return &all[i];
+        if (*name && strcmp(name, all[i].name)) continue;
+        if (all[i].kernels == &kernels_generic || has(all[i].name)) return &all[i];
     }
     return NULL;
 }

@@ -87,47 +87,56 @@ INLINE void integer_strips(const Linear *m, const Quantised *x, int n, int j, in
 #if defined(__AMX_INT8__)
 
 /* Outputs j .. j + 15 from the sums of 16 rows from i on. */
-INLINE void store_tiles(const Linear *m, const Quantised *x, int i, int j, const sums *dots, float *y, size_t stride) {
-    for (int r = 0; r < TILE_ROWS; r += TILE) store_tile(m, x, i + r, TILE, j, dots + r, y, stride);
+INLINE void store_block(const Linear *m, const Quantised *x, int i, int j, const sums *dots, float *y, size_t stride) {
+    for (int r = 0; r < AMX_ROWS; r += TILE) store_tile(m, x, i + r, TILE, j, dots + r, y, stride);
 }
 
 /* Bytes: all rows of two strips from j on. The last blocks of rows overlap. */
-INLINE void two_strips(const Linear *m, const Quantised *x, int n, int j, float *y, size_t stride) {
+INLINE void byte_strips(const Linear *m, const Quantised *x, int n, int j, float *y, size_t stride) {
     const size_t n_in = m->n_in, size = 2 * LANES * n_in;
-    const int n_tiles = (n + 2 * TILE_ROWS - 1) / (2 * TILE_ROWS), last = n - TILE_ROWS;
+    const int n_tiles = (n + 2 * AMX_ROWS - 1) / (2 * AMX_ROWS), last = n - AMX_ROWS;
     const int8_t *w = m->bytes + j * n_in, *ahead = w + size;
-    sums dots[4][TILE_ROWS];
-    for (int i = 0; i < n; i += 2 * TILE_ROWS, ahead += size / n_tiles) {
-        int first = i < last ? i : last, second = i + TILE_ROWS < last ? i + TILE_ROWS : last;
+    sums dots[4][AMX_ROWS];
+    for (int i = 0; i < n; i += 2 * AMX_ROWS, ahead += size / n_tiles) {
+        int first = i < last ? i : last, second = i + AMX_ROWS < last ? i + AMX_ROWS : last;
         const uint8_t *next = second > first ? x->bytes + second * n_in : NULL;
-        byte_tiles(w, x->bytes + first * n_in, next, n_in, ahead, TILE_BYTES * 2 * LANES / n_tiles, dots);
+        byte_tiles(w, x->bytes + first * n_in, next, n_in, ahead, AMX_BYTES * 2 * LANES / n_tiles, dots);
         for (int t = 0; t < (next ? 4 : 2); t++)
-            store_tiles(m, x, t < 2 ? first : second, j + t % 2 * LANES, dots[t], y, stride);
+            store_block(m, x, t < 2 ? first : second, j + t % 2 * LANES, dots[t], y, stride);
     }
 }
 
 /* Words: all rows of a strip. */
-INLINE void one_strip(const Linear *m, const Quantised *x, int n, int j, float *y, size_t stride) {
+INLINE void word_strip(const Linear *m, const Quantised *x, int n, int j, float *y, size_t stride) {
     const size_t n_in = m->n_in;
     _Alignas(64) int8_t w[LANES * WIDEST];
-    sums dots[TILE_ROWS];
+    sums dots[AMX_ROWS];
     join_pairs(m->bytes + j * n_in, n_in, w);
-    for (int i = 0; i < n; i += TILE_ROWS) {
-        int first = i < n - TILE_ROWS ? i : n - TILE_ROWS;
+    complete_stores();
+    for (int i = 0; i < n; i += AMX_ROWS) {
+        int first = i < n - AMX_ROWS ? i : n - AMX_ROWS;
         word_tiles(w, x->planes + first * 2 * n_in, n_in, dots);
-        store_tiles(m, x, first, j, dots, y, stride);
+        store_block(m, x, first, j, dots, y, stride);
     }
 }
 
+/* The planes of n rows that will be multiplied by AMX. */
+INLINE void split_rows(const Linear *m, int n, Quantised *x) {
+    const size_t size = 2 * (size_t)m->n_in;
+    if (m->format != MIXED || !fits_tiles(n, m->n_in, MIXED)) return;
+    for (int i = 0; i < n; i++) split_words(x->bytes + i * size, m->n_in, x->planes + i * size);
+}
+
 /* All rows; outputs from `from` on. Returns the first output that is left. */
-INLINE int tile_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
+INLINE int amx_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
                        size_t stride) {
-    const int some = format == INT8 ? 2 * LANES : LANES;
+    const int wide = format == INT8 ? 2 * LANES : LANES;
     if (!fits_tiles(n, m->n_in, format)) return from;
-    begin_tiles();
-    for (; from + some <= until; from += some) {
-        if (format == INT8) two_strips(m, x, n, from, y, stride);
-        else one_strip(m, x, n, from, y, stride);
+    complete_stores();
+    _tile_loadconfig(&ALL_TILES);
+    for (; from + wide <= until; from += wide) {
+        if (format == INT8) byte_strips(m, x, n, from, y, stride);
+        else word_strip(m, x, n, from, y, stride);
     }
     _tile_release();
     return from;
@@ -135,7 +144,9 @@ INLINE int tile_strips(const Linear *m, const Quantised *x, int n, int from, int
 
 #else
 
-INLINE int tile_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
+INLINE void split_rows(const Linear *m, int n, Quantised *x) { (void)m, (void)n, (void)x; }
+
+INLINE int amx_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
                        size_t stride) {
     return (void)m, (void)x, (void)n, (void)until, (void)format, (void)y, (void)stride, from;
 }
@@ -145,7 +156,7 @@ INLINE int tile_strips(const Linear *m, const Quantised *x, int n, int from, int
 /* All rows; outputs from .. until - 1. */
 INLINE void integers(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
                      size_t stride) {
-    int j = tile_strips(m, x, n, from, until, format, y, stride), wide = STRIPS * LANES;
+    int j = amx_strips(m, x, n, from, until, format, y, stride), wide = STRIPS * LANES;
     for (; j + wide <= until; j += wide) integer_strips(m, x, n, j, STRIPS, format, y, stride);
     for (; j < until; j += LANES) integer_strips(m, x, n, j, 1, format, y, stride);
 }
@@ -192,14 +203,6 @@ INLINE void floats(const Linear *m, const float *x, int n, int from, int until, 
 
 /* ---- all rows ------------------------------------------------------------------------------ */
 
-/* Store integers k .. k + 15 of row i as words. */
-INLINE void store_words(vec words, int n, int k, Quantised *out, int i) {
-    v_store_words((int16_t *)out->bytes + (size_t)i * n + k, words);
-#if defined(__AMX_INT8__)
-    store_planes(out->planes + (size_t)i * 2 * n + k, n, words);
-#endif
-}
-
 /* Row i of x as integers of 1 or 2 bytes; a row with NaN or infinity gives NaN. */
 INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i) {
     uint8_t *q = out->bytes + (size_t)i * n * size;
@@ -215,8 +218,8 @@ INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i)
     out->offset[i] = least + middle * step + faulty, out->step[i] = step + faulty;
     for (int k = 0; k < n; k += LANES) {
         vec a = v_add(v_mul(v_sub(v_load(x + k), v_set(least)), v_set(inverse)), v_set(WHOLE));
-        if (size == 1) v_store_bytes(q + k, a);
-        else store_words(v_sub(a, v_set(middle)), n, k, out, i);
+        if (size == 2) v_store_words((int16_t *)q + k, v_sub(a, v_set(middle)));
+        else v_store_bytes(q + k, a);
     }
 }
 
@@ -224,6 +227,7 @@ INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i)
 static void quantise_rows(const Linear *m, const float *x, int n, Quantised *out) {
     if (!m->bytes) return;
     for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * m->n_in, m->n_in, activation_size(m->format), out, i);
+    split_rows(m, n, out);
 }
 
 /* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` are the rows of
