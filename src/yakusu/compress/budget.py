@@ -182,7 +182,8 @@ def choose_step(
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
     shape = n_rows or len(vectors), vectors.shape[1]
     reached = partial(_reached, budget, shape, storage)
-    best = reached(good, rounding)
+    # The coarsest step gives zeros, whose size follows from that of the sample.
+    best = reached(good, rounding if budget.max_loss else sample)
     if not budget.allows(best):
         raise BudgetError(budget, best)
     with (progress or Silent()).track("choosing the step", "steps", None) as tracker:
