@@ -76,6 +76,7 @@ class EntropyCodes:
                     stream += words.data
                     lengths.append(n_words)
                 tracker.advance(end - begin)
+                del part  # before the integers of the next segment are computed
         sizes = np.concatenate(lengths)
         return cls(
             np.frombuffer(stream, dtype=np.uint16),

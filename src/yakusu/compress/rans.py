@@ -31,7 +31,8 @@ BITS = 15
 TOTAL = 2**BITS  # T
 COARSE = 7  # lower bits of a number from 0 to T that `coarse` leaves out
 _LOWEST = 2**16  # of a state
-_SYMBOLS = 2**22  # coded side by side
+_SYMBOLS = 2**21  # coded side by side
+_COLUMNS = 32  # copied side by side; their integers fill a line of the processor's cache
 DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
 
 
@@ -124,7 +125,12 @@ def column_counts(integers: Shorts) -> Iterator[tuple[Shorts, Integers]]:
     Raises:
         DataError: A component has more than 2^15 distinct integers.
     """
-    for column in np.ascontiguousarray(integers.T):
+    columns = (
+        column
+        for begin in range(0, integers.shape[1], _COLUMNS)
+        for column in np.ascontiguousarray(integers[:, begin : begin + _COLUMNS].T)
+    )
+    for column in columns:
         least = int(column.min())
         counts = np.bincount(column.astype(np.intp) - least)  # faster than np.unique, which sorts
         values = np.flatnonzero(counts)

@@ -122,8 +122,8 @@ class RoundedVectors:
             raise IndexError(f"a row step of {stride} is not supported: read consecutive rows")
         integers = np.empty((end - begin, self.shape[1]), dtype=np.int16)
         for part in blocks(end, begin):
-            scores = self.projection.scores(self.vectors[part])
             tier_of = np.searchsorted(self.begins, np.arange(part.start, part.stop), "right") - 1
-            found = rounded(scores, self.step, self.factors[tier_of])
-            integers[part.start - begin : part.stop - begin] = found
+            integers[part.start - begin : part.stop - begin] = rounded(
+                self.projection.scores(self.vectors[part]), self.step, self.factors[tier_of]
+            )
         return integers
