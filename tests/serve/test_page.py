@@ -474,12 +474,11 @@ def test_a_click_on_either_side_opens_the_panel_for_its_line(visit: Open) -> Non
     expect(title).to_have_text("Line 2: two clouds")
     expect(page.locator("#panel")).to_contain_text("Recomputed for this line")  # moves the text
     word = page.locator("#mirror .word").first
-    scrolled, before = page.evaluate("scrollY"), None
-    while scrolled != before:  # to the panel
-        page.wait_for_timeout(300)
-        scrolled, before = page.evaluate("scrollY"), scrolled
-    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-    box = word.bounding_box()
+    box, before = word.bounding_box(), None
+    while box != before or page.evaluate("scrollY"):  # the page scrolls to the panel, maybe late
+        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+        page.wait_for_timeout(600)
+        box, before = word.bounding_box(), box
     assert box
     page.mouse.click(box["x"] + 3, box["y"] + 3)
     expect(title).to_have_text("Line 1: the red boat")

@@ -25,7 +25,7 @@ from yakusu.errors import RecipeError
 from yakusu.native.library import VERSION, instruction_set
 
 VARIABLE = "YAKUSU_CACHE_MB"  # environment variable
-FORMAT = 1  # changes with the bytes that packing.py makes of the same weights
+FORMAT = 2  # changes with the bytes that packing.py makes of the same weights
 _LIMIT = 1000  # megabytes of all files together
 _HEAD = Struct("<24s64sQI28x")  # what it is, its key, the size of the arrays, their CRC-32
 _MAGIC = b"packed model of yakusu"

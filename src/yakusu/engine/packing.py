@@ -65,9 +65,10 @@ def sinusoids(n_positions: int, d_model: int, divisor: int | None = None) -> Flo
         divisor: `TransformerConfig.position_divisor`; None: d_model, as in the paper.
 
     i exp(-i a) = sin a + i cos a, and the exponential of a sum is a product, so that only few
-    exponentials are computed.
+    exponentials are computed. The powers are the C library's: numpy's own differ with AVX-512.
     """
-    rates = -1j / 10_000 ** (np.arange(0, d_model, 2) / (divisor or d_model))
+    powers = [10_000.0 ** (two_i / (divisor or d_model)) for two_i in range(0, d_model, 2)]
+    rates = -1j / np.array(powers)
     starts, steps = np.arange(0, n_positions, _STEPS), np.arange(_STEPS)
     turns = 1j * np.exp(starts[:, None] * rates)[:, None] * np.exp(steps[:, None] * rates)
     table: NDArray[np.float64] = turns.reshape(-1, len(rates))[:n_positions].view(np.float64)
