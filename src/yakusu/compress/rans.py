@@ -15,7 +15,7 @@ V rows, M components, L blocks that are coded side by side.
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ TOTAL = 2**BITS  # T
 COARSE = 7  # lower bits of a number from 0 to T that `coarse` leaves out
 _LOWEST = 2**16  # of a state
 _SYMBOLS = 2**21  # coded side by side
-_COLUMNS = 32  # copied side by side; their integers fill a line of the processor's cache
+_COLUMNS = 32  # copied side by side
 DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
 
 
@@ -125,12 +125,8 @@ def column_counts(integers: Shorts) -> Iterator[tuple[Shorts, Integers]]:
     Raises:
         DataError: A component has more than 2^15 distinct integers.
     """
-    columns = (
-        column
-        for begin in range(0, integers.shape[1], _COLUMNS)
-        for column in np.ascontiguousarray(integers[:, begin : begin + _COLUMNS].T)
-    )
-    for column in columns:
+    groups = (integers[:, m : m + _COLUMNS] for m in range(0, integers.shape[1], _COLUMNS))
+    for column in chain.from_iterable(np.ascontiguousarray(group.T) for group in groups):
         least = int(column.min())
         counts = np.bincount(column.astype(np.intp) - least)  # faster than np.unique, which sorts
         values = np.flatnonzero(counts)
