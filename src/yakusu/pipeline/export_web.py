@@ -20,6 +20,7 @@ from yakusu.pipeline.evaluate import NamedLines, given_test_set, translated_line
 from yakusu.pipeline.receipts.card import USAGE
 from yakusu.pipeline.receipts.receipt import Receipt, read_facts
 from yakusu.progress import Progress, Silent
+from yakusu.recipe import Recipe
 from yakusu.shipped import model_path
 from yakusu.translator.folder.folder import ModelFolder
 from yakusu.translator.translator import Translator
@@ -233,28 +234,36 @@ class _Opened:
         before, after = Translator.load(self.folder, engine=exact), copy(self.translator)
         after.decoder = NativeDecoder([NativeModel.of(packing)])
         sources, references = (list(side) for side in zip(*pairs, strict=True))
-        language = self.translator.languages[1]
+        language, recipe = self.translator.languages[1], self._recipe()
+        lowercase = recipe is not None and recipe.tokenizer.lowercases
 
         def bleu(own: Translator) -> Score:
             lines = NamedLines(name, sources, "")
             made = translated_lines(own, lines, language, name=str(self.folder), progress=progress)
             (score,) = score_translations(
-                made.lines, references, metrics=("bleu",), target_language=language
+                made.lines,
+                references,
+                metrics=("bleu",),
+                lowercase=lowercase,
+                target_language=language,
             )
             return score
 
         return WebScores(bleu(before), bleu(after), name)
 
-    def _dev_set(self) -> list[Pair]:
-        """The dev set of the training run, if its files are there."""
+    def _recipe(self) -> Recipe | None:
+        """The recipe of the training run; None: the folder has none."""
         try:
             facts = read_facts(self.folder)
         except ModelError:
-            return []
-        if not isinstance(facts, Receipt):
-            return []
-        dev = facts.recipe.data.dev
-        if not dev.files or not all(path.exists() for path in dev.files):
+            return None
+        return facts.recipe if isinstance(facts, Receipt) else None
+
+    def _dev_set(self) -> list[Pair]:
+        """The dev set of the training run, if its files are there."""
+        recipe = self._recipe()
+        dev = recipe.data.dev if recipe else None
+        if dev is None or not dev.files or not all(path.exists() for path in dev.files):
             return []
         return [pair for pair in read_pairs(dev) if all(pair)]
 

@@ -20,6 +20,8 @@ from yakusu.export.web.web_page import ENGINES
 from yakusu.native.compile import WEB_MODULES, web_sources
 from yakusu.pipeline.export_web import WebExport
 from yakusu.pipeline.import_model import import_model
+from yakusu.pipeline.receipts.receipt import Receipt
+from yakusu.recipe import load_recipe
 
 ROOT = Path(__file__).parents[3]
 WEB = ROOT / "src/yakusu/export/web"
@@ -92,6 +94,18 @@ def test_rows_that_8_bits_do_not_hold_are_counted(tmp_path: Path) -> None:
     assert made.scores.name == "test set of 2 pairs"
     with pytest.raises(DataError, match="the test set is empty"):
         export_web(FIXTURES / "transformer", tmp_path / "page.html", test_src=[], test_tgt=[])
+
+
+def test_bleu_ignores_case_if_the_vocabulary_does(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = load_recipe("tiny", ["tokenizer.normalization=nmt_nfkc_cf"])
+    receipt = Receipt.model_construct(recipe=recipe)
+    monkeypatch.setattr("yakusu.pipeline.export_web.read_facts", lambda _: receipt)
+    test = {"test_src": ["Der Hund."], "test_tgt": ["The dog."]}
+    (made,) = export_web(model_folder, tmp_path / "page.html", **test).models
+    assert made.scores is not None
+    assert "|case:lc|" in made.scores.before.signature
 
 
 def test_a_script_reads_only_what_the_runtime_has(exported: tuple[Path, Any], node: Node) -> None:

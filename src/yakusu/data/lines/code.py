@@ -437,6 +437,7 @@ CODE_RULES = (
         since=2,
     ),
 )
+RULE_VERSIONS = {rule.name: rule.since for rule in CODE_RULES}
 
 # What the matches of `CodeRule.signs` begin with; the letters are those of http, ftp, file and ws.
 _SIGNS = r"(?=[\x1b<&`{$%@:;=^\\\#\[\]!(/.~*\-hHfFwW])"

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from yakusu.config import Config, did_you_mean
 from yakusu.data.files.long_lines import LONGEST_LINE
-from yakusu.data.lines.code import CODE_RULES
+from yakusu.data.lines.code import RULE_VERSIONS
 from yakusu.data.lines.spans import SpanFinder
 from yakusu.errors import DataError
 from yakusu.typed import setting
@@ -20,10 +20,9 @@ def _none_or_several(value: Any) -> Any:
 
 
 def _check_rules(names: tuple[str, ...]) -> tuple[str, ...]:
-    known = [rule.name for rule in CODE_RULES]
     for name in names:
-        if name not in known:
-            raise DataError(f"there is no rule '{name}': {did_you_mean(name, known)}")
+        if name not in RULE_VERSIONS:
+            raise DataError(f"there is no rule '{name}': {did_you_mean(name, list(RULE_VERSIONS))}")
     return names
 
 
@@ -90,7 +89,7 @@ class TextConfig(Config):
         Raises:
             DataError: An expression is not valid.
         """
-        later = (rule.name for rule in CODE_RULES if rule.since > self.version)
+        later = (name for name, since in RULE_VERSIONS.items() if since > self.version)
         without = (*self.unprotect, *later)
         return SpanFinder(
             self.protect,
