@@ -167,11 +167,17 @@ def test_a_damaged_stream_is_rejected_or_yields_integers(
         assert damaged.rows(np.arange(40)).shape == (40, 3)
 
 
-def test_the_compiled_decoder_gives_the_same_integers(monkeypatch: pytest.MonkeyPatch) -> None:
-    integers = random_integers(3000, 0.1, 40, 9, 3000)
-    codes = EntropyCodes.of(integers, tiers_from(()))
-    rows = np.random.default_rng(5).integers(0, 3000, 500)
+@pytest.mark.parametrize("tiers", [ONE_TIER, (Tier(0, 1), Tier(1001, 2))])
+def test_compiled_code_gives_the_same_stream_and_integers(
+    tiers: tuple[Tier, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    integers = random_integers(9000, 0.1, 40, 9, 3000)
+    for tier in tiers:
+        integers[tier.begin :] *= np.int16(tier.factor)
+    codes = EntropyCodes.of(integers, tiers)
+    rows = np.random.default_rng(5).integers(0, 9000, 500)
     assert (codes.rows(rows) == integers[rows]).all()
     monkeypatch.setattr(kernels, "are_available", lambda: False)
     assert (codes.rows(rows) == integers[rows]).all()
-    assert (EntropyCodes.of(integers, ONE_TIER).row(77) == integers[77]).all()
+    for name, array in EntropyCodes.of(integers, tiers).arrays.items():
+        assert (array == codes.arrays[name]).all(), name

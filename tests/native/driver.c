@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "codes.h"
 
@@ -72,6 +73,31 @@ static void decode(int n_words, int broken) {
     free(stream), free(cumulative), free(coarse), free(starts), free(values), free(out);
 }
 
+/* Encode integers, and decode them again. */
+static void encode(int n_rows) {
+    enum { BLOCK = 4, COMPONENTS = 3, SYMBOLS = 5, BITS = 10 };
+    static const uint16_t sums[SYMBOLS + 1] = {0, 1, 300, 301, 1000, 1 << BITS};
+    static const int16_t known[SYMBOLS] = {-32768, -7, 0, 3, 32767};
+    int n = n_rows * COMPONENTS, n_blocks = (n_rows + BLOCK - 1) / BLOCK;
+    uint16_t cumulative[COMPONENTS * (SYMBOLS + 1)], coarse[COMPONENTS] = {0};
+    int32_t starts[COMPONENTS + 1], *lengths = bytes((size_t)n_blocks * 4);
+    int16_t values[COMPONENTS * SYMBOLS], *integers = bytes((size_t)n * 2), *out = bytes((size_t)n * 2);
+    uint16_t *words = bytes((size_t)n_blocks * (BLOCK * COMPONENTS + 2) * 2);
+    for (int m = 0; m <= COMPONENTS; m++) starts[m] = m * (SYMBOLS + 1);
+    for (int i = 0; i < COMPONENTS * (SYMBOLS + 1); i++) cumulative[i] = sums[i % (SYMBOLS + 1)];
+    for (int i = 0; i < COMPONENTS * SYMBOLS; i++) values[i] = known[i % SYMBOLS];
+    for (int i = 0; i < n; i++) integers[i] = known[number() % SYMBOLS];
+    int64_t size = yk_rans_encode(integers, n_rows, BLOCK, COMPONENTS, BITS, cumulative, starts, values, words, lengths);
+    print("encode", words, (size_t)size * 2);
+    int64_t *ends = bytes((size_t)n_blocks * 8), *begins = bytes((size_t)n_blocks * 8), end = 0;
+    int32_t *wanted = bytes((size_t)n_blocks * 4);
+    for (int i = 0; i < n_blocks; i++) begins[i] = end, ends[i] = end += lengths[i], wanted[i] = BLOCK;
+    int done = yk_rans_decode(words, begins, ends, wanted, n_rows, BLOCK, COMPONENTS, BITS, cumulative, starts, coarse,
+                              BITS, values, out);
+    if (done || (n && memcmp(integers, out, (size_t)n * 2))) exit(1);
+    free(lengths), free(integers), free(out), free(words), free(ends), free(begins), free(wanted);
+}
+
 int main(int argc, char **argv) {
     const Scans *scans = yk_scans(argc > 1 ? argv[1] : "");
     if (!scans) return 3;
@@ -79,5 +105,6 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 12; i++)
         for (int j = 0; j < 5; j++) scan(scans, widths[i], heights[j]), dot(scans, widths[i], heights[j]);
     for (int n = 0; n < 200; n++) decode(n % 40, n >= 100);
+    for (int n = 0; n < 40; n++) encode(n);
     return 0;
 }

@@ -17,6 +17,7 @@ FUNCTIONS = Functions(
         "yk_scan4": (None, c_void_p, *_SCORES),
         "yk_dot8": (None, c_void_p, *_SCORES),
         "yk_dot16": (None, c_void_p, *_SCORES),
+        "yk_rans_encode": (c_int64, c_void_p, c_int64, *[c_int] * 3, *[c_void_p] * 5),
         "yk_rans_decode": (
             *(c_int, *[c_void_p] * 4, c_int64, c_int, c_int, c_int),
             *(c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p),
@@ -146,6 +147,19 @@ class Coder:
             x = (x // (high - low) << BITS) + x % (high - low) + low
         return np.array([*words, x & 0xFFFF, x >> 16][::-1], np.uint16)
 
+    def encoded_blocks(self, integers: Any, block_rows: int) -> list[Any]:
+        """The words of each block of integers (rows, M), by the compiled function."""
+        n_blocks, n_components = -(-len(integers) // block_rows), integers.shape[1]
+        words = np.empty(n_blocks * (block_rows * n_components + 2), np.uint16)
+        lengths = np.empty(n_blocks, np.int32)
+        arrays = self.cumulative, self.starts, self.values, words, lengths
+        n_words = FUNCTIONS.library().yk_rans_encode(
+            *(integers.ctypes.data, len(integers), block_rows, n_components, BITS),
+            *(array.ctypes.data for array in arrays),
+        )
+        assert n_words == lengths.sum()
+        return np.split(words[:n_words], np.cumsum(lengths)[:-1])
+
     def decoded(self, words: Any, n_rows: int) -> Any:
         """The integers (rows, M) of the words of one block, or None if they are refused."""
         return self.decoded_blocks([words], n_rows, max(n_rows, 1))
@@ -180,6 +194,14 @@ def coder() -> Coder:
 def symbols(n_rows: int) -> Any:
     numbers = np.random.default_rng(n_rows)
     return np.stack([numbers.integers(0, n, n_rows) for n in (16, 6, 1)], axis=1)
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 4, 5, 1000])
+def test_integers_are_encoded_as_the_formula_says(n_rows: int) -> None:
+    given = symbols(n_rows)
+    blocks = coder().encoded_blocks(integers(given).astype(np.int16), 4)
+    expected = [coder().encoded(given[begin : begin + 4]) for begin in range(0, n_rows, 4)]
+    assert [*map(list, blocks)] == [*map(list, expected)]
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 1000])

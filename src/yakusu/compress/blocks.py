@@ -14,6 +14,7 @@ import numpy.typing as npt
 from yakusu.errors import DataError
 
 ROWS = 8192  # per block
+CACHED = 1024  # rows at a time; those of usual widths stay in the processor's cache
 _MOST = 2**27  # numbers in a sample
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.int64]
@@ -77,10 +78,10 @@ def as_floats(vectors: Matrix) -> Matrix:
     return vectors.astype(np.result_type(vectors, np.float32), copy=False)
 
 
-def blocks(end: int, begin: int = 0) -> Iterator[slice]:
-    """Yield slices that cover the rows from `begin` to `end`."""
-    for first in range(begin, end, ROWS):
-        yield slice(first, min(first + ROWS, end))
+def blocks(end: int, begin: int = 0, size: int = ROWS) -> Iterator[slice]:
+    """Yield slices of at most `size` rows that cover the rows from `begin` to `end`."""
+    for first in range(begin, end, size):
+        yield slice(first, min(first + size, end))
 
 
 def row_blocks(n_rows: int) -> Iterator[Rows]:
@@ -109,7 +110,7 @@ class ReconstructionLoss:
         """Measure the loss of vectors (V, H); `rebuilt(rows)` returns rebuilt vectors (n, H)."""
         mean = vectors.mean(axis=0, dtype=np.float64)
         error = variance = 0.0
-        for rows in blocks(len(vectors)):
+        for rows in blocks(len(vectors), size=CACHED):
             part = vectors[rows].astype(np.float64)
             error += float(np.square(part - rebuilt(rows)).sum())
             variance += float(np.square(part - mean).sum())

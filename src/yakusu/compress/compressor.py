@@ -2,7 +2,7 @@
 
 `fit` learns a codebook and compresses the matrix, `transform` returns codes, and
 `inverse_transform` returns the vectors rebuilt from codes. The codebook of a large matrix is
-learned from a sample of evenly spaced rows; the matrix itself is then read once, in blocks, and may
+learned from a sample of evenly spaced rows; the matrix itself is then read in blocks, and may
 be a file (`StoredMatrix`).
 
 V vectors, H dimensions, M components, K codes per component.

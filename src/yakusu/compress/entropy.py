@@ -5,7 +5,7 @@ without the others. V rows, M components, S segments, L blocks.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from math import ceil
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from yakusu.arrays import Integers, Shorts, distinct_numbers
 from yakusu.compress import kernels
+from yakusu.compress.blocks import blocks
 from yakusu.compress.lattice import IntegerRows, Tier, spans
 from yakusu.compress.rans import (
     BITS,
@@ -55,7 +56,7 @@ class EntropyCodes:
     def of(
         cls, integers: IntegerRows, tiers: Sequence[Tier], progress: Progress | None = None
     ) -> "EntropyCodes":
-        """Code integers (V, M), one segment at a time.
+        """Code integers (V, M), whose rows are read twice.
 
         Args:
             integers: Multiples of the factors of their tiers.
@@ -67,19 +68,20 @@ class EntropyCodes:
         """
         n_rows = len(integers)
         segments, frequencies = _segments(tiers, n_rows), []
-        stream, lengths = bytearray(), []
+        stream, lengths = _Stream(), []
+        encoded = kernels.encode_blocks if kernels.are_available() else encode
         with (progress or Silent()).track("coding", "vectors", n_rows) as tracker:
             for begin, end, factor in spans(segments, n_rows):
-                part = _divided(integers[begin:end], factor)
-                frequencies.append(Frequencies.of(part))
-                for words, n_words in encode(part, frequencies[-1]):
-                    stream += words.data
+                frequencies.append(Frequencies.of(_parts(integers, begin, end, factor)))
+                for part in _parts(integers, begin, end, factor):
+                    words, n_words = encoded(part, frequencies[-1])
+                    begin += len(part)
+                    stream.append(words, begin / n_rows)
                     lengths.append(n_words)
-                tracker.advance(end - begin)
-                del part  # before the integers of the next segment are computed
+                    tracker.advance(len(part))
         sizes = np.concatenate(lengths)
         return cls(
-            np.frombuffer(stream, dtype=np.uint16),
+            stream.words,
             sizes.astype(np.uint16 if sizes.max() < 2**16 else np.uint32),
             segments,
             tuple(frequencies),
@@ -263,6 +265,28 @@ class EntropyCodes:
         return [0, *np.cumsum(sizes).tolist()]
 
 
+class _Stream:
+    """Words in an array that is made once, with room for as many as are expected."""
+
+    def __init__(self) -> None:
+        self._room, self._end = np.empty(0, dtype=np.uint16), 0
+
+    @property
+    def words(self) -> npt.NDArray[np.uint16]:
+        """All words."""
+        return self._room[: self._end]
+
+    def append(self, words: npt.NDArray[np.uint16], share: float) -> None:
+        """Append words, after which this share of the rows is coded."""
+        end = self._end + len(words)
+        if end > len(self._room):
+            larger = np.empty(int(1.05 * end / share), dtype=np.uint16)
+            larger[: self._end] = self.words
+            self._room = larger
+        self._room[self._end : end] = words
+        self._end = end
+
+
 def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None = None) -> int:
     """Estimate the size of `EntropyCodes`; an upper limit if the integers are not a sample.
 
@@ -274,7 +298,7 @@ def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None
     n_bits, n_bytes, share = 0.0, 4.0, (n_rows or len(integers)) / len(integers)
     for begin, end, factor in spans(_segments(tiers, len(integers)), len(integers)):
         n_segments = ceil(share * (end - begin) / _SEGMENT)
-        for _, counts in column_counts(_divided(integers[begin:end], factor)):
+        for _, counts in column_counts(_parts(integers, begin, end, factor)):
             n_bits += share * float(counts @ (BITS - np.log2(scaled(counts))))
             n_bytes += n_segments * (4 * len(counts) + 2)  # values, counts, size
         n_blocks = ceil(share * (end - begin) / BLOCK)
@@ -282,8 +306,11 @@ def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None
     return int(n_bits / 8 + n_bytes)
 
 
-def _divided(integers: Shorts, factor: int) -> Shorts:
-    return integers // np.int16(factor) if factor > 1 else integers
+def _parts(integers: IntegerRows, begin: int, end: int, factor: int) -> Iterator[Shorts]:
+    """Yield the integers of rows divided by their factor, some rows at a time."""
+    for rows in blocks(end, begin):
+        part = integers[rows]
+        yield part // np.int16(factor) if factor > 1 else part
 
 
 def _segments(tiers: Sequence[Tier], n_rows: int) -> tuple[Tier, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from yakusu.arrays import Doubles
-from yakusu.compress.blocks import ROWS, Matrix, blocks
+from yakusu.compress.blocks import CACHED, ROWS, Matrix, blocks
 from yakusu.compress.doubledouble import compiled
 from yakusu.compress.lattice import IntegerRows
 from yakusu.compress.projection import ScoreMap
@@ -50,7 +50,9 @@ def exact_projection(vectors: Matrix, n_components: int) -> ScoreMap:
 
 def _in_units(vectors: Matrix, grid: float) -> Iterator[Doubles]:
     for rows in blocks(len(vectors)):
-        yield np.rint(vectors[rows].astype(np.float64) / grid)
+        part = vectors[rows].astype(np.float64)
+        part /= grid
+        yield np.rint(part, out=part)
 
 
 def _axes(products: Doubles) -> Doubles:
@@ -115,7 +117,7 @@ def _rotate(rows: Any, squares: Any, p: int, q: int) -> bool:
 def best_scales(projection: ScoreMap, vectors: Matrix, integers: IntegerRows) -> Doubles:
     """Return the factors (M,) with which integers (V, M) are nearest to the scores of vectors."""
     covered = squares = np.zeros(integers.shape[1])
-    for rows in blocks(len(vectors)):
+    for rows in blocks(len(vectors), size=CACHED):
         part = integers[rows].astype(np.float64)
         scores = np.rint(projection.scores(vectors[rows]) / projection.grid)
         covered = covered + (scores * part).sum(axis=0)

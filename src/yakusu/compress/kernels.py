@@ -22,6 +22,7 @@ _FUNCTIONS = Functions(
         "yk_dot8": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot16": (None, _P, _P, _N, c_int, _P, _P),
         "yk_sum_rows": (None, _P, _N, _P, _P, _N, _P),
+        "yk_rans_encode": (c_int64, _P, _N, *[c_int] * 3, *[_P] * 5),
         "yk_rans_decode": (c_int, *[_P] * 4, _N, *[c_int] * 3, *[_P] * 3, c_int, _P, _P),
     },
 )
@@ -81,6 +82,22 @@ def sums_of_rows(
         begins = np.cumsum(lengths[some]) - lengths[some]
         sums[some] = np.add.reduceat(rows[numbers], begins)
     return sums
+
+
+def encode_blocks(
+    integers: npt.NDArray[np.int16], frequencies: Frequencies
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
+    """Return the joined words of blocks of integers (n_rows, M), and their lengths."""
+    n_rows, n_components = integers.shape
+    integers = np.ascontiguousarray(integers)
+    lengths = np.empty(-(-n_rows // BLOCK), dtype=np.int32)
+    words = np.empty(len(lengths) * (BLOCK * n_components + 2), dtype=np.uint16)
+    (cumulative, starts, _, values), _ = frequencies.addresses
+    n_words = _FUNCTIONS.library().yk_rans_encode(
+        *(integers.ctypes.data, n_rows, BLOCK, n_components, BITS),
+        *(cumulative, starts, values, words.ctypes.data, lengths.ctypes.data),
+    )
+    return words[:n_words], lengths
 
 
 def decode_blocks(

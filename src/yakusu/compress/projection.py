@@ -9,9 +9,7 @@ import numpy as np
 
 from yakusu.arrays import Doubles
 from yakusu.compress.axes import eigenvectors, moments
-from yakusu.compress.blocks import Matrix
-
-_CACHED = 1024  # rows at a time; those of usual widths stay in the processor's cache
+from yakusu.compress.blocks import CACHED, Matrix, blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +30,7 @@ class ScoreMap:
         unit = self.grid or 1.0
         mean, axes = self.mean / unit, unit * self.axes
         scores = np.empty((len(vectors), axes.shape[1]))
-        for begin in range(0, len(vectors), _CACHED):
-            rows = slice(begin, begin + _CACHED)
+        for rows in blocks(len(vectors), size=CACHED):
             given = vectors[rows].astype(np.float64)
             if self.grid:
                 given /= unit

@@ -12,10 +12,10 @@ frequencies; each block of 16 rows has its own state and can be read without the
 V rows, M components, L blocks that are coded side by side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,6 @@ BITS = 15
 TOTAL = 2**BITS  # T
 COARSE = 7  # lower bits of a number from 0 to T that `coarse` leaves out
 _LOWEST = 2**16  # of a state
-_SYMBOLS = 2**21  # coded side by side
-_COLUMNS = 32  # copied side by side
 DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
 
 
@@ -50,13 +48,9 @@ class Frequencies:
     starts: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, integers: Shorts) -> "Frequencies":
-        """Count integers (V, M).
-
-        Raises:
-            DataError: A component has more than 2^15 distinct integers.
-        """
-        values, counts = zip(*column_counts(integers), strict=True)
+    def of(cls, parts: Iterable[Shorts]) -> "Frequencies":
+        """Count integers; see `column_counts`."""
+        values, counts = zip(*column_counts(parts), strict=True)
         sizes = np.array([*map(len, values)])
         return cls.from_counts(
             np.concatenate(values), np.concatenate([*map(scaled, counts)]), sizes
@@ -119,23 +113,35 @@ class Frequencies:
         ]
 
 
-def column_counts(integers: Shorts) -> Iterator[tuple[Shorts, Integers]]:
-    """Yield the distinct integers of each component (V, M), ascending, and their counts.
+def column_counts(parts: Iterable[Shorts]) -> Iterator[tuple[Shorts, Integers]]:
+    """Yield the distinct integers of each component, ascending, and their counts.
+
+    Args:
+        parts: Integers (V, M), some rows at a time.
 
     Raises:
         DataError: A component has more than 2^15 distinct integers.
     """
-    groups = (integers[:, m : m + _COLUMNS] for m in range(0, integers.shape[1], _COLUMNS))
-    for column in chain.from_iterable(np.ascontiguousarray(group.T) for group in groups):
-        least = int(column.min())
-        counts = np.bincount(column.astype(np.intp) - least)  # faster than np.unique, which sorts
-        values = np.flatnonzero(counts)
+    for found in zip(*map(_counts_of_part, parts), strict=True):
+        given, counts = map(np.concatenate, zip(*found, strict=True))
+        values, place_of = np.unique(given, return_inverse=True)
         if len(values) > TOTAL:
             raise DataError(
                 f"a component has {len(values):,} distinct integers, more than {TOTAL:,}: choose a "
                 "larger step"
             )
-        yield (values + least).astype(np.int16), counts[values]
+        yield values, np.bincount(place_of, weights=counts).astype(np.int64)
+
+
+def _counts_of_part(integers: Shorts) -> list[tuple[Shorts, Integers]]:
+    """Return the distinct integers of each component (n, M) and their counts."""
+    found: list[tuple[Shorts, Integers]] = []
+    for column in np.ascontiguousarray(integers.T):
+        least = int(column.min())
+        counts = np.bincount(column.astype(np.intp) - least)  # faster than np.unique, which sorts
+        values = np.flatnonzero(counts)
+        found.append(((values + least).astype(np.int16), counts[values]))
+    return found
 
 
 def scaled(counts: Integers) -> npt.NDArray[np.int64]:
@@ -151,14 +157,8 @@ def scaled(counts: Integers) -> npt.NDArray[np.int64]:
     return scaled
 
 
-def encode(integers: Integers, frequencies: Frequencies) -> Iterator[tuple[StreamWords, Integers]]:
-    """Yield joined streams of consecutive blocks of integers (V, M), and the length of each."""
-    at_once = max(1, _SYMBOLS // (BLOCK * integers.shape[1])) * BLOCK
-    for begin in range(0, len(integers), at_once):
-        yield _encode(integers[begin : begin + at_once], frequencies)
-
-
-def _encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, Integers]:
+def encode(integers: Integers, frequencies: Frequencies) -> tuple[StreamWords, Integers]:
+    """Return the joined streams of consecutive blocks of integers (V, M), and their lengths."""
     n_rows, n_components = integers.shape
     n_blocks = -(-n_rows // BLOCK)
     states = np.full(n_blocks, _LOWEST, dtype=np.uint64)

@@ -11,7 +11,7 @@ import numpy as np
 from yakusu.arrays import Shorts
 from yakusu.compress.axes import check_components
 from yakusu.compress.basis import best_basis
-from yakusu.compress.blocks import AnyMatrix, Matrix, ReconstructionLoss, blocks
+from yakusu.compress.blocks import CACHED, AnyMatrix, Matrix, ReconstructionLoss, blocks
 from yakusu.compress.exact import best_scales, exact_projection
 from yakusu.compress.lattice import (
     ONE_TIER,
@@ -122,8 +122,11 @@ class RoundedVectors:
             raise IndexError(f"a row step of {stride} is not supported: read consecutive rows")
         integers = np.empty((end - begin, self.shape[1]), dtype=np.int16)
         for part in blocks(end, begin):
-            tier_of = np.searchsorted(self.begins, np.arange(part.start, part.stop), "right") - 1
-            integers[part.start - begin : part.stop - begin] = rounded(
-                self.projection.scores(self.vectors[part]), self.step, self.factors[tier_of]
-            )
+            given = self.vectors[part]
+            for rows in blocks(part.stop, part.start, CACHED):
+                scores = self.projection.scores(given[rows.start - part.start :][:CACHED])
+                tiers = np.searchsorted(self.begins, np.arange(rows.start, rows.stop), "right") - 1
+                integers[rows.start - begin : rows.stop - begin] = rounded(
+                    scores, self.step, self.factors[tiers]
+                )
         return integers

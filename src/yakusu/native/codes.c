@@ -1,5 +1,7 @@
 /* Functions for compressed vectors; codes.h describes them. */
 
+#include <string.h>
+
 #include "codes.h"
 
 /* ---- scores of rows ------------------------------------------------------------------------ */
@@ -110,4 +112,45 @@ API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int6
         n_left -= lanes * own, begins += lanes, ends += lanes, wanted += lanes;
     }
     return 0;
+}
+
+/* The symbol of an integer that is among n ascending ones. */
+static inline int symbol_of(const int16_t *values, int n, int16_t integer) {
+    int symbol = 0;
+    for (int half; n > 1; n -= half) {
+        half = n / 2;
+        symbol += values[symbol + half] <= integer ? half : 0;
+    }
+    return symbol;
+}
+
+/* Encode the rows of a block from the last integer to the first; the words end at `end`. Returns the first. */
+static uint16_t *encode(const int16_t *integers, int n_rows, const Tables *t, uint16_t *end) {
+    uint32_t x = 1u << 16;
+    for (int row = n_rows - 1; row >= 0; row--)
+        for (int m = t->n_components - 1; m >= 0; m--) {
+            const uint16_t *own = t->cumulative + t->starts[m];
+            int n = t->starts[m + 1] - t->starts[m] - 1;
+            int s = symbol_of(t->values + t->starts[m] - m, n, integers[(size_t)row * t->n_components + m]);
+            uint32_t begin = own[s], count = own[s + 1] - begin;
+            if (x >= (uint64_t)count << (32 - t->scale_bits)) *--end = (uint16_t)x, x >>= 16;
+            x = (x / count << t->scale_bits) + begin + x % count;
+        }
+    *--end = (uint16_t)x, *--end = (uint16_t)(x >> 16);
+    return end;
+}
+
+API int64_t yk_rans_encode(const int16_t *integers, int64_t n_rows, int block_rows, int n_components, int scale_bits,
+                           const uint16_t *cumulative, const int32_t *starts, const int16_t *values, uint16_t *out,
+                           int32_t *lengths) {
+    const Tables tables = {n_components, scale_bits, .cumulative = cumulative, .starts = starts, .values = values};
+    uint16_t *next = out;
+    for (int64_t n_left = n_rows; n_left > 0; n_left -= block_rows) {
+        int own = n_left < block_rows ? (int)n_left : block_rows;
+        uint16_t *end = next + (size_t)own * n_components + 2, *words = encode(integers, own, &tables, end);
+        memmove(next, words, (size_t)(end - words) * sizeof *words);
+        integers += (size_t)own * n_components;
+        next += *lengths++ = (int32_t)(end - words);
+    }
+    return next - out;
 }

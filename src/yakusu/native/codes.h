@@ -38,6 +38,15 @@ API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, i
 API void yk_sum_rows(const float *rows, int64_t width, const int64_t *numbers, const int64_t *lengths,
                      int64_t n_groups, float *out);
 
+/* Encode integers with rANS, in blocks of rows that can be decoded apart; see yk_rans_decode.
+   integers: (n_rows, n_components); each must be among the values of its component.
+   out: room for block_rows * n_components + 2 words per block; the words of all blocks, one after another.
+   lengths: the number of words of each block.
+   Returns the number of words. */
+API int64_t yk_rans_encode(const int16_t *integers, int64_t n_rows, int block_rows, int n_components, int scale_bits,
+                           const uint16_t *cumulative, const int32_t *starts, const int16_t *values, uint16_t *out,
+                           int32_t *lengths);
+
 /* Decode blocks of integers that are entropy-coded with rANS, row by row and component by component.
    stream: the words of all blocks; the first two words of a block are the high and the low half of its first
      state. Any words are valid input.
