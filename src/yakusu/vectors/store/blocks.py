@@ -61,7 +61,7 @@ class RowsOfBlock:
         begin, end = np.searchsorted(among, (self.first, self.end))
         places = among[begin:end] - self.first
         chosen: Longs = places[self.live[places]]
-        return chosen
+        return None if len(chosen) == self.n else chosen
 
 
 @dataclass(frozen=True, eq=False)
