@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,14 @@ import pytest
 from safetensors.numpy import save_file
 
 from yakusu.compress.blocks import blocks
+from yakusu.compress.compressor import LatticeCompressor
+from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.lattice import ONE_TIER
+from yakusu.compress.rounding import RoundedVectors
 from yakusu.errors import DataError
 from yakusu.vectors.formats import read_vectors
 from yakusu.vectors.matrices import open_matrix
+from yakusu.vectors.parquet import ParquetMatrix
 
 Array = npt.NDArray[np.floating]
 V, H = 20_003, 6  # more than two blocks
@@ -155,6 +161,26 @@ def test_a_file_is_read_in_less_memory_than_its_size(tmp_path: Path, kind: str) 
     total, grown = map(int, done.stdout.split())
     assert total == n_rows // (1 if kind == "npy" else 4)
     assert grown < path.stat().st_size / 2
+
+
+def test_compressing_decodes_each_row_of_a_parquet_file_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading backwards decodes a row group from its beginning."""
+    monkeypatch.setattr("yakusu.compress.entropy._SEGMENT", 2**13)
+    original, decoded = ParquetMatrix._matrix, []
+
+    def counted(self: ParquetMatrix, lists: Any, begin: int) -> Array:
+        decoded.append(len(lists))
+        return original(self, lists, begin)
+
+    parquet(tmp_path / "m", MATRIX, group=V)
+    matrix = open_matrix(tmp_path / "m")
+    fitted = LatticeCompressor(0.1).fit(MATRIX[:3000].astype(np.float32))
+    every = RoundedVectors(matrix, fitted.projection_, 0.1, ONE_TIER)
+    monkeypatch.setattr(ParquetMatrix, "_matrix", counted)
+    EntropyCodes.of(every, ONE_TIER)
+    assert V <= sum(decoded) <= 2 * V
 
 
 # --- refusals ------------------------------------------------------------------------------

@@ -168,7 +168,9 @@ def test_a_filter_finds_the_best_of_its_ids(tmp_path: Path, chosen: slice) -> No
         rows = best(np.where(wanted, expected, -9), "cosine", min(10, wanted.sum()))
         for among in (IDS[chosen][::-1], iter([*IDS[chosen], "unknown"]), {*IDS[chosen]}):
             assert ids(store.search(QUERIES, 10, among=among)) == named(rows)
+        assert store.search(QUERIES, 10, among=IDS) == store.search(QUERIES, 10)
         store.delete(IDS[chosen])
+        assert store.search(QUERIES, 10, among=IDS) == store.search(QUERIES, 10)
         assert store.search(QUERIES, 10, among=IDS[chosen]) == [[]] * Q
         assert store.search(QUERIES, 10, among=[]) == [[]] * Q
 

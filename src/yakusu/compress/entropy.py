@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from yakusu.arrays import Integers, Shorts, distinct_numbers
 from yakusu.compress import kernels
-from yakusu.compress.blocks import blocks
+from yakusu.compress.blocks import blocks as row_slices
 from yakusu.compress.lattice import IntegerRows, Tier, spans
 from yakusu.compress.rans import (
     BITS,
@@ -66,17 +66,22 @@ class EntropyCodes:
         Raises:
             DataError: A component has more than 32,768 distinct integers.
         """
-        n_rows = len(integers)
+        n_rows, progress = len(integers), progress or Silent()
         segments, frequencies = _segments(tiers, n_rows), []
-        stream, lengths = _Stream(), []
-        encoded = kernels.encode_blocks if kernels.are_available() else encode
-        with (progress or Silent()).track("coding", "vectors", n_rows) as tracker:
+        with progress.track("counting", "vectors", n_rows) as tracker:
             for begin, end, factor in spans(segments, n_rows):
                 frequencies.append(Frequencies.of(_parts(integers, begin, end, factor)))
+                tracker.advance(end - begin)
+        stream, lengths, n_coded = _Stream(), [], 0
+        encoded = kernels.encode_blocks if kernels.are_available() else encode
+        with progress.track("coding", "vectors", n_rows) as tracker:
+            for (begin, end, factor), table in zip(
+                spans(segments, n_rows), frequencies, strict=True
+            ):
                 for part in _parts(integers, begin, end, factor):
-                    words, n_words = encoded(part, frequencies[-1])
-                    begin += len(part)
-                    stream.append(words, begin / n_rows)
+                    words, n_words = encoded(part, table)
+                    n_coded += len(part)
+                    stream.append(words, n_coded / n_rows)
                     lengths.append(n_words)
                     tracker.advance(len(part))
         sizes = np.concatenate(lengths)
@@ -266,7 +271,7 @@ class EntropyCodes:
 
 
 class _Stream:
-    """Words in an array that is made once, with room for as many as are expected."""
+    """Words in an array with room for as many as are expected, so that it is seldom copied."""
 
     def __init__(self) -> None:
         self._room, self._end = np.empty(0, dtype=np.uint16), 0
@@ -307,8 +312,8 @@ def coded_bytes(integers: IntegerRows, tiers: Sequence[Tier], n_rows: int | None
 
 
 def _parts(integers: IntegerRows, begin: int, end: int, factor: int) -> Iterator[Shorts]:
-    """Yield the integers of rows divided by their factor, some rows at a time."""
-    for rows in blocks(end, begin):
+    """Yield the integers of rows divided by their factor, some rows at a time: whole blocks."""
+    for rows in row_slices(end, begin):
         part = integers[rows]
         yield part // np.int16(factor) if factor > 1 else part
 

@@ -89,7 +89,7 @@ def encode_blocks(
 ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
     """Return the joined words of blocks of integers (n_rows, M), and their lengths."""
     n_rows, n_components = integers.shape
-    integers = np.ascontiguousarray(integers)
+    integers = np.ascontiguousarray(integers, dtype=np.int16)
     lengths = np.empty(-(-n_rows // BLOCK), dtype=np.int32)
     words = np.empty(len(lengths) * (BLOCK * n_components + 2), dtype=np.uint16)
     (cumulative, starts, _, values), _ = frequencies.addresses

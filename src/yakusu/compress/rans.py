@@ -122,26 +122,34 @@ def column_counts(parts: Iterable[Shorts]) -> Iterator[tuple[Shorts, Integers]]:
     Raises:
         DataError: A component has more than 2^15 distinct integers.
     """
-    for found in zip(*map(_counts_of_part, parts), strict=True):
-        given, counts = map(np.concatenate, zip(*found, strict=True))
-        values, place_of = np.unique(given, return_inverse=True)
+    for found in zip(*map(_counted, parts), strict=True):
+        values, counts = map(np.concatenate, zip(*found, strict=True))
+        if len(found) > 1:
+            values, counts = _distinct(values, counts)
         if len(values) > TOTAL:
             raise DataError(
                 f"a component has {len(values):,} distinct integers, more than {TOTAL:,}: choose a "
                 "larger step"
             )
-        yield values, np.bincount(place_of, weights=counts).astype(np.int64)
+        yield values, counts
 
 
-def _counts_of_part(integers: Shorts) -> list[tuple[Shorts, Integers]]:
+def _counted(integers: Shorts) -> list[tuple[Shorts, Integers]]:
     """Return the distinct integers of each component (n, M) and their counts."""
-    found: list[tuple[Shorts, Integers]] = []
-    for column in np.ascontiguousarray(integers.T):
-        least = int(column.min())
-        counts = np.bincount(column.astype(np.intp) - least)  # faster than np.unique, which sorts
-        values = np.flatnonzero(counts)
-        found.append(((values + least).astype(np.int16), counts[values]))
-    return found
+    return [_distinct(column) for column in np.ascontiguousarray(integers.T)]
+
+
+def _distinct(integers: Shorts, times: Integers | None = None) -> tuple[Shorts, Integers]:
+    """Return the distinct ones of integers (n,), ascending, and how often each is there.
+
+    Args:
+        integers: (n,).
+        times: How often each of them counts, (n,); None: once.
+    """
+    least = int(integers.min())
+    counts = np.bincount(integers.astype(np.intp) - least, times)  # does not sort, as np.unique
+    values = np.flatnonzero(counts)
+    return (values + least).astype(np.int16), counts[values].astype(np.int64)
 
 
 def scaled(counts: Integers) -> npt.NDArray[np.int64]:

@@ -122,11 +122,9 @@ class RoundedVectors:
             raise IndexError(f"a row step of {stride} is not supported: read consecutive rows")
         integers = np.empty((end - begin, self.shape[1]), dtype=np.int16)
         for part in blocks(end, begin):
-            given = self.vectors[part]
-            for rows in blocks(part.stop, part.start, CACHED):
-                scores = self.projection.scores(given[rows.start - part.start :][:CACHED])
-                tiers = np.searchsorted(self.begins, np.arange(rows.start, rows.stop), "right") - 1
-                integers[rows.start - begin : rows.stop - begin] = rounded(
-                    scores, self.step, self.factors[tiers]
-                )
+            given, made = self.vectors[part], integers[part.start - begin : part.stop - begin]
+            tiers = np.searchsorted(self.begins, np.arange(part.start, part.stop), "right") - 1
+            for some in blocks(len(given), size=CACHED):
+                scores = self.projection.scores(given[some])
+                made[some] = rounded(scores, self.step, self.factors[tiers[some]])
         return integers

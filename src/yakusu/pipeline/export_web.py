@@ -102,7 +102,8 @@ def export_web(
         out: A new file that ends in .html, which has everything; or a new folder, whose page
             installs and works offline, and which is an ES module, too.
         test_src: Sentences to measure BLEU with; None: the dev set of the training run, if it is
-            there. For several models, only their dev sets are used.
+            there. For several models, only their dev sets are used. BLEU ignores case if the
+            receipt says that the vocabulary does.
         test_tgt: Their translations.
         progress: Progress reporter.
 
