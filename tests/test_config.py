@@ -137,3 +137,10 @@ def test_an_override_nested_too_deeply_is_a_string() -> None:
     values: dict[str, Any] = {}
     apply_override(values, "a=" + "[" * 100_000)
     assert values == {"a": "[" * 100_000}
+
+
+@pytest.mark.parametrize(("text", "value"), [(".1", 0.1), ("-.5", -0.5), ("2.", 2.0), (".", ".")])
+def test_an_override_may_leave_out_a_zero(text: str, value: float | str) -> None:
+    values: dict[str, Any] = {}
+    apply_override(values, f"a={text}")
+    assert values == {"a": value}

@@ -29,6 +29,7 @@ from yakusu.typed import REQUIRED, Rule, ValidationError, applied, by_rule, of_t
 
 _LONGEST_TOML = 250_000  # characters
 _MOST_DOTS = 500  # in a line
+_SHORT_NUMBER = re.compile(r"[+-]?(?:\.[0-9]+|[0-9]+\.)")  # TOML wants digits on both sides
 
 
 class ConfigField(NamedTuple):
@@ -268,7 +269,7 @@ def apply_override(
     try:
         value = parsed_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a string
+        value = float(text) if _SHORT_NUMBER.fullmatch(text) else text  # a bare word is a string
     *groups, last = key.strip().split(".")
     for group in groups:
         values = values.setdefault(group, {})

@@ -11,13 +11,13 @@ import sentencepiece
 MODEL = Path(__file__).parents[1] / "fixtures/format-1/transformer"
 
 
-@pytest.mark.parametrize("more", [("--src", "lines.txt"), ("--precision", "int8")])
+@pytest.mark.parametrize("more", [("--src", "x"), ("--sentences", "3"), ("--precision", "int8")])
 def test_options_of_other_formats_are_refused(
     run_yakusu: Callable[..., Any], tmp_path: Path, more: tuple[str, str]
 ) -> None:
     said = run_yakusu("export", MODEL, tmp_path / "module", "--to", "web", *more)
     assert said.code == 2
-    assert "--to web takes neither --src nor --precision: remove them" in said.error
+    assert "--to web takes none of --src, --sentences and --precision: remove them" in said.error
     assert list(tmp_path.iterdir()) == []
 
 

@@ -64,7 +64,9 @@ Samples = Annotated[
         "vocabulary).",
     ),
 ]
-_Sentences = Annotated[int, typer.Option(min=1, help="Number of these sentences.")]
+_Sentences = Annotated[
+    int | None, typer.Option(min=1, help="Number of these sentences (default: 100).")
+]
 _TestSrc = Annotated[
     str | None,
     typer.Option(
@@ -116,7 +118,7 @@ def export_verb(
     to: _Target,
     precision: Rounded = "float32",
     src: Samples = None,
-    sentences: _Sentences = 100,
+    sentences: _Sentences = None,
     test_src: _TestSrc = None,
     test_tgt: _TestTgt = None,
 ) -> None:
@@ -128,8 +130,8 @@ def export_verb(
     Example: `yakusu export runs/en-de/model models/en-de-hf --to hf --src test.en`
     """
     if to == "web":
-        if src is not None or precision != "float32":
-            raise RunError("--to web takes neither --src nor --precision: remove them")
+        if src is not None or sentences is not None or precision != "float32":
+            raise RunError("--to web takes none of --src, --sentences and --precision: remove them")
         _export_web(models, out, test_src, test_tgt)
         return
     if test_src is not None or test_tgt is not None:
@@ -143,7 +145,7 @@ def export_verb(
         to=to,
         precision=precision,
         src=Path(src) if src is not None else None,
-        sentences=sentences,
+        sentences=100 if sentences is None else sentences,
         progress=ConsoleProgress(),
     )
     n = found.sentences

@@ -99,7 +99,7 @@ def export_web(
 
     Args:
         models: A model folder, or several.
-        out: A new file that ends in .html, which has everything; or a new folder, whose page
+        out: A new file (.html or .htm), which has everything; or a new folder, whose page
             installs and works offline, and which is an ES module, too.
         test_src: Sentences to measure BLEU with; None: the dev set of the training run, if it is
             there. For several models, only their dev sets are used. BLEU ignores case if the
@@ -118,7 +118,7 @@ def export_web(
     from yakusu.export.web.folder import write_folder
     from yakusu.export.web.web_page import WebPage
 
-    is_file = str(out).lower().endswith(".html")
+    is_file = str(out).lower().endswith((".html", ".htm"))
     out, progress = Path(out), progress or Silent()
     given = [models] if isinstance(models, str | Path) else models
     folders = [model_path(each) for each in given]

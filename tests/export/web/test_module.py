@@ -132,7 +132,7 @@ def test_what_is_no_text_is_refused_in_a_sentence(exported: tuple[Path, Any], no
     ]
     sizes = [("a", {"nBest": n}) for n in (0, -1, 1.5, 257, "2")] + [("a", {"beam": 0})]
     _, _, found = in_node(node, exported[0], sizes)
-    assert found == ["nBest and beam must be from 1 to 256"] * len(sizes)
+    assert found == ["nBest and beam must be whole numbers from 1 to 256"] * len(sizes)
 
 
 def test_half_a_character_is_replaced(exported: tuple[Path, Any], node: Node) -> None:
@@ -152,6 +152,35 @@ def test_a_damaged_model_is_reported_in_a_sentence(
     script = "const { load } = await import(given); await load().catch((e) => give(e.message));"
     found = node(script, (folder / "yakusu.js").as_uri())
     assert found == "the model is damaged or incomplete: copy it again"
+
+
+@pytest.mark.parametrize("name", ["engine.wasm", "kernels-scalar.wasm"])
+def test_a_damaged_engine_is_reported_in_a_sentence(
+    exported: tuple[Path, Any], tmp_path: Path, node: Node, name: str
+) -> None:
+    folder = tmp_path / "module"
+    shutil.copytree(exported[0], folder)
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / name).write_bytes(data)
+    script = """const { load } = await import(given);
+    await load(".", { engine: "scalar" }).catch((e) => give(e.message));"""
+    found = node(script, (folder / "yakusu.js").as_uri())
+    assert found == "the engine is damaged or incomplete: copy it again"
+
+
+def test_what_load_does_not_know_is_refused_in_a_sentence(
+    exported: tuple[Path, Any], node: Node
+) -> None:
+    script = """const { load } = await import(given), said = [];
+    for (const given of [[".", { nBest: "x" }], [".", null], ["missing"]]) {
+      await load(...given).catch((e) => said.push(e.message));
+    }
+    give(said);"""
+    unknown, null, missing = node(script, (exported[0] / "yakusu.js").as_uri())
+    assert unknown == "there is no option nBest: choose from model, engine"
+    assert null == "options must be an object"
+    assert missing.endswith("missing/engine.wasm cannot be read: ENOENT")
 
 
 def test_a_folder_is_opened_with_and_without_its_last_slash(

@@ -241,6 +241,7 @@ def _lines(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.data
+@pytest.mark.skipif("YAKUSU_DATA" not in os.environ, reason="YAKUSU_DATA is not set")
 def test_lines_of_corpora(script: Path) -> None:
     cases = _corpora(Path(os.environ["YAKUSU_DATA"]))
     left = 300_000 if THOROUGH else 2_000

@@ -9,8 +9,21 @@ async function unpacked(bytes) {
   }
 }
 
+// The checksum of bytes, as zlib computes it.
+function adler32(bytes) {
+  let a = 1, b = 0;
+  for (const byte of new Uint8Array(bytes)) {
+    a = (a + byte) % 65521;
+    b = (b + a) % 65521;
+  }
+  return b * 65536 + a;
+}
+
 // The engine with what it imports: its kernels, the time, and the restrictions of a sentence.
 async function engineOf(bytes, kernelBytes) {
+  if (![bytes, kernelBytes].every((each) => ENGINE_SUMS.includes(adler32(each)))) {
+    throw new Error("the engine is damaged or incomplete: copy it again");
+  }
   let engine = null;
   const ask = (name) => (key, ...given) => engine.session.asked(name, Number(key), given);
   const clock = (id, precision, at) => {

@@ -1,7 +1,10 @@
 // The ES module: opens a model of its folder, in a browser, node or deno.
 
 async function bytesAt(url) {
-  if (url.protocol === "file:") return (await import("node:fs/promises")).readFile(url);
+  if (url.protocol === "file:") {
+    const { readFile } = await import("node:fs/promises");
+    return readFile(url).catch((error) => { throw new Error(`${url} cannot be read: ${error.code}`); });
+  }
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} cannot be read: ${response.status}`);
   return response.arrayBuffer();
@@ -10,6 +13,11 @@ async function bytesAt(url) {
 function check(valid, message) { if (!valid) throw new TypeError(message); }
 const areTexts = (all) => Array.isArray(all) && all.every((each) => typeof each === "string");
 const arePairs = (all) => Array.isArray(all) && all.every((each) => areTexts(each) && each.length === 2);
+function known(options, names) {
+  check(options instanceof Object, "options must be an object");
+  for (const name of Object.keys(options)) check(names.includes(name), `there is no option ${name}: choose from ${names.join(", ")}`);
+  return options;
+}
 const OPTIONS = ["nBest", "beam", "prefix", "include", "exclude", "terms"];
 
 class PublicTranslator {
@@ -17,12 +25,11 @@ class PublicTranslator {
   get source() { return this.own.languages[0]; }
   get target() { return this.own.languages[1]; }
   async translate(text, options = {}) {
-    for (const name of Object.keys(options)) check(OPTIONS.includes(name), `there is no option ${name}: choose from ${OPTIONS.join(", ")}`);
-    const { nBest = 1, beam, prefix = "", include = [], exclude = [], terms } = options;
+    const { nBest = 1, beam, prefix = "", include = [], exclude = [], terms } = known(options, OPTIONS);
     check(areTexts([text, prefix]), "the text and the prefix must be strings");
     check(areTexts(include) && areTexts(exclude), "include and exclude must be arrays of strings");
     check(arePairs(terms ?? []), "terms must be an array of pairs of strings");
-    check([nBest, beam ?? 1].every((n) => Number.isInteger(n) && n >= 1 && n <= 256), "nBest and beam must be from 1 to 256");
+    check([nBest, beam ?? 1].every((n) => Number.isInteger(n) && n >= 1 && n <= 256), "nBest and beam must be whole numbers from 1 to 256");
     const search = this.own.search, width = Math.max(beam ?? search.beam, nBest);
     const changed = search.model_copy($.dict([["n_best", nBest], ["beam", width]]));
     const own = this.own.with_settings(changed, null, terms ?? null);
@@ -31,7 +38,8 @@ class PublicTranslator {
   }
 }
 
-export async function load(folder = ".", { model = MODELS[0], engine = engineHere() } = {}) {
+export async function load(folder = ".", options = {}) {
+  const { model = MODELS[0], engine = engineHere() } = known(options, ["model", "engine"]);
   check(MODELS.includes(model), `there is no model ${model}: choose one of ${MODELS.join(", ")}`);
   const base = new URL(folder, import.meta.url);
   if (!base.pathname.endsWith("/")) base.pathname += "/";

@@ -8,6 +8,7 @@ import hashlib
 import html
 import json
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from html.entities import html5
 from importlib import resources
@@ -52,6 +53,7 @@ from yakusu.memory.matches import find_matches
 from yakusu.memory.memory import SimilarSegment, StoredSegment, TranslationMemory
 from yakusu.memory.segments import normalised, renumbered, with_variables
 from yakusu.memory.words import words
+from yakusu.native.compile import WEB_MODULES, WEB_PROBE
 from yakusu.search.decoder import Decoder, Searches
 from yakusu.search.hypothesis import NOTHING, Hypothesis, limit
 from yakusu.search.trace import Extension, TraceStep, best_first
@@ -165,6 +167,7 @@ _STATIC = (  # in this order
         "library",
     ),
 )
+ENGINES = tuple(name for name in WEB_MODULES if name != WEB_PROBE)
 _STATIC_OF_PAGE = frozenset(("documents", "markdown", "memory"))
 
 
@@ -184,6 +187,8 @@ def script_of(translators: Sequence[Translator], *, for_page: bool) -> str:
     sources = {translator.languages[0] or "en" for translator in translators}
     rules = json.dumps(sentence_rules(sources | {"en"}), ensure_ascii=False)
     parts["sentences"] = f"const SENTENCE_RULES = {rules};\n{parts['sentences']}"
+    sums = [zlib.adler32((own / name).read_bytes()) for name in ENGINES]
+    parts["library"] = f"const ENGINE_SUMS = {json.dumps(sums)};\n{parts['library']}"
     parts["runtime"] += f"\n{_translated(translators, for_page=for_page)}"
     return "\n".join(parts.values())
 

@@ -11,10 +11,10 @@ from importlib import resources
 
 from yakusu.export.web.model_file import WebModel
 from yakusu.export.web.modules import one_script, shortened
+from yakusu.export.web.script import ENGINES as ENGINES
 from yakusu.export.web.script import script_of
-from yakusu.native.compile import WEB_MODULES, WEB_PROBE
+from yakusu.native.compile import WEB_PROBE
 
-ENGINES = tuple(name for name in WEB_MODULES if name != WEB_PROBE)
 LIBRARY = resources.files("yakusu.export.web")
 _OWN, _SERVICE = LIBRARY / "page", resources.files("yakusu.view") / "page"
 # What the page of the service has, and this one has not: its files.
