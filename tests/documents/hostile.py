@@ -49,7 +49,7 @@ def _do(act: str) -> None:
     elif what == "cpu":  # under the interpreter's lock
         re.match(r"(a+)+$", "a" * 60 + "b")
     elif what == "wait":
-        time.sleep(60)
+        time.sleep(600)
     elif what == "crash":
         os.abort()
     elif what == "exit":
