@@ -140,14 +140,14 @@ def _counted(integers: Shorts) -> list[tuple[Shorts, Integers]]:
 
 
 def _distinct(integers: Shorts, times: Integers | None = None) -> tuple[Shorts, Integers]:
-    """Return the distinct ones of integers (n,), ascending, and how often each is there.
+    """Return the distinct values of integers (n,), ascending, and how often each occurs.
 
     Args:
         integers: (n,).
         times: How often each of them counts, (n,); None: once.
     """
     least = int(integers.min())
-    counts = np.bincount(integers.astype(np.intp) - least, times)  # does not sort, as np.unique
+    counts = np.bincount(integers.astype(np.intp) - least, times)  # does not sort, unlike np.unique
     values = np.flatnonzero(counts)
     return (values + least).astype(np.int16), counts[values].astype(np.int64)
 
