@@ -10,7 +10,7 @@ finds 95% of the results of the full search.
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -143,19 +143,22 @@ def exact(vectors: AnyMatrix, queries: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Timer:
-    """Counts queries per second, the median of three rounds."""
+    """Counts queries per second: medians of five rounds, in which the searches alternate."""
 
+    store: VectorStore
     queries: np.ndarray
 
-    def __call__(self, search: Callable[[np.ndarray], Any], size: int) -> float:
-        """Search batches of a size."""
-        rounds = []
-        for _ in range(3):
-            start = time.perf_counter()
-            for begin in range(0, len(self.queries), size):
-                search(self.queries[begin : begin + size])
-            rounds.append(time.perf_counter() - start)
-        return len(self.queries) / sorted(rounds)[1]
+    def __call__(self, size: int, *options: dict[str, Any]) -> list[float]:
+        """Search batches of a size, with each of the options."""
+        rounds = [[self._seconds(size, each) for each in options] for _ in range(5)]
+        rates: list[float] = (len(self.queries) / np.median(rounds, axis=0)).tolist()
+        return rates
+
+    def _seconds(self, size: int, options: dict[str, Any]) -> float:
+        start = time.perf_counter()
+        for begin in range(0, len(self.queries), size):
+            self.store.search(self.queries[begin : begin + size], N_BEST, **options)
+        return time.perf_counter() - start
 
 
 def added(path: Path, vectors: AnyMatrix, originals: Any) -> dict[str, float]:
@@ -183,16 +186,18 @@ def searched(
     before, start = mib(RESIDENT), time.perf_counter()
     store.search(queries[:1], N_BEST)
     first = time.perf_counter() - start
-    few = [f"id {i}" for i in range(0, n_rows, max(1, n_rows // N_FILTER))][:N_FILTER]
+    few = tuple(f"id {i}" for i in range(0, n_rows, max(1, n_rows // N_FILTER)))[:N_FILTER]
     store.search(queries[:1], N_BEST, among=few)
-    timed = Timer(queries)
+    recall, timed = alike(found_by(store, queries), named(nearest)), Timer(store, queries)
+    single, single_filter = timed(1, {}, {"among": few})
+    batch, batch_filter = timed(64, {}, {"among": few})
     return {
         "first": first,
-        "recall": alike(found_by(store, queries), named(nearest)),
-        "single": timed(lambda part: store.search(part, N_BEST), 1),
-        "single_filter": timed(lambda part: store.search(part, N_BEST, among=few), 1),
-        "batch": timed(lambda part: store.search(part, N_BEST), 64),
-        "batch_filter": timed(lambda part: store.search(part, N_BEST, among=few), 64),
+        "recall": recall,
+        "single": single,
+        "single_filter": single_filter,
+        "batch": batch,
+        "batch_filter": batch_filter,
         "search_mib": mib(PEAK) - before,
     }
 
@@ -225,14 +230,13 @@ def with_cells(
         store.compact(cells=True)
     making = time.perf_counter() - start
     with open_store(path) as store:
-        whole, timed = found_by(store, queries), Timer(queries)
+        whole = found_by(store, queries)
         shares = (percent / 100 for percent in range(1, 101))
         share = next(
             each for each in shares if alike(found_by(store, queries, each), whole) >= LEAST_ALIKE
         )
         found = found_by(store, queries, share)
-        rate = timed(lambda part: store.search(part, N_BEST), 1)
-        rate_of_share = timed(lambda part: store.search(part, N_BEST, share=share), 1)
+        rate, rate_of_share = Timer(store, queries)(1, {}, {"share": share})
     return {
         "making_cells": making,
         "share": share,

@@ -51,17 +51,18 @@ class RowsOfBlock:
         """How many rows were not deleted."""
         return int(np.count_nonzero(self.live))
 
-    def chosen(self, among: Longs | None) -> Longs | None:
-        """Return the live rows whose numbers are in `among` (ascending), as places in the block.
+    def chosen(self, among: Longs | None) -> RowMask | None:
+        """Return which rows are live and have their numbers in `among` (ascending), (n,).
 
-        None stands for all numbers, or all places.
+        None stands for all numbers, or all rows.
         """
-        if among is None:
-            return None if self.n_live == self.n else np.flatnonzero(self.live)
-        begin, end = np.searchsorted(among, (self.first, self.end))
-        places = among[begin:end] - self.first
-        chosen: Longs = places[self.live[places]]
-        return None if len(chosen) == self.n else chosen
+        chosen = self.live
+        if among is not None:
+            begin, end = np.searchsorted(among, (self.first, self.end))
+            chosen = np.zeros(self.n, dtype=bool)
+            chosen[among[begin:end] - self.first] = True
+            chosen &= self.live
+        return None if chosen.all() else chosen
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,12 @@ import numpy as np
 
 from yakusu.arrays import Doubles, Longs
 from yakusu.compress import kernels
-from yakusu.vectors.store.blocks import LoadedBlock
+from yakusu.vectors.store.blocks import LoadedBlock, RowMask
 from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.similarity import clipped, values_of
+
+_FEW = 64  # rows, which are scored without rounding faster than a block is rounded
 
 
 @dataclass(eq=False)
@@ -47,31 +49,35 @@ class BestRows:
         numbers, self.numbers, self.values = self.numbers, self.numbers[:0], self.values[:0]
         self.add(numbers, values)
 
-    def scan(self, block: LoadedBlock, chosen: Longs | None) -> None:
+    def scan(self, block: LoadedBlock, chosen: RowMask | None) -> None:
         """Add the rows of a block.
 
         Args:
             block: The block.
-            chosen: Places of the rows that may be found; None: all.
+            chosen: Whether each row may be found, (n,); None: all.
         """
-        coder, query = self.settings.coder, self.query
+        likely = self._likely(block, chosen)
+        if len(likely):
+            products = self.settings.coder.exact(block.packed, likely, self.query)
+            self.add(block.first + likely, self._values(products, block.terms[likely]))
+
+    def _likely(self, block: LoadedBlock, chosen: RowMask | None) -> Longs:
+        """Return the places of the chosen rows that can be among the best."""
+        if chosen is not None and np.count_nonzero(chosen) <= _FEW:
+            return np.flatnonzero(chosen)
+        coder, query, terms = self.settings.coder, self.query, block.terms
         if kernels.are_available():
-            products = coder.rounded(block.packed, len(block.terms), query)
+            products = coder.rounded(block.packed, len(terms), query)
         else:
-            products = coder.exact(block.packed, np.arange(len(block.terms)), query)
+            products = coder.exact(block.packed, np.arange(len(terms)), query)
         error = block.reach * query.step / 2 + query.slack
-        terms = block.terms
-        if chosen is not None:
-            products, terms = products[chosen], terms[chosen]
         if len(self.values) == self.k:
             least = float(self.values[-1])
         else:
-            least = _kth(self._values(products - error, terms), self.k)
+            values = self._values(products - error, terms)
+            least = _kth(values if chosen is None else values[chosen], self.k)
         likely = np.flatnonzero(self._values(products + error, terms) >= least)
-        if len(likely):
-            rows = likely if chosen is None else chosen[likely]
-            values = self._values(coder.exact(block.packed, rows, query), block.terms[rows])
-            self.add(block.first + rows, values)
+        return likely if chosen is None else likely[chosen[likely]]
 
     def _values(self, products: Doubles, terms: Doubles) -> Doubles:
         return values_of(products, terms, self.query.square, self.settings.similarity)

@@ -26,6 +26,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.vectors.store.blocks import (
     BlockCache,
     CodedRows,
+    RowMask,
     append_rows,
     delete_rows,
     next_revision,
@@ -103,7 +104,8 @@ class VectorStore:
     ) -> None:
         self._db, self.path, self._settings = db, path, settings
         self._blocks = BlockCache(settings, memory)
-        self._filter = (-1, list[str](), list[Longs | None]())  # the last `among`
+        # The last `among`, and which rows it chose.
+        self._filter: tuple[int, Sequence[str], list[RowMask | None]] = -1, (), []
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -192,7 +194,8 @@ class VectorStore:
             queries: (Q, H).
             k: Number of results, at least 1.
             among: Ids among which results are found; those that are not stored are ignored. They
-                are looked up once for all searches with the same ids that follow each other.
+                are looked up once for all searches with the same ids that follow each other; many
+                ids are recognised fastest in a tuple.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
             share: Least share of the vectors in cells (see `compact`) to visit, the nearest; all
                 that are in no cell are visited, too.
@@ -225,20 +228,20 @@ class VectorStore:
         self,
         db: sqlite3.Connection,
         best: list[BestRows],
-        chosen: list[Longs | None],
+        chosen: list[RowMask | None],
         share: float,
         n_jobs: int,
     ) -> None:
         """Find the best rows of queries block by block."""
         found = [*zip(self._blocks.rows(db), chosen, strict=True)]
-        sizes = [rows.n_live if places is None else len(places) for rows, places in found]
+        sizes = [rows.n_live if mask is None else np.count_nonzero(mask) for rows, mask in found]
         visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
-            for (rows, places), visitors in zip(found, visits, strict=True):
+            for (rows, mask), visitors in zip(found, visits, strict=True):
                 if visitors:
                     block = self._blocks.load(db, rows)
-                    own = rows.chosen(None) if places is None else places
+                    own = rows.chosen(None) if mask is None else mask
                     list(each(BestRows.scan, visitors, repeat(block), repeat(own)))
 
     def _visits(
@@ -274,19 +277,21 @@ class VectorStore:
             for each in best
         ]
 
-    def _chosen(self, db: sqlite3.Connection, among: Iterable[str] | None) -> list[Longs | None]:
+    def _chosen(self, db: sqlite3.Connection, among: Iterable[str] | None) -> list[RowMask | None]:
         """Return `RowsOfBlock.chosen` of each block; None: all live rows.
 
-        The last ids are not looked up again; in a list, they are only compared.
+        The last ids are not looked up again: a list is only compared with them, and a tuple, which
+        cannot have changed, is recognised.
         """
         revision, rows = revision_of(db), self._blocks.rows(db)
         if among is None:
             return [None] * len(rows)
-        given = among if isinstance(among, list) else listed_ids(among)
+        given = among if isinstance(among, list | tuple) else listed_ids(among)
         if self._filter[:2] != (revision, given):
             ids = listed_ids(given)
             numbers = _sorted(numbers_of(db, ids).values())
-            self._filter = revision, ids, [each.chosen(numbers) for each in rows]
+            kept = given if isinstance(given, tuple) else ids
+            self._filter = revision, kept, [each.chosen(numbers) for each in rows]
         return self._filter[2]
 
     def _prepared(self, query: Doubles) -> PreparedQuery:
