@@ -25,6 +25,18 @@ _MOST = 2**53  # numbers
 
 
 @dataclass(frozen=True, eq=False)
+class ChosenRows:
+    """Which rows of a block may be found.
+
+    mask: Whether each may be, (n,).
+    count: How many may be.
+    """
+
+    mask: RowMask
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
 class RowsOfBlock:
     """Which rows a block has.
 
@@ -51,18 +63,19 @@ class RowsOfBlock:
         """How many rows were not deleted."""
         return int(np.count_nonzero(self.live))
 
-    def chosen(self, among: Longs | None) -> RowMask | None:
-        """Return which rows are live and have their numbers in `among` (ascending), (n,).
+    def chosen(self, among: Longs | None) -> ChosenRows | None:
+        """Return which rows are live and have their numbers in `among` (ascending).
 
         None stands for all numbers, or all rows.
         """
-        chosen = self.live
+        mask = self.live
         if among is not None:
             begin, end = np.searchsorted(among, (self.first, self.end))
-            chosen = np.zeros(self.n, dtype=bool)
-            chosen[among[begin:end] - self.first] = True
-            chosen &= self.live
-        return None if chosen.all() else chosen
+            mask = np.zeros(self.n, dtype=bool)
+            mask[among[begin:end] - self.first] = True
+            mask &= self.live
+        count = int(np.count_nonzero(mask))
+        return None if count == self.n else ChosenRows(mask, count)
 
 
 @dataclass(frozen=True, eq=False)

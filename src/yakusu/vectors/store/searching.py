@@ -13,7 +13,7 @@ import numpy as np
 
 from yakusu.arrays import Doubles, Longs
 from yakusu.compress import kernels
-from yakusu.vectors.store.blocks import LoadedBlock, RowMask
+from yakusu.vectors.store.blocks import ChosenRows, LoadedBlock
 from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.similarity import clipped, values_of
@@ -49,22 +49,22 @@ class BestRows:
         numbers, self.numbers, self.values = self.numbers, self.numbers[:0], self.values[:0]
         self.add(numbers, values)
 
-    def scan(self, block: LoadedBlock, chosen: RowMask | None) -> None:
+    def scan(self, block: LoadedBlock, chosen: ChosenRows | None) -> None:
         """Add the rows of a block.
 
         Args:
             block: The block.
-            chosen: Whether each row may be found, (n,); None: all.
+            chosen: Those that may be found; None: all.
         """
         likely = self._likely(block, chosen)
         if len(likely):
             products = self.settings.coder.exact(block.packed, likely, self.query)
             self.add(block.first + likely, self._values(products, block.terms[likely]))
 
-    def _likely(self, block: LoadedBlock, chosen: RowMask | None) -> Longs:
+    def _likely(self, block: LoadedBlock, chosen: ChosenRows | None) -> Longs:
         """Return the places of the chosen rows that can be among the best."""
-        if chosen is not None and np.count_nonzero(chosen) <= _FEW:
-            return np.flatnonzero(chosen)
+        if chosen is not None and chosen.count <= _FEW:
+            return np.flatnonzero(chosen.mask)
         coder, query, terms = self.settings.coder, self.query, block.terms
         if kernels.are_available():
             products = coder.rounded(block.packed, len(terms), query)
@@ -75,9 +75,9 @@ class BestRows:
             least = float(self.values[-1])
         else:
             values = self._values(products - error, terms)
-            least = _kth(values if chosen is None else values[chosen], self.k)
+            least = _kth(values if chosen is None else values[chosen.mask], self.k)
         likely = np.flatnonzero(self._values(products + error, terms) >= least)
-        return likely if chosen is None else likely[chosen[likely]]
+        return likely if chosen is None else likely[chosen.mask[likely]]
 
     def _values(self, products: Doubles, terms: Doubles) -> Doubles:
         return values_of(products, terms, self.query.square, self.settings.similarity)

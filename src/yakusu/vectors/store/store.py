@@ -25,8 +25,8 @@ from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.store.blocks import (
     BlockCache,
+    ChosenRows,
     CodedRows,
-    RowMask,
     append_rows,
     delete_rows,
     next_revision,
@@ -58,6 +58,7 @@ from yakusu.vectors.store.similarity import comparable, score_of, values_of_orig
 
 _TIMES, _MORE = 4, 32  # as many candidates as results, and more, are ranked again
 _MEMORY = 2**30
+_Chosen = list[ChosenRows | None]  # of each block; None: all live rows
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class VectorStore:
         self._db, self.path, self._settings = db, path, settings
         self._blocks = BlockCache(settings, memory)
         # The last `among`, and which rows it chose.
-        self._filter: tuple[int, Sequence[str], list[RowMask | None]] = -1, (), []
+        self._filter: tuple[int, Sequence[str], _Chosen] = -1, (), []
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -228,20 +229,20 @@ class VectorStore:
         self,
         db: sqlite3.Connection,
         best: list[BestRows],
-        chosen: list[RowMask | None],
+        chosen: _Chosen,
         share: float,
         n_jobs: int,
     ) -> None:
         """Find the best rows of queries block by block."""
         found = [*zip(self._blocks.rows(db), chosen, strict=True)]
-        sizes = [rows.n_live if mask is None else np.count_nonzero(mask) for rows, mask in found]
+        sizes = [rows.n_live if own is None else own.count for rows, own in found]
         visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
-            for (rows, mask), visitors in zip(found, visits, strict=True):
+            for (rows, own), visitors in zip(found, visits, strict=True):
                 if visitors:
                     block = self._blocks.load(db, rows)
-                    own = rows.chosen(None) if mask is None else mask
+                    own = own or rows.chosen(None)
                     list(each(BestRows.scan, visitors, repeat(block), repeat(own)))
 
     def _visits(
@@ -277,8 +278,8 @@ class VectorStore:
             for each in best
         ]
 
-    def _chosen(self, db: sqlite3.Connection, among: Iterable[str] | None) -> list[RowMask | None]:
-        """Return `RowsOfBlock.chosen` of each block; None: all live rows.
+    def _chosen(self, db: sqlite3.Connection, among: Iterable[str] | None) -> _Chosen:
+        """Return which rows of each block may be found.
 
         The last ids are not looked up again: a list is only compared with them, and a tuple, which
         cannot have changed, is recognised.
