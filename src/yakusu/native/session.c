@@ -80,8 +80,7 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     if (samples) s->weights = allocate(s->n_tokens * sizeof *s->weights);
     if (samples) s->ids = allocate(s->n_tokens * sizeof *s->ids);
     int ok = s->rows && s->best && s->buffers && (!stored || s->log_probs) && (n_models < 2 || s->logits);
-    ok = ok && (!samples || (s->weights && s->ids));
-    if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
+    if (ok && (!samples || (s->weights && s->ids))) return s;
     yk_free_session(s);
     return NULL;
 }
@@ -165,7 +164,7 @@ static int admit(Session *session) {
         if (!fits) break;
     }
     if (!n) return 1;
-    if (!reserve(session, n_positions, n_positions)) return 0;
+    if (!reserve(session, n_positions > session->n_rows ? n_positions : session->n_rows, n_positions)) return 0;
     for (int i = 0; i < session->n_members; i++)
         session->kernels->encode(&session->members[i], first, lengths, n, memories, weights,
                                  &session->scratch);
