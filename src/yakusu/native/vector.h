@@ -214,27 +214,32 @@ INLINE vec v_div(vec a, vec b) { EACH(wasm_f32x4_div(a.q[i], b.q[i])); }
 #if defined(__wasm_relaxed_simd__) /* of hosts where it rounds once: host.c */
 INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }
 #else
-/* Two rounding steps differ from one only if the first one gives a number halfway between two floats: one whose
-   last 29 bits are 1000 ..., or, if float has fewer bits there, a number that becomes subnormal. */
+#define HIGH(x) wasm_f64x2_promote_low_f32x4(wasm_i64x2_shuffle(x, x, 1, 0))
+/* Rounded to double, then to float. This differs from rounding once only if the double is halfway between two
+   floats: its last 29 bits are 1000 ...; such lanes are marked. It may also differ if the result is subnormal. */
+INLINE v128_t fma4_twice(v128_t a, v128_t b, v128_t c, v128_t *halfway) {
+    v128_t low = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
+    v128_t high = wasm_f64x2_mul(HIGH(a), HIGH(b));
+    low = wasm_f64x2_add(low, wasm_f64x2_promote_low_f32x4(c)), high = wasm_f64x2_add(high, HIGH(c));
+    v128_t last = wasm_i32x4_shl(wasm_i32x4_shuffle(low, high, 0, 2, 4, 6), 3);
+    *halfway = wasm_v128_or(*halfway, wasm_i32x4_eq(last, wasm_i32x4_splat(INT32_MIN)));
+    return wasm_i64x2_shuffle(wasm_f32x4_demote_f64x2_zero(low), wasm_f32x4_demote_f64x2_zero(high), 0, 2);
+}
+#undef HIGH
 static __attribute__((noinline, unused)) v128_t fma4_once(v128_t a, v128_t b, v128_t c) {
     float x[4], y[4], z[4];
     wasm_v128_store(x, a), wasm_v128_store(y, b), wasm_v128_store(z, c);
     for (int i = 0; i < 4; i++) x[i] = fma_once(x[i], y[i], z[i]);
     return wasm_v128_load(x);
 }
-#define HIGH(x) wasm_f64x2_promote_low_f32x4(wasm_i64x2_shuffle(x, x, 1, 0))
 INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) {
-    v128_t low = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
-    v128_t high = wasm_f64x2_mul(HIGH(a), HIGH(b));
-    low = wasm_f64x2_add(low, wasm_f64x2_promote_low_f32x4(c)), high = wasm_f64x2_add(high, HIGH(c));
-    v128_t y = wasm_i64x2_shuffle(wasm_f32x4_demote_f64x2_zero(low), wasm_f32x4_demote_f64x2_zero(high), 0, 2);
-    v128_t last = wasm_i32x4_shl(wasm_i32x4_shuffle(low, high, 0, 2, 4, 6), 3);
-    v128_t halfway = wasm_i32x4_eq(last, wasm_i32x4_splat(INT32_MIN));
+    v128_t halfway = wasm_i32x4_splat(0), y = fma4_twice(a, b, c, &halfway);
     v128_t size = wasm_i32x4_sub(wasm_i32x4_shl(y, 1), wasm_i32x4_splat(1)); /* of 0, the largest */
     v128_t subnormal = wasm_u32x4_lt(size, wasm_i32x4_splat(1 << 24));
     return wasm_v128_any_true(wasm_v128_or(halfway, subnormal)) ? fma4_once(a, b, c) : y;
 }
-#undef HIGH
+#define ROUNDS_TWICE
+INLINE vec v_fma_twice(vec a, vec b, vec c, v128_t *halfway) { EACH(fma4_twice(a.q[i], b.q[i], c.q[i], halfway)); }
 #endif
 INLINE vec v_fma(vec a, vec b, vec c) { EACH(fma4(a.q[i], b.q[i], c.q[i])); }
 /* as x86: the second operand if one of them is NaN */
@@ -330,21 +335,43 @@ INLINE float v_largest(vec a) {
 
 #define WHOLE 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer */
 
+/* n = x / ln 2, rounded to an integer, plus WHOLE; y = exp(x - n ln 2). No product is subnormal. */
+#define EXP(fma, x, n, y)                                                     \
+    do {                                                                      \
+        n = fma(x, v_set(0x1.715476p0f), v_set(WHOLE));                       \
+        y = v_sub(n, v_set(WHOLE));                                           \
+        vec r = fma(y, v_set(-0x1.62e4p-1f), x);                              \
+        r = fma(y, v_set(-0x1.7f7d1cp-20f), r);                               \
+        y = v_set(0x1.6850e4p-10f); /* Taylor, fitted: 1 + r + r^2 / 2 + ... */ \
+        y = fma(y, r, v_set(0x1.123bccp-7f));                                 \
+        y = fma(y, r, v_set(0x1.555b98p-5f));                                 \
+        y = fma(y, r, v_set(0x1.55548ep-3f));                                 \
+        y = fma(y, r, v_set(0x1.fffff8p-2f));                                 \
+        y = fma(y, r, v_set(1.0f));                                           \
+        y = fma(y, r, v_set(1.0f));                                           \
+    } while (0)
+
+#ifdef ROUNDS_TWICE
+static __attribute__((noinline, unused)) vec exp_once(vec x) {
+    vec n, y;
+    EXP(v_fma, x, n, y);
+    return v_scale2(y, n);
+}
+#endif
+
 /* exp(x) for x <= 88, within 2 units in the last place; exp(-87) for all x below -87. */
 INLINE vec v_exp(vec x) {
-    vec n, r, y;
+    vec n, y;
     x = v_max(v_set(-87.0f), x); /* keeps NaN */
-    n = v_fma(x, v_set(0x1.715476p0f), v_set(WHOLE)); /* x / ln 2 */
-    y = v_sub(n, v_set(WHOLE));
-    r = v_fma(y, v_set(-0x1.62e4p-1f), x);
-    r = v_fma(y, v_set(-0x1.7f7d1cp-20f), r); /* x - n ln 2 */
-    y = v_set(0x1.6850e4p-10f); /* Taylor, fitted: 1 + r + r^2 / 2 + ... */
-    y = v_fma(y, r, v_set(0x1.123bccp-7f));
-    y = v_fma(y, r, v_set(0x1.555b98p-5f));
-    y = v_fma(y, r, v_set(0x1.55548ep-3f));
-    y = v_fma(y, r, v_set(0x1.fffff8p-2f));
-    y = v_fma(y, r, v_set(1.0f));
-    y = v_fma(y, r, v_set(1.0f));
+#ifdef ROUNDS_TWICE /* one test for all products */
+    v128_t halfway = wasm_i32x4_splat(0);
+#define FMA(a, b, c) v_fma_twice(a, b, c, &halfway)
+    EXP(FMA, x, n, y);
+#undef FMA
+    if (wasm_v128_any_true(halfway)) return exp_once(x);
+#else
+    EXP(v_fma, x, n, y);
+#endif
     return v_scale2(y, n);
 }
 
