@@ -186,7 +186,7 @@ def searched(
     before, start = mib(RESIDENT), time.perf_counter()
     store.search(queries[:1], N_BEST)
     first = time.perf_counter() - start
-    few = tuple(f"id {i}" for i in range(0, n_rows, max(1, n_rows // N_FILTER)))[:N_FILTER]
+    few = tuple(f"id {i}" for i in evenly_spaced(n_rows, min(N_FILTER, n_rows)))
     store.search(queries[:1], N_BEST, among=few)
     recall, timed = alike(found_by(store, queries), named(nearest)), Timer(store, queries)
     single, single_filter = timed(1, {}, {"among": few})

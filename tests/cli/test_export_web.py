@@ -1,5 +1,6 @@
 """`yakusu export --to web` refuses what it cannot do, in one sentence."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,20 @@ def test_a_file_of_the_test_set_alone_is_refused(
     said = run_yakusu("export", MODEL, tmp_path / "a.html", "--to", "web", "--test-src", "a.en")
     assert said.code == 2
     assert "give both --test-src and --test-tgt" in said.error
+
+
+def test_bleu_is_measured_on_the_pairs_that_a_run_held_out(
+    run_yakusu: Callable[..., Any], tmp_path: Path
+) -> None:
+    model, data = tmp_path / "run/model", tmp_path / "run/data"
+    shutil.copytree(MODEL, model)
+    said = run_yakusu("export", model, tmp_path / "a.html", "--to", "web")
+    assert said.code == 0 and "BLEU not measured" in said.out
+    data.mkdir()
+    for side in ("src", "tgt"):
+        (data / f"dev.{side}.txt").write_text("one\ntwo\n", encoding="utf-8")
+    said = run_yakusu("export", model, tmp_path / "b.html", "--to", "web")
+    assert said.code == 0 and "dev set of 2 pairs" in said.out
 
 
 def test_a_missing_protobuf_is_named_with_its_extra(

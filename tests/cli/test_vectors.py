@@ -342,7 +342,7 @@ def test_a_folder_of_static_embeddings_is_compressed_and_exported(
     refused = {
         ("compress", folder, small, "--words", "w.txt"): "whose tokens are in its tokenizer",
         ("export", small, tmp_path / "new", "--format", "npy"): "leave out --format",
-        ("compress", folder, folder): "was not written by yakusu",
+        ("compress", folder, folder): "was not written by 'vectors compress'",
         ("compress", tmp_path, small): "does not contain static embeddings",
     }
     for words, message in refused.items():

@@ -315,7 +315,7 @@ def test_nothing_is_replaced_that_was_not_compressed(
     write: Callable[..., Path], vectors: Floats, tmp_path: Path
 ) -> None:
     folder, small = write(embeddings=vectors), tmp_path / "small"
-    with pytest.raises(DataError, match="was not written by yakusu"):
+    with pytest.raises(DataError, match="was not written by 'vectors compress'"):
         yakusu.vectors.compress_static(folder, folder)
     for _ in range(2):
         yakusu.vectors.compress_static(folder, small, config=INTEGERS)

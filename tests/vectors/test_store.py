@@ -503,8 +503,13 @@ def test_an_existing_file_is_not_replaced(tmp_path: Path) -> None:
         create_store(tmp_path / "s.db", VECTORS)
     with open_store(tmp_path / "s.db") as store:
         assert len(store) == V
-        with pytest.raises(DataError, match="cannot be written"):
-            store.add(["new"], VECTORS[:1])
+        for change in (
+            lambda: store.add(["new"], VECTORS[:1]),
+            lambda: store.delete(IDS[:1]),
+            store.compact,
+        ):
+            with pytest.raises(DataError, match="is open for reading: open it with .*writable=True"):
+                change()
 
 
 # ---- several processes

@@ -208,7 +208,10 @@ def test_a_target_that_cannot_be_written_is_rejected_before_reading(
     (tmp_path / "notes.txt").write_text("mine")
     for out, message in (
         (tmp_path / "none" / "v", "none does not exist: create it or choose another one"),
-        (tmp_path / "notes.txt", "notes.txt exists and was not written by yakusu: choose another"),
+        (
+            tmp_path / "notes.txt",
+            "notes.txt exists and was not written by 'vectors compress': choose another",
+        ),
     ):
         with pytest.raises(DataError, match=message):
             yakusu.vectors.compress("no such file", out)
@@ -517,6 +520,6 @@ def test_a_report_never_replaces_another_file(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(DataError, match=f"{name} exists and was not written by yakusu"):
+    with pytest.raises(DataError, match=f"{name} exists and was not written by 'vectors compress'"):
         yakusu.vectors.compress(dense, tmp_path / "v")
     assert (tmp_path / name).read_text() == "mine" and not (tmp_path / "v").exists()

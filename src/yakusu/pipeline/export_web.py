@@ -19,6 +19,7 @@ from yakusu.metrics import Score, score_translations
 from yakusu.pipeline.evaluate import NamedLines, given_test_set, translated_lines
 from yakusu.pipeline.receipts.card import USAGE
 from yakusu.pipeline.receipts.receipt import Receipt, read_facts
+from yakusu.pipeline.synthetic.held_out import find_dev_set
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.shipped import model_path
@@ -261,12 +262,12 @@ class _Opened:
         return facts.recipe if isinstance(facts, Receipt) else None
 
     def _dev_set(self) -> list[Pair]:
-        """The dev set of the training run, if its files are there."""
+        """The dev set of the training run, if it is there, and has one direction."""
         recipe = self._recipe()
-        dev = recipe.data.dev if recipe else None
-        if dev is None or not dev.files or not all(path.exists() for path in dev.files):
+        if recipe is None or recipe.data.others:
             return []
-        return [pair for pair in read_pairs(dev) if all(pair)]
+        dev = find_dev_set(self.folder)
+        return [pair for pair in read_pairs(dev) if all(pair)] if dev else []
 
 
 def _section(facts: WebModelExport) -> str:

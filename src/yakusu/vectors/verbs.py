@@ -238,7 +238,9 @@ def _check_target(out: Path) -> None:
     replaceable = out.is_file() and is_compressed(out)
     for path in (out, *_companions(out)):
         if path.exists() and not replaceable:
-            raise DataError(f"{path} exists and was not written by yakusu: choose another name")
+            raise DataError(
+                f"{path} exists and was not written by 'vectors compress': choose another name"
+            )
 
 
 def _companions(out: Path) -> tuple[Path, Path]:

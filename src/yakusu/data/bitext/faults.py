@@ -57,9 +57,10 @@ def misaligned(
         quick: Take a tenth of the time, and examine small offsets only.
 
     Returns:
-        The faults in the order of their lines; none if there are fewer than `LEAST_LINES` lines.
+        The faults in the order of their lines; none if fewer than `LEAST_LINES` lines have text on
+        both sides.
     """
-    if len(src) < LEAST_LINES:
+    if sum(map(all, zip(src, tgt, strict=True))) < LEAST_LINES:
         return []
     evidence = PairEvidence(src, tgt)
     exchanged = [each for each in _exchanged(evidence) if each.offset]

@@ -3,7 +3,7 @@
 async function bytesAt(url) {
   if (url.protocol === "file:") {
     const { readFile } = await import("node:fs/promises");
-    return readFile(url).catch((error) => { throw new Error(`${url} cannot be read: ${error.code}`); });
+    return readFile(url).catch((error) => { throw new Error(`${url} cannot be read (${error.code}): check the folder`); });
   }
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} cannot be read: ${response.status}`);

@@ -58,7 +58,9 @@ def compress_static(
     if files.is_compressed:
         raise DataError(f"{folder} is already compressed: give the original folder")
     if out.exists() and not (out / TABLE).is_file():
-        raise DataError(f"{out} exists and was not written by yakusu: choose another name")
+        raise DataError(
+            f"{out} exists and was not written by 'vectors compress': choose another name"
+        )
     files.settings()
     vectors = files.dense()
     of_tokens = files.of_tokens(len(vectors))

@@ -18,7 +18,7 @@ from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.similarity import clipped, values_of
 
-_FEW = 64  # rows, which are scored without rounding faster than a block is rounded
+_FEW = 1 / 128  # of the rows of a block: scored without rounding faster than the block is rounded
 
 
 @dataclass(eq=False)
@@ -63,7 +63,7 @@ class BestRows:
 
     def _likely(self, block: LoadedBlock, chosen: ChosenRows | None) -> Longs:
         """Return the places of the chosen rows that can be among the best."""
-        if chosen is not None and chosen.count <= _FEW:
+        if chosen is not None and chosen.count <= _FEW * len(block.terms):
             return np.flatnonzero(chosen.mask)
         coder, query, terms = self.settings.coder, self.query, block.terms
         if kernels.are_available():

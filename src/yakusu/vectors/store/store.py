@@ -98,12 +98,19 @@ class VectorStore:
         path: Its name, for messages.
         settings: What was decided when it was created.
         memory: Bytes of codes that are kept in memory between searches.
+        writable: Whether vectors may be added and deleted.
     """
 
     def __init__(
-        self, db: sqlite3.Connection, path: Path, settings: StoreSettings, memory: int
+        self,
+        db: sqlite3.Connection,
+        path: Path,
+        settings: StoreSettings,
+        memory: int,
+        *,
+        writable: bool,
     ) -> None:
-        self._db, self.path, self._settings = db, path, settings
+        self._db, self.path, self._settings, self._writable = db, path, settings, writable
         self._blocks = BlockCache(settings, memory)
         # The last `among`, and which rows it chose.
         self._filter: tuple[int, Sequence[str], _Chosen] = -1, (), []
@@ -322,8 +329,9 @@ class VectorStore:
 
         Raises:
             DataError: Ids, vectors or metadata cannot be stored, or do not fit each other; an id is
-                already stored; or the file cannot be written.
+                already stored; or the store is not writable.
         """
+        self._require_writable()
         given = GivenItems.checked(ids, vectors, metadata, self._settings)
         with STORE_FILE.errors(self.path):
             self._known(given.ids, replace=replace)
@@ -363,7 +371,7 @@ class VectorStore:
         if (known := numbers_of(self._db, ids)) and not replace:
             raise DataError(
                 f"{self.path} already has {len(known):,} of these ids, such as {min(known)!r}: "
-                "leave them out, or replace their vectors (--replace)"
+                "leave them out, give others (--ids), or replace their vectors (--replace)"
             )
         return _sorted(known.values())
 
@@ -374,14 +382,22 @@ class VectorStore:
             How many there were; ids that are not stored are ignored.
 
         Raises:
-            DataError: The ids are not strings, or the file cannot be written.
+            DataError: The ids are not strings, or the store is not writable.
         """
+        self._require_writable()
         gone = listed_ids(ids)
         with STORE_FILE.writing(self._db, self.path) as db:
             numbers = _sorted(numbers_of(db, gone).values())
             self._forget(db, numbers)
             next_revision(db)
         return len(numbers)
+
+    def _require_writable(self) -> None:
+        """Raise DataError if the store was opened for reading."""
+        if not self._writable:
+            raise DataError(
+                f"{self.path} is open for reading: open it with open_store(path, writable=True)"
+            )
 
     def _forget(self, db: sqlite3.Connection, numbers: Longs) -> None:
         """Remove items, and mark their rows."""
@@ -401,8 +417,9 @@ class VectorStore:
                 cell. Compacting again without `cells` removes the cells.
 
         Raises:
-            DataError: The file cannot be written, or the disk is full.
+            DataError: The store is not writable, or the disk is full.
         """
+        self._require_writable()
         if cells:
             with STORE_FILE.writing(self._db, self.path) as db:
                 make_cells(db, self._settings, next_revision(db))
@@ -436,7 +453,7 @@ def open_store(path: str | Path, *, writable: bool = False, memory: int = _MEMOR
             written.
     """
     db, settings = open_store_file(path := Path(path), writable=writable)
-    return VectorStore(db, path, settings, memory)
+    return VectorStore(db, path, settings, memory, writable=writable)
 
 
 def _sorted(numbers: Collection[int]) -> Longs:
