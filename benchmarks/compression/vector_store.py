@@ -143,13 +143,13 @@ def exact(vectors: AnyMatrix, queries: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Timer:
-    """Counts queries per second: medians of five rounds, in which the searches alternate."""
+    """Measures queries per second: medians of five rounds, in which the searches alternate."""
 
     store: VectorStore
     queries: np.ndarray
 
     def __call__(self, size: int, *options: dict[str, Any]) -> list[float]:
-        """Search batches of a size, with each of the options."""
+        """Search in batches of a size, with each set of options."""
         rounds = [[self._seconds(size, each) for each in options] for _ in range(5)]
         rates: list[float] = (len(self.queries) / np.median(rounds, axis=0)).tolist()
         return rates

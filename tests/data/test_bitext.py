@@ -67,9 +67,9 @@ def test_lines_between_windows_are_not_compared() -> None:
 def test_a_short_text_and_empty_lines_say_nothing() -> None:
     assert misaligned(SRC[:100], TGT[100:200]) == []
     assert misaligned([""] * 300, [""] * 300) == []
-    for n in (5, 20, 150):  # the rest of the shorter text is blank
-        assert misaligned(SRC, [*TGT[:n], *[""] * (N - n)]) == []
-        assert misaligned([*SRC[:n], *[""] * (N - n)], TGT) == []
+    for n, rest in ((5, ""), (20, "-"), (150, " ")):  # of the shorter text
+        assert misaligned(SRC, [*TGT[:n], *[rest] * (N - n)]) == []
+        assert misaligned([*SRC[:n], *[rest] * (N - n)], TGT) == []
 
 
 def test_a_repeated_half_is_found_but_not_repeated_sentences() -> None:

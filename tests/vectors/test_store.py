@@ -14,6 +14,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, RecipeError
 from yakusu.vectors import VectorStore, create_store, open_matrix, open_store
 from yakusu.vectors.store import blocks
+from yakusu.vectors.store import store as store_module
 from yakusu.vectors.store.searching import BestRows
 from yakusu.vectors.store.similarity import comparable
 
@@ -175,6 +176,25 @@ def test_a_filter_finds_the_best_of_its_ids(tmp_path: Path, chosen: slice) -> No
         assert store.search(QUERIES, 10, among=IDS) == store.search(QUERIES, 10)
         assert store.search(QUERIES, 10, among=IDS[chosen]) == [[]] * Q
         assert store.search(QUERIES, 10, among=[]) == [[]] * Q
+
+
+def test_ids_are_looked_up_once_until_the_store_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lookups: list[int] = []
+    real = store_module.numbers_of
+    monkeypatch.setattr(store_module, "numbers_of", lambda *a: (lookups.append(1), real(*a))[1])
+    few = tuple(IDS[:99])
+    with made(tmp_path / "s.db") as store:
+        lookups.clear()
+        for among in (few, few, [*few], (*few,)):
+            store.search(QUERIES, among=among)
+        assert len(lookups) == 3  # a tuple, a list, and a tuple again
+        with open_store(tmp_path / "s.db", writable=True) as other:
+            other.delete(IDS[:1])
+        lookups.clear()
+        assert "id 0" not in ids(store.search(VECTORS[:1], among=few))[0]
+        assert len(lookups) == 1
 
 
 def test_an_empty_store_and_no_queries_find_nothing(tmp_path: Path) -> None:
@@ -508,7 +528,7 @@ def test_an_existing_file_is_not_replaced(tmp_path: Path) -> None:
             lambda: store.delete(IDS[:1]),
             store.compact,
         ):
-            with pytest.raises(DataError, match="is open for reading"):
+            with pytest.raises(DataError, match="is open read-only"):
                 change()
 
 

@@ -80,7 +80,7 @@ API int yk_score(Session *session, int64_t key, const int32_t *source, int n_sou
              int n_target, const Record *record);
 
 /* Decode one position or more, until `seconds` have passed; 1: there is more to do, 0: all done, -1: out of
-   memory. */
+   memory, after which the session can only be freed. */
 API int yk_advance(Session *session, double seconds);
 
 /* Remove a sentence that is not finished; 0 if there is none with this key. */

@@ -215,8 +215,9 @@ INLINE vec v_div(vec a, vec b) { EACH(wasm_f32x4_div(a.q[i], b.q[i])); }
 INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }
 #else
 #define HIGH(x) wasm_f64x2_promote_low_f32x4(wasm_i64x2_shuffle(x, x, 1, 0))
-/* Rounded to double, then to float. This differs from rounding once only if the double is halfway between two
-   floats: its last 29 bits are 1000 ...; such lanes are marked. It may also differ if the result is subnormal. */
+/* Rounded to double, then to float. For a normal result, this differs from rounding once only if the double is
+   halfway between two floats: its last 29 bits are 1000 ...; such lanes are marked. A subnormal result may also
+   differ; it is not marked. */
 INLINE v128_t fma4_twice(v128_t a, v128_t b, v128_t c, v128_t *halfway) {
     v128_t low = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
     v128_t high = wasm_f64x2_mul(HIGH(a), HIGH(b));
@@ -335,7 +336,7 @@ INLINE float v_largest(vec a) {
 
 #define WHOLE 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer */
 
-/* n = x / ln 2, rounded to an integer, plus WHOLE; y = exp(x - n ln 2). No product is subnormal. */
+/* n = k + WHOLE, with k = x / ln 2 rounded to an integer; y = exp(x - k ln 2). No inexact result is subnormal. */
 #define EXP(fma, x, n, y)                                                     \
     do {                                                                      \
         n = fma(x, v_set(0x1.715476p0f), v_set(WHOLE));                       \
@@ -363,7 +364,7 @@ static __attribute__((noinline, unused)) vec exp_once(vec x) {
 INLINE vec v_exp(vec x) {
     vec n, y;
     x = v_max(v_set(-87.0f), x); /* keeps NaN */
-#ifdef ROUNDS_TWICE /* one test for all products */
+#ifdef ROUNDS_TWICE /* one test for all multiply-adds */
     v128_t halfway = wasm_i32x4_splat(0);
 #define FMA(a, b, c) v_fma_twice(a, b, c, &halfway)
     EXP(FMA, x, n, y);

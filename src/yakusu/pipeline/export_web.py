@@ -103,8 +103,8 @@ def export_web(
         out: A new file (.html or .htm), which has everything; or a new folder, whose page
             installs and works offline, and which is an ES module, too.
         test_src: Sentences to measure BLEU with; None: the dev set of the training run, if it is
-            there. For several models, only their dev sets are used. BLEU ignores case if the
-            receipt says that the vocabulary does.
+            unchanged and the run had one direction. For several models, only their dev sets are
+            used. BLEU ignores case if the receipt says that the vocabulary does.
         test_tgt: Their translations.
         progress: Progress reporter.
 
@@ -262,7 +262,7 @@ class _Opened:
         return facts.recipe if isinstance(facts, Receipt) else None
 
     def _dev_set(self) -> list[Pair]:
-        """The dev set of the training run, if it is there, and has one direction."""
+        """The dev set of the training run, if it is available and the run had one direction."""
         recipe = self._recipe()
         if recipe is None or recipe.data.others:
             return []

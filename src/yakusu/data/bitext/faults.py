@@ -57,12 +57,14 @@ def misaligned(
         quick: Take a tenth of the time, and examine small offsets only.
 
     Returns:
-        The faults in the order of their lines; none if fewer than `LEAST_LINES` lines have text on
-        both sides.
+        The faults in the order of their lines; none if fewer than `LEAST_LINES` lines have words
+        on both sides.
     """
-    if sum(map(all, zip(src, tgt, strict=True))) < LEAST_LINES:
+    if len(src) < LEAST_LINES:
         return []
     evidence = PairEvidence(src, tgt)
+    if np.count_nonzero(~evidence.src.is_empty & ~evidence.tgt.is_empty) < LEAST_LINES:
+        return []
     exchanged = [each for each in _exchanged(evidence) if each.offset]
     if exchanged:
         src, tgt = [*src], [*tgt]

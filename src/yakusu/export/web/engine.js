@@ -267,7 +267,9 @@ class Session {
     kept.push(record, ...addresses);
     const done = engine.own.yk_score(this.handle, 1n, addresses[0], S, addresses[1], T, record);
     if (!done) throw new Error("there is not enough memory to decode");
-    while (engine.own.yk_advance(this.handle, 1) > 0);
+    let status;
+    while ((status = engine.own.yk_advance(this.handle, 1)) > 0);
+    if (status < 0) throw new Error("there is not enough memory to decode");
     const at = room(8);
     while (engine.own.yk_next(this.handle, at));
     const made = {

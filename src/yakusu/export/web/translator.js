@@ -42,9 +42,7 @@ class WebDecoder {
   }
   recorded(pairs, n_alternatives, roles) {
     const session = new Session(this.engine, this.model, null, 256);
-    const found = pairs.map((pair) => session.score(pair, n_alternatives, roles));
-    session.close();
-    return found;
+    try { return pairs.map((pair) => session.score(pair, n_alternatives, roles)); } finally { session.close(); }
   }
   attentions(pairs, roles) {
     const names = [...roles], { data } = this.model;

@@ -131,8 +131,10 @@ def _dev_set_in_receipt(model: Path) -> Corpus:
     if not isinstance(facts, Receipt):
         return Corpus()
     dev = facts.recipe.data.dev
-    unchanged = [
-        path.exists() and sha256(path) == facts.inputs.get(f"dev.{key}")
-        for key, path in dev.named_files.items()
-    ]
+    try:
+        unchanged = [
+            sha256(path) == facts.inputs.get(f"dev.{key}") for key, path in dev.named_files.items()
+        ]
+    except OSError:
+        return Corpus()
     return dev if all(unchanged) else Corpus()

@@ -28,8 +28,8 @@ _MOST = 2**53  # numbers
 class ChosenRows:
     """Which rows of a block may be found.
 
-    mask: Whether each may be, (n,).
-    count: How many may be.
+    mask: Whether each row may be found, (n,).
+    count: How many rows may be found.
     """
 
     mask: RowMask
@@ -64,17 +64,17 @@ class RowsOfBlock:
         return int(np.count_nonzero(self.live))
 
     def chosen(self, among: Longs | None) -> ChosenRows | None:
-        """Return which rows are live and have their numbers in `among` (ascending).
+        """Return which rows are live and have numbers in `among` (ascending).
 
-        None stands for all numbers, or all rows.
+        `among` is None: all numbers. Returns None: all rows.
         """
-        mask = self.live
+        mask, count = self.live, self.n_live
         if among is not None:
             begin, end = np.searchsorted(among, (self.first, self.end))
             mask = np.zeros(self.n, dtype=bool)
             mask[among[begin:end] - self.first] = True
             mask &= self.live
-        count = int(np.count_nonzero(mask))
+            count = int(np.count_nonzero(mask))
         return None if count == self.n else ChosenRows(mask, count)
 
 

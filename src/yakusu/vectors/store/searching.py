@@ -18,7 +18,7 @@ from yakusu.vectors.store.coding import PreparedQuery
 from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.similarity import clipped, values_of
 
-_FEW = 1 / 128  # of the rows of a block: scored without rounding faster than the block is rounded
+_FEW = 1 / 128  # of a block's rows: so few are scored exactly faster than all with rounding
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class BestRows:
 
         Args:
             block: The block.
-            chosen: Those that may be found; None: all.
+            chosen: The rows that may be found; None: all.
         """
         likely = self._likely(block, chosen)
         if len(likely):
@@ -63,13 +63,11 @@ class BestRows:
 
     def _likely(self, block: LoadedBlock, chosen: ChosenRows | None) -> Longs:
         """Return the places of the chosen rows that can be among the best."""
-        if chosen is not None and chosen.count <= _FEW * len(block.terms):
-            return np.flatnonzero(chosen.mask)
         coder, query, terms = self.settings.coder, self.query, block.terms
-        if kernels.are_available():
-            products = coder.rounded(block.packed, len(terms), query)
-        else:
-            products = coder.exact(block.packed, np.arange(len(terms)), query)
+        are_few = chosen is not None and chosen.count <= _FEW * len(terms)
+        if are_few or not kernels.are_available():
+            return np.arange(len(terms)) if chosen is None else np.flatnonzero(chosen.mask)
+        products = coder.rounded(block.packed, len(terms), query)
         error = block.reach * query.step / 2 + query.slack
         if len(self.values) == self.k:
             least = float(self.values[-1])

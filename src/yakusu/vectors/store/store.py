@@ -58,7 +58,7 @@ from yakusu.vectors.store.similarity import comparable, score_of, values_of_orig
 
 _TIMES, _MORE = 4, 32  # as many candidates as results, and more, are ranked again
 _MEMORY = 2**30
-_Chosen = list[ChosenRows | None]  # of each block; None: all live rows
+_Chosen = list[ChosenRows | None]  # of each block; None: all rows
 
 
 @dataclass(frozen=True)
@@ -202,8 +202,8 @@ class VectorStore:
             queries: (Q, H).
             k: Number of results, at least 1.
             among: Ids among which results are found; those that are not stored are ignored. They
-                are looked up once for all searches with the same ids that follow each other; many
-                ids are recognised fastest in a tuple.
+                are looked up once for all searches with the same ids that follow each other; to
+                search among many ids, pass the same tuple each time.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
             share: Least share of the vectors in cells (see `compact`) to visit, the nearest; all
                 that are in no cell are visited, too.
@@ -242,14 +242,13 @@ class VectorStore:
     ) -> None:
         """Find the best rows of queries block by block."""
         found = [*zip(self._blocks.rows(db), chosen, strict=True)]
-        sizes = [rows.n_live if own is None else own.count for rows, own in found]
+        sizes = [rows.n if own is None else own.count for rows, own in found]
         visits = self._visits(db, best, np.array(sizes, dtype=np.int64), share)
         with ExitStack() as stack:
             each = map if n_jobs == 1 else stack.enter_context(ThreadPoolExecutor(n_jobs)).map
             for (rows, own), visitors in zip(found, visits, strict=True):
                 if visitors:
                     block = self._blocks.load(db, rows)
-                    own = own or rows.chosen(None)
                     list(each(BestRows.scan, visitors, repeat(block), repeat(own)))
 
     def _visits(
@@ -288,12 +287,12 @@ class VectorStore:
     def _chosen(self, db: sqlite3.Connection, among: Iterable[str] | None) -> _Chosen:
         """Return which rows of each block may be found.
 
-        The last ids are not looked up again: a list is only compared with them, and a tuple, which
-        cannot have changed, is recognised.
+        The last ids are not looked up again: a list is compared with them, and the same tuple is
+        recognised by identity.
         """
         revision, rows = revision_of(db), self._blocks.rows(db)
         if among is None:
-            return [None] * len(rows)
+            return [each.chosen(None) for each in rows]
         given = among if isinstance(among, list | tuple) else listed_ids(among)
         if self._filter[:2] != (revision, given):
             ids = listed_ids(given)
@@ -329,7 +328,7 @@ class VectorStore:
 
         Raises:
             DataError: Ids, vectors or metadata cannot be stored, or do not fit each other; an id is
-                already stored; or the store is not writable.
+                already stored; or the store is not writable, or cannot be written.
         """
         self._require_writable()
         given = GivenItems.checked(ids, vectors, metadata, self._settings)
@@ -371,7 +370,7 @@ class VectorStore:
         if (known := numbers_of(self._db, ids)) and not replace:
             raise DataError(
                 f"{self.path} already has {len(known):,} of these ids, such as {min(known)!r}: "
-                "leave them out, give others (--ids), or replace their vectors (--replace)"
+                "leave them out, give other ids (--ids), or replace their vectors (--replace)"
             )
         return _sorted(known.values())
 
@@ -382,7 +381,7 @@ class VectorStore:
             How many there were; ids that are not stored are ignored.
 
         Raises:
-            DataError: The ids are not strings, or the store is not writable.
+            DataError: The ids are not strings, or the store is not writable, or cannot be written.
         """
         self._require_writable()
         gone = listed_ids(ids)
@@ -393,10 +392,10 @@ class VectorStore:
         return len(numbers)
 
     def _require_writable(self) -> None:
-        """Raise DataError if the store was opened for reading."""
+        """Raise DataError if the store was opened read-only."""
         if not self._writable:
             raise DataError(
-                f"{self.path} is open for reading: open it with open_store(path, writable=True)"
+                f"{self.path} is open read-only: open it with open_store(path, writable=True)"
             )
 
     def _forget(self, db: sqlite3.Connection, numbers: Longs) -> None:
@@ -417,7 +416,7 @@ class VectorStore:
                 cell. Compacting again without `cells` removes the cells.
 
         Raises:
-            DataError: The store is not writable, or the disk is full.
+            DataError: The store is not writable, or cannot be written.
         """
         self._require_writable()
         if cells:
