@@ -180,7 +180,7 @@ def test_what_load_does_not_know_is_refused_in_a_sentence(
     unknown, null, missing = node(script, (exported[0] / "yakusu.js").as_uri())
     assert unknown == "there is no option nBest: choose from model, engine"
     assert null == "options must be an object"
-    assert missing.endswith("missing/engine.wasm cannot be read: ENOENT")
+    assert missing.endswith("missing/engine.wasm cannot be read (ENOENT): check the folder")
 
 
 def test_a_folder_is_opened_with_and_without_its_last_slash(

@@ -256,7 +256,12 @@ class Session {
   score(pair, n_alternatives, roles) {
     const { engine } = this, [given, target] = pair, { data } = this.model;
     const source = this.encoded(given), kept = [];
-    const room = (bytes) => { const address = engine.allocate(bytes); kept.push(address); return address; };
+    const room = (bytes) => { // zeros: the engine writes no weights of later positions
+      const address = engine.allocate(bytes);
+      kept.push(address);
+      engine.array(Uint8Array, address, bytes).fill(0);
+      return address;
+    };
     const [n_encoder, n_decoder] = data.depths, h = data.n_heads, T = target.length, S = source.length;
     const sizes = { encoder: n_encoder * S * h * S, decoder: T * n_decoder * h * T, cross: T * n_decoder * h * S };
     const of = Object.fromEntries(Object.entries(sizes).map(([role, n]) => [role, roles.includes(role) ? room(4 * n) : 0]));
