@@ -17,7 +17,7 @@ import pytest
 import regex
 
 from tests.export.web.conftest import Node
-from yakusu.export.web import inspected, names
+from yakusu.export.web import expressions, inspected, names
 from yakusu.export.web.bundle import Bundle
 from yakusu.export.web.javascript import Transpiler
 from yakusu.export.web.names import Names
@@ -312,3 +312,10 @@ def test_expressions_have_the_same_values(node: Node) -> None:
         if value != expected or isinstance(value, bool) != isinstance(expected, bool):
             wrong.append((text, "", value, expected))
     assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_methods_of_texts_and_arrays_are_those_of_the_runtime(node: Node) -> None:
+    runtime = (Path(names.__file__).parent / "runtime.js").read_text(encoding="utf-8")
+    shown = runtime.replace("\nreturn {", "\nreturn { list_,", 1)
+    found = node(f"{shown}give([...Object.keys($.text), ...Object.keys($.list_)]);")
+    assert {*found} == expressions._OF_TEXTS_AND_ARRAYS

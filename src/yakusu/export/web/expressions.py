@@ -70,6 +70,19 @@ _NATIVE = {
     ast.BitAnd: "&",
 }
 _ORDER = {ast.Lt: ("<", "lt"), ast.LtE: ("<=", "le"), ast.Gt: (">", "gt"), ast.GtE: (">=", "ge")}
+# Methods that texts or arrays have in `runtime.js`; those of other values are called directly.
+_OF_TEXTS_AND_ARRAYS = frozenset(
+    (
+        *("append", "capitalize", "casefold", "clear", "copy", "count", "decode", "encode"),
+        *("endswith", "extend", "find", "index", "insert", "isalnum", "isalpha", "isascii"),
+        *("isdecimal", "isdigit", "islower", "isnumeric", "isprintable", "ispunctuation"),
+        *("isspace", "isupper", "join", "lower", "lstrip", "partition", "pop", "popleft"),
+        *("remove", "removeprefix", "removesuffix", "replace", "rfind", "rstrip", "sort"),
+        *("split", "splitlines", "startswith", "strip", "title", "translate", "upper"),
+        "__getitem__",
+    )
+)
+_COLLECTED = frozenset(("tuple", "list"))
 _OF_PATTERNS = frozenset(("findall", "finditer", "fullmatch", "match", "search", "split", "sub"))
 # What local names are called, which makes scripts shorter; global names are longer.
 _SHORT = [
@@ -321,6 +334,10 @@ class Expressions:
             return self._replaced(node)
         if isinstance(function, ast.Name) and function.id == "partial" and node.keywords:
             return self._partial(node)
+        if isinstance(function, ast.Name) and function.id in _COLLECTED and len(node.args) == 1:
+            (given,) = node.args
+            if isinstance(given, ast.GeneratorExp | ast.ListComp):
+                return self._comprehension("list", given.elt, given.generators)
         new = "new " if self._makes(function) else ""
         return f"{new}{self.value(function)}({self._arguments(node)})"
 
@@ -351,7 +368,7 @@ class Expressions:
             return self._replaced(ast.Call(function, [base], node.keywords))
         self._meanings.uses(function.attr)
         arguments = self._arguments(node)
-        if self._meanings.is_method(function.attr):
+        if function.attr in _OF_TEXTS_AND_ARRAYS:
             more = f", {arguments}" if arguments else ""
             return f'$.call({self.value(base)}, "{function.attr}"{more})'
         return f"{self.value(base)}.{function.attr}({arguments})"

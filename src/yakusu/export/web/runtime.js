@@ -816,9 +816,9 @@ class Match {
   groupdict() { return new Dict(Object.keys(this.re.names).map((name) => [name, this.at(name)])); }
   units(group) {
     if (!group) return [this.found.index, this.found.index + this.found[0].length];
-    this.exact ??= this.re.exact(this.string, this.found.index, this.limit);
     return this.exact.indices[this.number(group)] ?? [-1, -1];
   }
+  get exact() { return (this.exact_ ??= this.re.exact(this.re.places, this)); }
   span(group = 0) { return this.units(group).map((unit) => pointOf(this.string, unit)); }
   start(group = 0) { return this.span(group)[0]; }
   end(group = 0) { return this.span(group)[1]; }
@@ -838,11 +838,12 @@ class Pattern {
   get near() { return (this.near_ ??= expression(this.parts, "suy")); }
   get far() { return (this.far_ ??= expression(this.parts, "sug")); }
   get whole() { return (this.whole_ ??= expression(["(?:", ...this.parts, ")$"], "suy")); }
-  exact(text, unit, end) {
-    this.exact_ ??= expression(this.parts, "suyd");
-    this.exact_.lastIndex = unit;
-    return this.exact_.exec(text.slice(0, end));
+  exact(compiled, match) {
+    compiled.lastIndex = match.found.index;
+    return compiled.exec(match.string.slice(0, match.limit));
   }
+  get places() { return (this.places_ ??= expression(this.parts, "suyd")); }
+  get wholePlaces() { return (this.wholePlaces_ ??= expression(["(?:", ...this.parts, ")$"], "suyd")); }
   run(compiled, text, start, stop) {
     const [a, b] = bounds(lengthOf(text), start, stop), end = unitOf(text, b);
     const own = end < text.length ? text.slice(0, end) : text;
@@ -894,12 +895,7 @@ class Pattern {
   }
 }
 class FullMatch extends Match {
-  units(group) {
-    if (!group) return super.units(0);
-    const own = expression(["(?:", ...this.re.parts, ")$"], "suyd");
-    own.lastIndex = this.found.index;
-    return own.exec(this.string.slice(0, this.limit)).indices[this.number(group)] ?? [-1, -1];
-  }
+  get exact() { return (this.exact_ ??= this.re.exact(this.re.wholePlaces, this)); }
 }
 const expanded = (made, found) => made.replace(/\\(?:g<(\w+)>|(\d)|(.))/g, (_, name, number, other) =>
   other ?? found.at(name ? (/^\d/.test(name) ? +name : name) : +number) ?? "");
