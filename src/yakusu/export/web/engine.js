@@ -254,8 +254,17 @@ class Session {
   }
   // Log-probabilities, alternatives and attention weights of a given target.
   score(pair, n_alternatives, roles) {
+    const kept = [];
+    try {
+      return this.scored(pair, n_alternatives, roles, kept);
+    } finally {
+      kept.forEach((address) => this.engine.release(address));
+    }
+  }
+  // The same; kept: what is to be released.
+  scored(pair, n_alternatives, roles, kept) {
     const { engine } = this, [given, target] = pair, { data } = this.model;
-    const source = this.encoded(given), kept = [];
+    const source = this.encoded(given);
     const room = (bytes) => { // zeros: the engine writes no weights of later positions
       const address = engine.allocate(bytes);
       kept.push(address);
@@ -268,8 +277,12 @@ class Session {
     const log_probs = room(8 * T), ids = room(4 * T * n_alternatives), values = room(8 * T * n_alternatives);
     const record = engine.structure(
       [n_alternatives, log_probs, ids, values, of.encoder, of.decoder, of.cross, 0, 0].map((each) => ["i", each]));
-    const addresses = [engine.copy(source), engine.copy(Int32Array.from(target))];
-    kept.push(record, ...addresses);
+    kept.push(record);
+    const addresses = [source, Int32Array.from(target)].map((each) => {
+      const address = engine.copy(each);
+      kept.push(address);
+      return address;
+    });
     const done = engine.own.yk_score(this.handle, 1n, addresses[0], S, addresses[1], T, record);
     if (!done) throw new Error("there is not enough memory to decode");
     let status;
@@ -277,15 +290,13 @@ class Session {
     if (status < 0) throw new Error("there is not enough memory to decode");
     const at = room(8);
     while (engine.own.yk_next(this.handle, at));
-    const made = {
+    return {
       log_probs: [...engine.array(Float64Array, log_probs, T)],
       ids: [...engine.array(Int32Array, ids, T * n_alternatives)],
       values: [...engine.array(Float64Array, values, T * n_alternatives)],
       attention: Object.fromEntries(roles.map((role) => [role, engine.array(Float32Array, of[role], sizes[role]).slice()])),
       n_source: S,
     };
-    kept.forEach((address) => engine.release(address));
-    return made;
   }
   // An exception cannot pass through the engine: the first one is thrown when it returns.
   asked(name, key, given) {
