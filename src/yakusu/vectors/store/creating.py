@@ -49,9 +49,21 @@ def create_store(
         DataError: The file exists or cannot be written, or the sample is not a finite matrix of two
             or more different vectors.
     """
-    path, config = Path(path), _for_stores(config or CompressConfig())
+    path = Path(path)
     if path.exists() and path.stat().st_size:
         raise VectorStoreError(f"{path} exists: choose another name, or add vectors to it")
+    create_store_file(path, learned_settings(sample, similarity, originals, config))
+    return open_store(path, writable=True)
+
+
+def learned_settings(
+    sample: npt.ArrayLike | StoredMatrix,
+    similarity: StoreSimilarity,
+    originals: KeptPrecision | None,
+    config: CompressConfig | None,
+) -> StoreSettings:
+    """Return the settings of a new store, and learn its codebook; see `create_store`."""
+    config = _for_stores(config or CompressConfig())
     if similarity not in get_args(StoreSimilarity) or originals not in (
         None,
         *get_args(KeptPrecision),
@@ -77,8 +89,7 @@ def create_store(
     from yakusu.compress.compressor import compressor_of  # imports scikit-learn
 
     book = compressor_of(config).fit(vectors).compressed_.book
-    create_store_file(path, StoreSettings(similarity, originals, coder_of(book)))
-    return open_store(path, writable=True)
+    return StoreSettings(similarity, originals, coder_of(book))
 
 
 def _for_stores(config: CompressConfig) -> CompressConfig:

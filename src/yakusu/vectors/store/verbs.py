@@ -14,8 +14,9 @@ from yakusu.folder import open_regular
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.appending import MOST_LOST
 from yakusu.vectors.sources import VectorSource, open_source
-from yakusu.vectors.store.creating import create_store
-from yakusu.vectors.store.file import KeptPrecision, StoreSimilarity
+from yakusu.vectors.store.creating import learned_settings
+from yakusu.vectors.store.file import KeptPrecision, StoreSimilarity, create_store_file
+from yakusu.vectors.store.given import GivenItems
 from yakusu.vectors.store.store import StoreAdded, StoreMatch, VectorStore, open_store
 
 _QUERIES = 256  # at a time
@@ -80,24 +81,18 @@ def index(
             "choose another name"
         )
     if is_new:
-        similarity = similarity or "cosine"
-        create_store(
-            store, given.vectors, similarity=similarity, originals=originals, config=config
-        ).close()
-    try:
-        with open_store(store, writable=True) as opened:
-            _refuse_other(opened, similarity, originals)
-            added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
-            if added.share_lost > MOST_LOST and not is_new:
-                progress.say(
-                    "the codes of the new vectors lose more than half of their variance: if the "
-                    "first vectors were of another kind, index all of them in a new store"
-                )
-            return Indexed(added, len(opened), opened.width, opened.file_bytes)
-    except DataError:
-        if is_new:
-            _remove_empty(store)
-        raise
+        settings = learned_settings(given.vectors, similarity or "cosine", originals, config)
+        GivenItems.checked(names, given.vectors, described, settings)  # before there is a file
+        create_store_file(store, settings)
+    with open_store(store, writable=True) as opened:
+        _refuse_other(opened, similarity, originals)
+        added = opened.add(names, given.vectors, described, replace=replace, progress=progress)
+        if added.share_lost > MOST_LOST and not is_new:
+            progress.say(
+                "the codes of the new vectors lose more than half of their variance: if the "
+                "first vectors were of another kind, index all of them in a new store"
+            )
+        return Indexed(added, len(opened), opened.width, opened.file_bytes)
 
 
 def _refuse_other(
@@ -114,14 +109,6 @@ def _refuse_other(
                 f"{store.path} has {name} = {own or 'none'}, which does not change: leave it out, "
                 "or choose another name"
             )
-
-
-def _remove_empty(path: Path) -> None:
-    """Remove a store that another process has not filled meanwhile."""
-    with open_store(path) as store:
-        is_empty = not len(store)
-    if is_empty:
-        path.unlink()
 
 
 def search(
@@ -158,9 +145,9 @@ def search(
         _say_missing(opened, chosen or [], progress)
         for rows in blocks(len(given.vectors)):
             part = given.vectors[rows]
-            for begin in range(0, len(part), _QUERIES):
-                found = opened.search(part[begin : begin + _QUERIES], n, among=chosen, share=share)
-                for number, matches in enumerate(found, rows.start + begin):
+            for few in blocks(len(part), size=_QUERIES):
+                found = opened.search(part[few], n, among=chosen, share=share)
+                for number, matches in enumerate(found, rows.start + few.start):
                     yield given.words[number] if given.words else str(number), matches
 
 
