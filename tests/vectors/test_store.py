@@ -407,6 +407,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     "the metadata are not JSON": (["a"], VECTORS[:1], [{"a": {1}}]),
     "not JSON (Out of range": (["a"], VECTORS[:1], [{"a": np.inf}]),
     "not an object": (["a"], VECTORS[:1], [[1]]),
+    "whose keys are strings": (["a"], VECTORS[:1], [{1: "x"}]),
     "longer than 1,048,576 bytes": (["a"], VECTORS[:1], [{"a": "x" * 2**20}]),
 }
 
@@ -422,6 +423,13 @@ def test_what_cannot_be_stored_is_refused_before_anything_is_written(
             store.add(*given)
         assert message in str(caught.value) and "\n" not in str(caught.value)
         assert [*store] == first[0]
+
+
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS) as store:
+        pass
+    with pytest.raises(DataError, match=r"s.db is closed: open it again$"):
+        store.search(VECTORS[:1])
 
 
 def test_numbers_too_large_for_half_precision_are_refused(tmp_path: Path) -> None:

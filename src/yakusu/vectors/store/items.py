@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from itertools import count, islice
 from typing import Any
@@ -15,7 +15,7 @@ from yakusu.errors import DataError
 from yakusu.sqlite import DamagedFileError
 from yakusu.vectors.store.file import LONGEST_METADATA
 
-ItemMetadata = Mapping[str, Any]
+ItemMetadata = dict[str, Any]
 _LONGEST_ID = 4096  # bytes
 _LISTED = 10_000  # values in a statement
 _LINE = re.compile(r"[^\0\t\n\r]+")
@@ -53,7 +53,7 @@ def listed_ids(ids: Iterable[str]) -> list[str]:
     raise DataError("ids are not strings: give a list of strings")
 
 
-def metadata_text(metadata: ItemMetadata | None, row: int) -> str | None:
+def metadata_text(metadata: object, row: int) -> str | None:
     """Return metadata as JSON.
 
     Raises:
@@ -65,11 +65,13 @@ def metadata_text(metadata: ItemMetadata | None, row: int) -> str | None:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"row {row}: the metadata are not JSON ({error}): correct them") from error
-    if not isinstance(metadata, dict):
-        raise DataError(f"row {row}: the metadata are not an object: give a dictionary")
+    if not isinstance(metadata, dict) or not all(isinstance(name, str) for name in metadata):
+        raise DataError(
+            f"row {row}: the metadata are not an object: give a dictionary whose keys are strings"
+        )
     if _n_bytes(text, row) > LONGEST_METADATA:
         raise DataError(
-            f"row {row}: the metadata are longer than {LONGEST_METADATA:,} bytes: shorten"
+            f"row {row}: the metadata are longer than {LONGEST_METADATA:,} bytes: shorten them"
         )
     return text
 
