@@ -201,6 +201,26 @@ def basis_products(book: Codebook | Lattice, query: Doubles) -> Doubles:
     return products
 
 
+def rounded_table(products: Doubles) -> tuple[npt.NDArray[np.uint16], float, float]:
+    """Round products (M, K), K up to 16, to multiples of a step above the least of each component.
+
+    Returns:
+        Multiples (M, 16), of which K are used; the step; and the sum of the least products.
+    """
+    least = products.min(axis=1, keepdims=True)
+    above = products - least
+    step = max(float(above.max()), _TINY) / (2**16 - 1)
+    table = np.zeros((len(products), 16), dtype=np.uint16)
+    table[:, : products.shape[1]] = np.rint(above / step)
+    return table, step, float(least.sum())
+
+
+def rounded_words(products: Doubles) -> tuple[npt.NDArray[np.int16], float]:
+    """Round products (M,) to 16 bits; return these, and their step."""
+    step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)
+    return np.rint(products / step).astype(np.int16), step
+
+
 # ---- candidates ----------------------------------------------------------------------------------
 
 
@@ -250,26 +270,12 @@ def _half_bytes(matrix: CompressedMatrix, book: Codebook) -> _ScoreFunction:
     stored = np.concatenate(parts)  # blocks of rows are whole blocks of kernels
 
     def scores(query: Doubles) -> Vectors:
-        table, step, least = _table(book, query)
-        return kernels.scan4(stored, table)[: len(matrix)] * step + least
+        products = book.weights * basis_products(book, query)[:, None]  # (M, K)
+        table, step, least = rounded_table(products)
+        rest = np.float32(query @ book.mean + least)
+        return kernels.scan4(stored, table)[: len(matrix)] * np.float32(step) + rest
 
     return scores
-
-
-def _table(book: Codebook, query: Doubles) -> tuple[npt.NDArray[np.uint16], np.float32, np.float32]:
-    """Return P rounded to multiples of a step above the least entry of each component.
-
-    Returns:
-        Multiples (M, 16), of which K are used; the step; and the product of the query with the
-        mean, plus the sum of the least entries.
-    """
-    products = book.weights * basis_products(book, query)[:, None]  # (M, K)
-    least = products.min(axis=1, keepdims=True)
-    products -= least
-    step = max(float(products.max()), _TINY) / (2**16 - 1)
-    table = np.zeros((len(products), 16), dtype=np.uint16)
-    table[:, : book.n_codes] = np.rint(products / step)
-    return table, np.float32(step), np.float32(query @ book.mean + least.sum())
 
 
 def _integers(
@@ -280,9 +286,7 @@ def _integers(
     def scores(query: Doubles) -> Vectors:
         products = basis_products(book, query)
         rest = query @ book.mean + middles @ products
-        products *= steps
-        step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)
-        weights = np.rint(products / step).astype(np.int16)
+        weights, step = rounded_words(products * steps)
         return (kernels.dot(stored, weights) * step + rest).astype(np.float32)
 
     return scores

@@ -19,11 +19,10 @@ from yakusu.compress import kernels
 from yakusu.compress.blocks import Rows
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.lattice import LARGEST, Lattice
-from yakusu.compress.search import basis_products
+from yakusu.compress.search import basis_products, rounded_table, rounded_words
 from yakusu.sqlite import DamagedFileError
 
 HALF_BYTE = 16  # K at most
-_TINY = float(np.finfo(np.float32).tiny)
 _SLACK = 1e-11  # relative error of sums in float64
 
 
@@ -132,15 +131,9 @@ class _HalfBytes(RowCoder):
         rest = 0.0 if centred else float(query @ self.book.mean)
         products, square = basis_products(self.book, compared), float(compared @ compared)
         sums = self.book.weights * products[:, None]  # (M, K)
-        least = sums.min(axis=1, keepdims=True)
-        largest = float(np.abs(sums).max(axis=1).sum())
-        step = max(float((sums - least).max()), _TINY) / (2**16 - 1)
-        table = np.zeros((len(sums), HALF_BYTE), dtype=np.uint16)
-        table[:, : self.book.n_codes] = np.rint((sums - least) / step)
-        slack = _SLACK * (largest + abs(rest))
-        return PreparedQuery(
-            query, products, rest, square, table, step, rest + float(least.sum()), slack
-        )
+        table, step, least = rounded_table(sums)
+        slack = _SLACK * (float(np.abs(sums).max(axis=1).sum()) + abs(rest))
+        return PreparedQuery(query, products, rest, square, table, step, rest + least, slack)
 
     def rounded(self, packed: Array, n: int, query: PreparedQuery) -> Doubles:
         return kernels.scan4(packed, query.table)[:n] * np.float64(query.step) + query.offset
@@ -190,8 +183,7 @@ class _Integers(RowCoder):
         compared = query - self.book.mean if centred else query
         rest = 0.0 if centred else float(query @ self.book.mean)
         products, square = basis_products(self.book, compared), float(compared @ compared)
-        step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)
-        table = np.rint(products / step).astype(np.int16)
+        table, step = rounded_words(products)
         slack = _SLACK * (2**15 * float(np.abs(products).sum()) + abs(rest))
         return PreparedQuery(query, products, rest, square, table, step, rest, slack)
 
