@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yakusu.arrays import Array, Doubles, Longs
-from yakusu.compress.blocks import ROWS
+from yakusu.compress.blocks import ROWS, Rows
 from yakusu.sqlite import DamagedFileError
 from yakusu.vectors.store.coding import RowCoder
 from yakusu.vectors.store.file import StoreSettings
@@ -257,11 +257,14 @@ def next_revision(db: sqlite3.Connection) -> int:
     return revision_of(db)
 
 
-def coded_rows(db: sqlite3.Connection, rows: RowsOfBlock, settings: StoreSettings) -> CodedRows:
-    """Read all rows of a block."""
+def coded_rows(
+    db: sqlite3.Connection, rows: RowsOfBlock, settings: StoreSettings, chosen: Rows | None = None
+) -> CodedRows:
+    """Read rows of a block, given as indices (n,); None: all."""
     loaded = load_block(db, rows, settings)
-    codes = settings.coder.unpacked(loaded.packed, np.arange(rows.n))
-    return CodedRows(codes, loaded.lengths)
+    if chosen is None:
+        chosen = np.arange(rows.n)
+    return CodedRows(settings.coder.unpacked(loaded.packed, chosen), loaded.lengths[chosen])
 
 
 def put_block(
@@ -344,7 +347,9 @@ def pack_block(
     if len(taken) == 1 and taken[0].first == at and taken[0].live.all():
         return taken[0].end, np.arange(0)
     moved = np.concatenate([rows.first + np.flatnonzero(rows.live) for rows in taken])
-    coded = CodedRows.joined(*(coded_rows(db, rows, settings)[rows.live] for rows in taken))
+    coded = CodedRows.joined(
+        *(coded_rows(db, rows, settings, np.flatnonzero(rows.live)) for rows in taken)
+    )
     for rows in taken:
         remove_block(db, rows)
     for begin, end in pairwise(sorted({0, min(n, ROWS), n})):

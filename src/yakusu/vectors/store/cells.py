@@ -45,7 +45,10 @@ def make_cells(db: sqlite3.Connection, settings: StoreSettings, version: int) ->
     centres = _learned(_rebuilt(_gathered(db, taken, sample, settings), settings), n_cells)
     cells = np.concatenate(
         [
-            _nearest(_rebuilt(coded_rows(db, rows, settings)[rows.live], settings), centres)
+            _nearest(
+                _rebuilt(coded_rows(db, rows, settings, np.flatnonzero(rows.live)), settings),
+                centres,
+            )
             for rows in taken
         ]
     )
@@ -100,7 +103,7 @@ def _gathered(
     for rows in taken:
         begin, end = np.searchsorted(ordered, (rows.first, rows.end))
         if begin < end:
-            parts.append(coded_rows(db, rows, settings)[ordered[begin:end] - rows.first])
+            parts.append(coded_rows(db, rows, settings, ordered[begin:end] - rows.first))
     return CodedRows.joined(*parts)[np.searchsorted(ordered, numbers)]
 
 
