@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -149,13 +150,13 @@ def words_score(encode: Encode, data: Path) -> float:
 
 
 def made_folders(embeddings: Path, runs: Path) -> Iterator[tuple[str, str, Path, int]]:
-    """Yield name, library, folder and bytes of the table of all systems; make missing folders."""
+    """Yield name, library, folder and bytes of the table of all systems; make the folders."""
     from model2vec import StaticModel
 
     yield "floats", "model2vec", embeddings, _table(embeddings)
     for name, config in COMPRESSED.items():
-        if not (runs / name).exists():
-            compress_static(embeddings, runs / name, config=config)
+        rmtree(runs / name, ignore_errors=True)  # made by another version, perhaps
+        compress_static(embeddings, runs / name, config=config)
         yield (
             f"yakusu, {name}",
             "yakusu",
@@ -169,8 +170,8 @@ def made_folders(embeddings: Path, runs: Path) -> Iterator[tuple[str, str, Path,
         "3,345 clusters": {"vocabulary_quantization": 3345},
     }
     for name, options in smaller.items():
-        if not (runs / name).exists():
-            StaticModel.from_pretrained(embeddings, **options).save_pretrained(runs / name)
+        rmtree(runs / name, ignore_errors=True)
+        StaticModel.from_pretrained(embeddings, **options).save_pretrained(runs / name)
         yield f"model2vec, {name}", "model2vec", runs / name, _table(runs / name)
 
 
