@@ -149,6 +149,8 @@ def _ranking_loss(one: Tensor, other: Tensor, temperature: float) -> Tensor:
 
 def _encoded(table: Floats, ids: _Ids) -> Floats:
     """Sums of the vectors of tokens, of length 1; each sentence has at least its end, a token."""
-    sums = np.stack([table[each].sum(axis=0) for each in map(list, ids)])
-    vectors: Floats = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    vectors = np.empty((len(ids), table.shape[1]), np.float32)
+    for row, tokens in enumerate(ids):
+        vectors[row] = table[list(tokens)].sum(axis=0)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
