@@ -18,7 +18,9 @@ _Out = Annotated[
 ]
 _Language = Annotated[
     str,
-    typer.Option(metavar="CODE", help="Its language (default: from the end of the file name)."),
+    typer.Option(
+        metavar="CODE", help="Language of the text (default: from the end of the file name)."
+    ),
 ]
 _MinScore = Annotated[
     float | None,
@@ -111,7 +113,7 @@ def mine_verb(
 ) -> None:
     """Find the sentences of two texts that translate each other, in any order.
 
-    What is similar in both languages is learned from known translations, such as the training text
+    What corresponds in both languages is learned from known translations, such as the training text
     of a translator.
 
     Example: `yakusu mine forum.en forum.de --src train.en --tgt train.de --out pairs.tsv`

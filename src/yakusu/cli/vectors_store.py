@@ -26,7 +26,8 @@ _Ids = Annotated[
     str | None, typer.Option(help="File with one id per line, for vectors without words.")
 ]
 _Metadata = Annotated[
-    str | None, typer.Option(help="File with one JSON object per line, one per vector.")
+    str | None,
+    typer.Option(help="File with one JSON object or null per line, in the order of the vectors."),
 ]
 _Replace = Annotated[
     bool, typer.Option("--replace", help="Replace stored vectors with the same ids.")

@@ -1,4 +1,4 @@
-"""`mine`: two texts that are no translations of each other -> the sentences that are."""
+"""`mine`: two texts that are not translations of each other -> the sentences that are."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +58,10 @@ def mine(
     """Find the sentences of two texts that translate each other, in any order.
 
     Vectors of sentences are learned from known translations, such that those of translations are
-    alike (see `sentence_vectors.py`). The score of a pair is its cosine times its margin, which is
-    the cosine divided by the mean cosine of the nearest sentences of the other text (Artetxe and
-    Schwenk, 2019). The same texts give the same bytes on the same kind of machine.
+    close (see `sentence_vectors.py`). The score of a pair is its cosine times its margin, which is
+    the cosine divided by the mean cosine of each of the two sentences to its four nearest ones in
+    the other text (Artetxe and Schwenk, 2019). Vectors are in memory, 1.5 kB
+    per sentence. The same texts give the same bytes on the same kind of machine.
 
     Args:
         one: A text or a document; a sentence that it repeats counts once.
@@ -70,8 +71,8 @@ def mine(
             such as the text that a translator was trained on; 20,000 pairs or more.
         languages: Codes of both languages (default: taken from the end of the file names).
         min_score: Leave out the pairs with a lower score; None: 0.7.
-        encoding: Encoding of text files that are not UTF-8, or one encoding per file, separated by
-            a comma (default: detected).
+        encoding: Encoding of `one` and `other` if they are text files and not UTF-8, or one
+            encoding each, separated by a comma (default: detected).
         progress: Progress reporter.
 
     Raises:

@@ -134,7 +134,7 @@ class VectorStore:
 
     @property
     def similarity(self) -> StoreSimilarity:
-        """What the best vectors have most of: "cosine", "inner-product" or "euclidean"."""
+        """How vectors are compared: "cosine", "inner-product" or "euclidean"."""
         return self._settings.similarity
 
     @property
@@ -201,12 +201,12 @@ class VectorStore:
         Args:
             queries: (Q, H).
             k: Number of results, at least 1.
-            among: Ids among which results are found; those that are not stored are ignored. They
-                are looked up once for all searches with the same ids that follow each other; to
-                search among many ids, pass the same tuple each time.
+            among: Ids among which results are found; those that are not stored are ignored.
+                Consecutive searches with the same ids look them up once; to search among many
+                ids, pass the same tuple each time.
             candidates: How many are ranked again with the original vectors; None: 4 k + 32.
-            share: Least share of the vectors in cells (see `compact`) to visit, the nearest; all
-                that are in no cell are visited, too.
+            share: Minimum share of the vectors in cells (see `compact`) to visit, nearest cells
+                first; vectors in no cell are always visited.
             n_jobs: Number of threads, which divide the queries.
 
         Returns:
@@ -370,7 +370,8 @@ class VectorStore:
         if (known := numbers_of(self._db, ids)) and not replace:
             raise DataError(
                 f"{self.path} already has {len(known):,} of these ids, such as {min(known)!r}: "
-                "leave them out, give other ids (--ids), or replace their vectors (--replace)"
+                "leave them out, give other ids (--ids), or replace their vectors (--replace), "
+                "which also completes an interrupted command"
             )
         return _sorted(known.values())
 
@@ -407,8 +408,8 @@ class VectorStore:
     def compact(self, *, cells: bool = False) -> None:
         """Give the space of deleted vectors back to the disk, and fill the blocks.
 
-        A process that is killed loses nothing. Meanwhile, the disk needs space for a second copy,
-        and with `cells` for a third; until the cells are made, no other process can write.
+        A process that is killed loses nothing. While it runs, the disk needs space for a second
+        copy, and with `cells` for a third; until the cells are made, no other process can write.
 
         Args:
             cells: Group similar vectors into cells, so that `search` need not visit all of them
