@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -423,6 +423,25 @@ def test_what_cannot_be_stored_is_refused_before_anything_is_written(
             store.add(*given)
         assert message in str(caught.value) and "\n" not in str(caught.value)
         assert [*store] == first[0]
+
+
+@pytest.mark.parametrize("method", ["codes", "integers"])
+def test_distances_far_from_the_origin_are_exact(
+    tmp_path: Path, method: Literal["codes", "integers"]
+) -> None:
+    vectors = np.random.default_rng(0).normal(size=(2000, 8))
+    vectors[:, 0] = np.where(np.arange(2000) % 2, 3000, -3000)
+    fine = {"max_loss": 1e-8, "whitening": 0.0} if method == "integers" else {}
+    config = CompressConfig.model_validate({"method": method, **fine})
+    with create_store(tmp_path / "s.db", vectors, similarity="euclidean", config=config) as store:
+        store.add([*map(str, range(2000))], vectors)
+        rebuilt = store._settings.coder.book.rebuild(store._settings.coder.encode(vectors))
+        for query in vectors[:20]:
+            distances = np.sqrt(np.square(rebuilt - query).sum(axis=1))
+            found = store.search(query[None], 5)[0]
+            np.testing.assert_allclose(
+                [each.score for each in found], np.sort(distances)[:5], rtol=1e-6
+            )
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:

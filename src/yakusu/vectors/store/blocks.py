@@ -21,6 +21,7 @@ from yakusu.vectors.store.file import StoreSettings
 from yakusu.vectors.store.similarity import row_terms
 
 RowMask = npt.NDArray[np.bool_]
+Lengths = npt.NDArray[np.float32 | np.float64]
 _MOST = 2**53  # numbers
 
 
@@ -83,12 +84,12 @@ class CodedRows:
     """Codes of rows, and what scoring needs.
 
     codes: (n, M).
-    lengths: Of the rebuilt vectors, (n,), float32; for Euclidean distances, which are the same
-        without it, the mean is subtracted first.
+    lengths: Of the rebuilt vectors, (n,), float32; for Euclidean distances, float64, because they
+        are differences of squares, and without the mean, which changes no distance.
     """
 
     codes: Array
-    lengths: npt.NDArray[np.float32]
+    lengths: Lengths
 
     @classmethod
     def of(cls, vectors: Doubles, settings: StoreSettings) -> tuple["CodedRows", Doubles]:
@@ -96,9 +97,10 @@ class CodedRows:
         book = settings.coder.book
         codes = settings.coder.encode(vectors)
         rebuilt = book.rebuild(codes)
-        measured = rebuilt - book.mean if settings.similarity == "euclidean" else rebuilt
+        is_distance = settings.similarity == "euclidean"
+        measured = rebuilt - book.mean if is_distance else rebuilt
         lengths = np.sqrt(np.einsum("nh,nh->n", measured, measured))
-        return cls(codes, lengths.astype("<f4")), rebuilt
+        return cls(codes, lengths.astype("<f8" if is_distance else "<f4")), rebuilt
 
     def __getitem__(self, rows: Array | slice) -> "CodedRows":
         return CodedRows(self.codes[rows], self.lengths[rows])
@@ -124,7 +126,7 @@ class LoadedBlock:
     first: int
     version: int
     packed: Array
-    lengths: npt.NDArray[np.float32]
+    lengths: Lengths
     terms: Doubles
     reach: int
 
@@ -187,10 +189,11 @@ def load_block(db: sqlite3.Connection, rows: RowsOfBlock, settings: StoreSetting
     stored, lengths, checksum = db.execute(query, (rows.first,)).fetchone() or (None, None, None)
     if not isinstance(stored, bytes) or not isinstance(lengths, bytes):
         raise DamagedFileError("the codes of a block are missing")
-    if len(lengths) != 4 * rows.n or zlib.crc32(lengths, zlib.crc32(stored)) != checksum:
+    kind = {4 * rows.n: "<f4", 8 * rows.n: "<f8"}.get(len(lengths))
+    if not kind or zlib.crc32(lengths, zlib.crc32(stored)) != checksum:
         raise DamagedFileError("the codes of a block are not those that were written")
     packed = settings.coder.loaded(stored, rows.n)
-    numbers = np.frombuffer(lengths, "<f4")
+    numbers = np.frombuffer(lengths, kind)
     if not (np.isfinite(numbers) & (numbers >= 0)).all():
         raise DamagedFileError("a length is out of range")
     terms = row_terms(numbers.astype(np.float64), settings.similarity)
