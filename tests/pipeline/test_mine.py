@@ -78,6 +78,19 @@ def test_too_few_translations_are_refused(tmp_path: Path) -> None:
         _mine(text, tmp_path / "p.tsv", text)
 
 
+def test_few_different_words_need_a_small_vocabulary(tmp_path: Path) -> None:
+    words = ("dog", "cat", "man", "boat"), ("Hund", "Kater", "Mann", "Kahn")
+    src, tgt = ([f"{a} {b} {c}" for a in side for b in side for c in side] * 30 for side in words)
+    known, text = _written(tmp_path, "known", src, tgt), _written(tmp_path, "text", src, tgt)
+    assert _mine(text, tmp_path / "p.tsv", known).n_pairs >= 20  # the order of words does not count
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_the_minimum_score_is_a_number(tmp_path: Path, known: _Files, score: float) -> None:
+    with pytest.raises(DataError, match=r"the minimum score (nan|inf) is not a number: choose"):
+        _mine(known, tmp_path / "p.tsv", known, score)
+
+
 def test_a_text_is_no_translation_of_itself(tmp_path: Path, known: _Files) -> None:
     one, other = _written(tmp_path, "text", SRC[:100], TGT[:100])
     with pytest.raises(DataError, match=r"most lines of .*known\.en and .*known\.en are the same"):

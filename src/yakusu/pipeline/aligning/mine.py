@@ -1,6 +1,7 @@
 """`mine`: two texts that are not translations of each other -> the sentences that are."""
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -82,6 +83,9 @@ def mine(
         RunError: `out` is one of the files, is not a .tsv file, exists without aligned pairs, or
             cannot be written.
     """
+    least = MIN_SCORE if min_score is None else min_score
+    if not isfinite(least):
+        raise DataError(f"the minimum score {least} is not a number: choose one such as 0.7")
     pair_files(Path(out), Path(src), Path(tgt))
     out, _ = pair_files(Path(out), Path(one), Path(other))
     progress = progress or Silent()
@@ -90,7 +94,6 @@ def mine(
     vectors = _learned(Corpus(src=str(src), tgt=str(tgt)), progress)
     with progress.track("comparing", "sentences", None):
         found = margin_pairs(vectors.of_sources(first.texts), vectors.of_targets(second.texts))
-    least = MIN_SCORE if min_score is None else min_score
     pairs = [(i, j, score) for i, j, score in found if score >= least]
     if not pairs:
         raise DataError(

@@ -10,6 +10,7 @@ is hard. B: sentences of a batch; H: width; V: vocabulary.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 
@@ -22,6 +23,7 @@ from yakusu.arrays import Floats
 from yakusu.data.files.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.errors import DataError
 from yakusu.progress import Progress
 
 _SMALLEST, _LARGEST, _PAIRS_PER_TOKEN = 300, 8_000, 2  # of the vocabulary
@@ -69,17 +71,29 @@ def learn_vectors(
     """
     config = config or RankingConfig()
     src, tgt = zip(*pairs, strict=True)
-    vocabulary = TokenizerConfig(
-        vocab_size=min(_LARGEST, _SMALLEST + len(pairs) // _PAIRS_PER_TOKEN),
-        normalization="nfc_cf",
-        byte_fallback=False,
-        placeholder_share=0.0,
-    )
     with progress.track("learning a vocabulary", "tokens", None):
-        tokenizer = Tokenizer.train(src, tgt, vocabulary, seed=config.seed)
+        tokenizer = _vocabulary(src, tgt, config.seed)
     ids = tokenizer.encode_source(src), tokenizer.encode_target(tgt)
     one, other = _trained(ids, tokenizer.src_vocab_size, config, progress)
     return SentenceVectors(tokenizer, (one.weight.detach().numpy(), other.weight.detach().numpy()))
+
+
+def _vocabulary(src: Sequence[str], tgt: Sequence[str], seed: int) -> Tokenizer:
+    """A vocabulary for sentences; a smaller one if they have few different words."""
+    largest = min(_LARGEST, _SMALLEST + len(src) // _PAIRS_PER_TOKEN)
+    for halvings in range(8):
+        config = TokenizerConfig(
+            vocab_size=max(largest >> halvings, 16),
+            normalization="nfc_cf",
+            byte_fallback=False,
+            placeholder_share=0.0,
+        )
+        with suppress(DataError):
+            return Tokenizer.train(src, tgt, config, seed=seed)
+    raise DataError(
+        "no vocabulary can be learned from the known translations: give more of them, and more "
+        "varied ones, with --src and --tgt"
+    )
 
 
 def _trained(
