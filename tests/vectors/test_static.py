@@ -265,6 +265,8 @@ def test_folders_of_sentence_transformers_are_read(
         ({}, {"embeddings": np.ones(N, np.float32)}, r"has shape \(25,\) and type float32"),
         ({}, {"embeddings": np.ones((N, H), np.int32)}, "type int32"),
         ({}, {"embeddings": np.full((N, H), np.nan, np.float32)}, "not finite"),
+        ({}, {"embeddings": np.full((N, H), 3e38, np.float32)}, r"or above 1e\+08"),
+        ({}, {"weights": np.full(N, 1e300)}, "do not fit"),
         (
             {},
             {"embeddings": np.ones((N - 1, H), np.float32)},

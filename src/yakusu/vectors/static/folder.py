@@ -36,6 +36,7 @@ _LAYOUTS = (  # files of the vectors, the configuration and the tokenizer; name 
     ),
 )
 _FLOATS = (np.float16, np.float32, np.float64)
+_LARGEST = 1e8  # magnitude of a number; squares of sums of products fit in float32
 _MOST_TOKENS = 512  # of a text, if the configuration does not say it
 
 
@@ -131,8 +132,11 @@ class StaticFolder:
                 f"{self.vectors}: '{self.name}' has shape {found.shape} and type {found.dtype}: "
                 "save a matrix of floats or of int8"
             )
-        if not np.isfinite(found).all():
-            raise ModelError(f"{self.vectors} has numbers that are not finite: correct them")
+        if not _are_usual(found):
+            raise ModelError(
+                f"{self.vectors} has numbers that are not finite, or above {_LARGEST:g}: correct "
+                "them"
+            )
         return found
 
     def of_tokens(self, n_rows: int) -> "OfTokens":
@@ -152,7 +156,7 @@ class StaticFolder:
         if not (
             all(array.ndim == 1 and array.size for array in found.values())
             and len({len(array) for array in found.values()}) <= 1
-            and (weights is None or (weights.dtype in _FLOATS and np.isfinite(weights).all()))
+            and (weights is None or (weights.dtype in _FLOATS and _are_usual(weights)))
             and (mapping is None or _are_rows(mapping, n_rows))
             and (weights is None or mapping is not None or len(weights) == n_rows)
         ):
@@ -177,6 +181,11 @@ class OfTokens:
     def arrays(self) -> Arrays:
         """Those that are not None, by name."""
         return {name: array for name, array in vars(self).items() if array is not None}
+
+
+def _are_usual(numbers: Array) -> bool:
+    """Whether numbers are finite and not too large."""
+    return float(numbers.min()) >= -_LARGEST and float(numbers.max()) <= _LARGEST
 
 
 def _are_rows(mapping: Array, n_rows: int) -> bool:
