@@ -116,8 +116,7 @@ class ArraysOnDisk(Mapping[str, Array]):
             return np.left_shift(upper, 16, out=upper).view(np.float32).reshape(shape)
         if kind not in _TYPES:
             raise ModelError(
-                f"{self._path}: '{name}' has the type {kind}: save it as F32, F16 or BF16, or use "
-                "--engine torch"
+                f"{self._path}: '{name}' has the type {kind}: save it as F32, F16 or BF16"
             )
         return self._read(_TYPES[kind], begin, end).reshape(shape)
 
