@@ -266,7 +266,11 @@ class Automaton {
     this.at_boundary = [...trie.symbols.map((s) => s === MARK), false];
     this.places = [...trie.all_places(), []];
     [this.next, this.events, this.end_events] = trie.transitions();
-    this.classOf = (c) => trie.alphabet.get(c) ?? kindOf(c);
+    const classes = new Map(trie.alphabet);
+    this.classOf = (c) => {
+      if (!classes.has(c)) classes.set(c, kindOf(c));
+      return classes.get(c);
+    };
     this.needs = new Map();
     this.lengths = new Map();
     const useful = new Set([EOS, ...pieces.first, ...include.flat().flatMap((form) => [...pieces.inside(form)])]);
@@ -493,10 +497,13 @@ class Restrictions {
     });
   }
   narrowed(flags, lefts) {
-    let found = flags.map((row) => row.slice());
+    const found = flags.map((row) => row.slice());
     for (const constraint of this.constraints) {
       const own = constraint.allowed(lefts);
-      found = found.map((row, k) => row.map((flag, i) => flag & (own[k] ?? own[0])[i]));
+      found.forEach((row, k) => {
+        const mask = own[k] ?? own[0];
+        for (let i = 0; i < row.length; i++) row[i] &= mask[i];
+      });
     }
     return found;
   }
