@@ -271,7 +271,7 @@ def copy_task(shared_folder: Path) -> CopyTask:
 def _train_to_copy(
     model: Seq2Seq, train: Sentences, dev: Sentences, folder: Path
 ) -> list[dict[str, Any]]:
-    """Train for 450 steps; return the events of the log."""
+    """Train for 750 steps; return the events of the log."""
     events: list[dict[str, Any]] = []
     Trainer(
         model,
@@ -282,7 +282,7 @@ def _train_to_copy(
             seed=1,
         ),
         config=TrainingConfig(
-            warmup_steps=100, max_steps=450, validate_steps=225, log_steps=50, device="cpu"
+            warmup_steps=100, max_steps=750, validate_steps=375, log_steps=50, device="cpu"
         ),
         score=lambda _: Score("BLEU", 0.0, "of a test"),
         output=TrainingOutput(
