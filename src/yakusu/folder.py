@@ -116,6 +116,15 @@ def _save_folder(
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def usual_permissions(path: Path) -> Iterator[Path]:
+    """Give a file that safetensors writes the permissions of a new file; it sets mode 0600."""
+    path.touch()  # its permissions respect the umask
+    mode = path.stat().st_mode
+    yield path
+    path.chmod(mode)
+
+
 def verify_folder(folder: Path, *, repair: str = "") -> Manifest:
     """Check every file of a folder against its manifest.
 

@@ -22,7 +22,7 @@ from yakusu.arrays import (
     invalid_safetensors,
 )
 from yakusu.errors import ModelError
-from yakusu.folder import regular_name
+from yakusu.folder import regular_name, usual_permissions
 
 Tensors = dict[str, Tensor]
 _AVERAGED_AT_ONCE = 2**22  # elements of each checkpoint
@@ -34,20 +34,15 @@ _LEAST = 1e-30  # of the largest weights of a row, whose reciprocal is finite; r
 def save_tensors(path: Path, tensors: Tensors) -> None:
     """Write named tensors, from any device, as safetensors.
 
-    The file gets the usual permissions of a new file; safetensors itself would make it readable by
-    its owner only (mode 0600).
-
     Raises:
         OSError: The disk is full, or the path is not writable.
     """
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    path.touch()  # its permissions respect the umask
-    mode = path.stat().st_mode
     try:
-        save_file(on_cpu, path)
+        with usual_permissions(path):
+            save_file(on_cpu, path)
     except SafetensorError as error:
         raise OSError(None, str(error), str(path)) from error
-    path.chmod(mode)
 
 
 def load_tensors(path: Path) -> Tensors:

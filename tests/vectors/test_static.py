@@ -203,6 +203,8 @@ def test_compressed_tokens_are_averaged_as_their_rebuilt_vectors(
 
     dense = tmp_path / "dense"
     yakusu.vectors.export_static(small, dense)
+    modes = [(dense / name).stat().st_mode for name in ("model.safetensors", "config.json")]
+    assert modes[0] == modes[1]
     assert yakusu.vectors.open_static(dense).encode(TEXTS) == pytest.approx(
         expected(rows), abs=1e-5
     )

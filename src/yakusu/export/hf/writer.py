@@ -36,7 +36,7 @@ from yakusu.export.marian import (
     to_marian,
 )
 from yakusu.export.verify import N_POSITIONS
-from yakusu.folder import write_json
+from yakusu.folder import usual_permissions, write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder.folder import TranslatorConfig
@@ -74,7 +74,8 @@ def write_hf(
         name if name in _UNPREFIXED else f"model.{name}": np.ascontiguousarray(tensor)
         for name, tensor in tensors.items()
     }
-    save_file(named, folder / "model.safetensors", {"format": "pt"})
+    with usual_permissions(folder / "model.safetensors") as path:
+        save_file(named, path, {"format": "pt"})
 
 
 # ---- tensors -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError
-from yakusu.folder import replace_folder
+from yakusu.folder import replace_folder, usual_permissions
 from yakusu.progress import Progress
 from yakusu.vectors.file import open_compressed
 from yakusu.vectors.static.folder import CONFIG, DENSE, TABLE, TOKENIZER, TOKENS, StaticFolder
@@ -73,7 +73,8 @@ def compress_static(
         shutil.copyfile(files.config, temporary / CONFIG)
         shutil.copyfile(files.tokenizer, temporary / TOKENIZER)
         if arrays := of_tokens.arrays:
-            save_file(arrays, temporary / TOKENS)
+            with usual_permissions(temporary / TOKENS) as path:
+                save_file(arrays, path)
 
     replace_folder(out, fill)
     return StaticReport(
@@ -102,7 +103,8 @@ def export_static(folder: str | Path, out: str | Path) -> None:
 
     def fill(temporary: Path) -> None:
         arrays = {"embeddings": matrix.dense(), **of_tokens.arrays}
-        save_file(arrays, temporary / DENSE)
+        with usual_permissions(temporary / DENSE) as path:
+            save_file(arrays, path)
         shutil.copyfile(files.config, temporary / CONFIG)
         shutil.copyfile(files.tokenizer, temporary / TOKENIZER)
 
