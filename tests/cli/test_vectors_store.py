@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.filesize import decimal
 
 from yakusu.vectors import open_store
 
@@ -41,6 +42,7 @@ def test_vectors_are_indexed_searched_deleted_and_compacted(
         rf"{re.escape(str(store))}: 300 vectors x 5 dimensions, \d+\.\d kB\n",
         said.out,
     )
+    assert said.out.endswith(f", {decimal(store.stat().st_size)}\n")
     said = run_yakusu("vectors", "search", store, q, "-n", "1")
     lines = [
         {"query": "0", "id": "id 7", "score": 1.0, "metadata": {"n": 7, "ü": None}},
@@ -123,6 +125,9 @@ def test_what_cannot_be_done_is_refused_and_leaves_no_file(
         assert said.code != 0 and message in said.err and said.err.count("\n") == 1, said.err
         assert not (files / "s.db").exists()
     assert run_yakusu(*index).code == 0
+    np.save(files / "wide.npy", np.ones((500, 9)))
+    said = run_yakusu("vectors", "search", files / "s.db", files / "wide.npy")
+    assert said.code == 2 and "vectors have shape (500, 9)" in said.err
     said = run_yakusu("vectors", "search", files / "q.npy", files / "s.db")
     assert said.code == 2 and "s.db is a store or another SQLite file" in said.err
     said = run_yakusu(*index)

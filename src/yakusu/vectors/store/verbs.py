@@ -16,7 +16,7 @@ from yakusu.vectors.appending import MOST_LOST
 from yakusu.vectors.sources import VectorSource, open_source
 from yakusu.vectors.store.creating import learned_settings
 from yakusu.vectors.store.file import KeptPrecision, StoreSimilarity, create_store_file
-from yakusu.vectors.store.given import GivenItems
+from yakusu.vectors.store.given import GivenItems, check_width
 from yakusu.vectors.store.store import StoreAdded, StoreMatch, VectorStore, open_store
 
 _QUERIES = 256  # at a time
@@ -92,7 +92,8 @@ def index(
                 "the codes of the new vectors lose more than half of their variance: if the "
                 "first vectors were of another kind, index all of them in a new store"
             )
-        return Indexed(added, len(opened), opened.width, opened.file_bytes)
+        n_vectors, width = len(opened), opened.width
+    return Indexed(added, n_vectors, width, store.stat().st_size)
 
 
 def _refuse_other(
@@ -137,6 +138,7 @@ def search(
     given = open_source(queries, None, progress)
     chosen = _lines(Path(among)) if among is not None else None
     with open_store(store) as opened:
+        check_width(given.vectors, opened.width)
         if 0 < share < 1 and not opened.n_cells:
             progress.say(
                 f"{store} has no cells, so all of its vectors are searched: create cells with "
