@@ -19,7 +19,13 @@ _Out = Annotated[
 _Language = Annotated[
     str,
     typer.Option(
-        metavar="CODE", help="Language of the text (default: from the end of the file name)."
+        metavar="CODE", help="Of the first text (default: from the end of the file name)."
+    ),
+]
+_OtherLanguage = Annotated[
+    str,
+    typer.Option(
+        metavar="CODE", help="Of the second text (default: from the end of the file name)."
     ),
 ]
 _MinScore = Annotated[
@@ -69,7 +75,7 @@ def align_verb(
     tgt: _Tgt,
     out: _Out,
     source_language: _Language = "",
-    target_language: _Language = "",
+    target_language: _OtherLanguage = "",
     min_score: _MinScore = None,
     model: _Model = None,
     encoding: _Encoding = "",
@@ -105,7 +111,7 @@ def mine_verb(
     src: _KnownSrc,
     tgt: _KnownTgt,
     source_language: _Language = "",
-    target_language: _Language = "",
+    target_language: _OtherLanguage = "",
     min_score: Annotated[
         float | None, typer.Option(help="Drop pairs with a lower score (default: 0.7).")
     ] = None,

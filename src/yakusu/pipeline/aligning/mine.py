@@ -97,8 +97,8 @@ def mine(
     pairs = [(i, j, score) for i, j, score in found if score >= least]
     if not pairs:
         raise DataError(
-            f"no pair of {one} and {other} reaches the minimum score: check their languages, or "
-            "lower --min-score"
+            f"no pair of {one} and {other} reaches the minimum score: check their languages, give "
+            "more known translations, or lower --min-score"
         )
     write_rows(out, (f"{first.texts[i]}\t{second.texts[j]}\t{x:.3f}" for i, j, x in pairs))
     return Mined(
