@@ -799,8 +799,8 @@ const searched = (compiled, text, from) => {
 };
 
 class Match {
-  constructor(pattern, text, found, end) {
-    [this.re, this.string, this.found, this.limit] = [pattern, text, found, end];
+  constructor(pattern, text, found, end, whole = false) {
+    [this.re, this.string, this.found, this.limit, this.whole] = [pattern, text, found, end, whole];
   }
   number(group) {
     const n = isText(group) ? this.re.names[group] : group;
@@ -816,9 +816,9 @@ class Match {
   groupdict() { return new Dict(Object.keys(this.re.names).map((name) => [name, this.at(name)])); }
   units(group) {
     if (!group) return [this.found.index, this.found.index + this.found[0].length];
+    this.exact ??= this.re.exact(this);
     return this.exact.indices[this.number(group)] ?? [-1, -1];
   }
-  get exact() { return (this.exact_ ??= this.re.exact(this.re.places, this)); }
   span(group = 0) { return this.units(group).map((unit) => pointOf(this.string, unit)); }
   start(group = 0) { return this.span(group)[0]; }
   end(group = 0) { return this.span(group)[1]; }
@@ -838,7 +838,8 @@ class Pattern {
   get near() { return (this.near_ ??= expression(this.parts, "suy")); }
   get far() { return (this.far_ ??= expression(this.parts, "sug")); }
   get whole() { return (this.whole_ ??= expression(["(?:", ...this.parts, ")$"], "suy")); }
-  exact(compiled, match) {
+  exact(match) {
+    const compiled = match.whole ? this.wholePlaces : this.places;
     compiled.lastIndex = match.found.index;
     return compiled.exec(match.string.slice(0, match.limit));
   }
@@ -854,7 +855,7 @@ class Pattern {
   search(text, start, stop) { return this.run(this.far, text, start, stop); }
   fullmatch(text, start, stop) {
     const found = this.run(this.whole, text, start, stop);
-    return found && new FullMatch(this, text, found.found, found.limit);
+    return found && new Match(this, text, found.found, found.limit, true);
   }
   *finditer(text, start, stop) {
     const [a, b] = bounds(lengthOf(text), start, stop), end = unitOf(text, b);
@@ -893,9 +894,6 @@ class Pattern {
     }
     return [...parts, text.slice(end)];
   }
-}
-class FullMatch extends Match {
-  get exact() { return (this.exact_ ??= this.re.exact(this.re.wholePlaces, this)); }
 }
 const expanded = (made, found) => made.replace(/\\(?:g<(\w+)>|(\d)|(.))/g, (_, name, number, other) =>
   other ?? found.at(name ? (/^\d/.test(name) ? +name : name) : +number) ?? "");
