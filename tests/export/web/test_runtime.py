@@ -318,4 +318,4 @@ def test_methods_of_texts_and_arrays_are_those_of_the_runtime(node: Node) -> Non
     runtime = (Path(names.__file__).parent / "runtime.js").read_text(encoding="utf-8")
     shown = runtime.replace("\nreturn {", "\nreturn { list_,", 1)
     found = node(f"{shown}give([...Object.keys($.text), ...Object.keys($.list_)]);")
-    assert {*found} == expressions._OF_TEXTS_AND_ARRAYS
+    assert {*found} == expressions.OF_TEXTS_AND_ARRAYS

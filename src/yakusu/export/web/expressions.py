@@ -71,7 +71,7 @@ _NATIVE = {
 }
 _ORDER = {ast.Lt: ("<", "lt"), ast.LtE: ("<=", "le"), ast.Gt: (">", "gt"), ast.GtE: (">=", "ge")}
 # Methods that texts or arrays have in `runtime.js`; those of other values are called directly.
-_OF_TEXTS_AND_ARRAYS = frozenset(
+OF_TEXTS_AND_ARRAYS = frozenset(
     (
         *("append", "capitalize", "casefold", "clear", "copy", "count", "decode", "encode"),
         *("endswith", "extend", "find", "index", "insert", "isalnum", "isalpha", "isascii"),
@@ -368,7 +368,7 @@ class Expressions:
             return self._replaced(ast.Call(function, [base], node.keywords))
         self._meanings.uses(function.attr)
         arguments = self._arguments(node)
-        if function.attr in _OF_TEXTS_AND_ARRAYS:
+        if function.attr in OF_TEXTS_AND_ARRAYS:
             more = f", {arguments}" if arguments else ""
             return f'$.call({self.value(base)}, "{function.attr}"{more})'
         return f"{self.value(base)}.{function.attr}({arguments})"

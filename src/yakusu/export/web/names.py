@@ -16,6 +16,7 @@ import regex
 
 from yakusu import lazy
 from yakusu.errors import ModelError
+from yakusu.export.web.expressions import OF_TEXTS_AND_ARRAYS
 from yakusu.export.web.inspected import (
     imported_inside,
     is_own_code,
@@ -42,18 +43,12 @@ _TYPES = frozenset(
     )
 )
 # Methods of values that are not classes of the bundle, and of classes of `runtime.js`
-_BUILT_IN = frozenset(
+_BUILT_IN = OF_TEXTS_AND_ARRAYS | frozenset(
     (
-        *("__getitem__", "append", "add", "capitalize", "casefold", "clear", "copy", "count"),
-        *("decode", "difference", "discard", "encode", "end", "endswith", "extend", "find"),
-        *("findall", "finditer", "fullmatch", "get", "group", "groups", "index"),
-        *("insert", "intersection", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"),
-        *("isdisjoint", "islower", "isnumeric", "isspace", "issubset", "issuperset", "isupper"),
-        *("items", "join", "keys", "lower", "lstrip", "match", "most_common", "partition"),
-        *("pop", "popleft", "remove", "removeprefix", "removesuffix", "replace", "rfind"),
-        *("rstrip", "search", "setdefault", "sort", "span", "split", "splitlines", "start"),
-        *("startswith", "strip", "sub", "title", "translate", "union", "update", "upper"),
-        *("values"),
+        *("add", "difference", "discard", "end", "findall", "finditer", "fullmatch", "get"),
+        *("group", "groups", "intersection", "isdisjoint", "issubset", "issuperset", "items"),
+        *("keys", "match", "most_common", "search", "setdefault", "span", "start", "sub"),
+        *("union", "update", "values"),
     )
 )
 
