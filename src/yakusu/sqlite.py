@@ -165,6 +165,8 @@ class SqliteKind:
                 raise self.damaged(path, reason) from error
             raise self.error(f"{path} cannot be read or written: {reason}") from error
         except sqlite3.ProgrammingError as error:
+            if "closed" not in str(error):
+                raise
             raise self.error(f"{path} is closed: open it again") from error
         except (sqlite3.DatabaseError, DamagedFileError, UnicodeDecodeError) as error:
             if "not a database" in str(error):
