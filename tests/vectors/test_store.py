@@ -1,6 +1,7 @@
 """A store of vectors: what it finds is exact, whatever was added, deleted and moved before."""
 
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -442,6 +443,23 @@ def test_distances_far_from_the_origin_are_exact(
             np.testing.assert_allclose(
                 [each.score for each in found], np.sort(distances)[:5], rtol=1e-6
             )
+
+
+def test_a_store_with_distances_from_float32_lengths_is_read(tmp_path: Path) -> None:
+    with create_store(tmp_path / "s.db", VECTORS, similarity="euclidean") as store:
+        store.add(["a", "b"], VECTORS[:2])
+        expected = store.search(VECTORS[:1], 3)[0]
+        db = store._db  # as stores were written before lengths had 64 bits
+        codes, lengths = db.execute("SELECT codes, lengths FROM codes").fetchone()
+        lengths = np.frombuffer(lengths, "<f8").astype("<f4").tobytes()
+        checksum = zlib.crc32(lengths, zlib.crc32(codes))
+        db.execute("UPDATE codes SET lengths = ?, checksum = ?", (lengths, checksum))
+    with open_store(tmp_path / "s.db", writable=True) as store:
+        for n in (2, 3):
+            found = store.search(VECTORS[:1], 2)[0]
+            assert [each.id for each in found] == [each.id for each in expected]
+            assert found[1].score == pytest.approx(expected[1].score, rel=1e-5)
+            store.add([f"{n}"], VECTORS[:1] + 100 * n)  # joins the rows of both kinds
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:

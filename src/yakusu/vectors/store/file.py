@@ -3,7 +3,7 @@
 `meta`   format, revision, similarity, originals, and the codebook
 `block`  a run of up to 8,192 consecutive numbers: `live` has a bit for each that is not deleted,
          and `centre` is the centre of its cell in float32, NULL for rows in no cell
-`codes`  what never changes of a block: codes, and float32 lengths of the rebuilt vectors
+`codes`  what never changes of a block: codes, and lengths of the rebuilt vectors
 `item`   number, id, metadata as JSON, and the original vector if the store keeps it
 
 H dimensions, M components, K codes per component.
