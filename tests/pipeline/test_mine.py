@@ -86,8 +86,8 @@ def test_few_different_words_need_a_small_vocabulary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
-def test_the_minimum_score_is_a_number(tmp_path: Path, known: _Files, score: float) -> None:
-    with pytest.raises(DataError, match=r"the minimum score (nan|inf) is not a number: choose"):
+def test_the_minimum_score_is_finite(tmp_path: Path, known: _Files, score: float) -> None:
+    with pytest.raises(DataError, match=r"the minimum score (nan|inf) is not finite: choose"):
         _mine(known, tmp_path / "p.tsv", known, score)
 
 

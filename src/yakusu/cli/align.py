@@ -19,13 +19,13 @@ _Out = Annotated[
 _Language = Annotated[
     str,
     typer.Option(
-        metavar="CODE", help="Of the first text (default: from the end of the file name)."
+        metavar="CODE", help="Language of the first text (default: from the end of the file name)."
     ),
 ]
 _OtherLanguage = Annotated[
     str,
     typer.Option(
-        metavar="CODE", help="Of the second text (default: from the end of the file name)."
+        metavar="CODE", help="Language of the second text (default: from the end of the file name)."
     ),
 ]
 _MinScore = Annotated[
@@ -119,8 +119,8 @@ def mine_verb(
 ) -> None:
     """Find the sentences of two texts that translate each other, in any order.
 
-    What corresponds in both languages is learned from known translations, such as the training text
-    of a translator.
+    How sentences correspond is learned from known translations, such as the training text of a
+    translator.
 
     Example: `yakusu mine forum.en forum.de --src train.en --tgt train.de --out pairs.tsv`
     """

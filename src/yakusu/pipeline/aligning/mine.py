@@ -61,8 +61,8 @@ def mine(
     Vectors of sentences are learned from known translations, such that those of translations are
     close (see `sentence_vectors.py`). The score of a pair is its cosine times its margin, which is
     the cosine divided by the mean cosine of each of the two sentences to its four nearest ones in
-    the other text (Artetxe and Schwenk, 2019). Vectors are in memory, 1.5 kB
-    per sentence. The same texts give the same bytes on the same kind of machine.
+    the other text (Artetxe and Schwenk, 2019). Vectors are in memory, 1.5 kB per sentence. The same
+    texts give the same bytes on the same kind of machine.
 
     Args:
         one: A text or a document; a sentence that it repeats counts once.
@@ -85,7 +85,7 @@ def mine(
     """
     least = MIN_SCORE if min_score is None else min_score
     if not isfinite(least):
-        raise DataError(f"the minimum score {least} is not a number: choose one such as 0.7")
+        raise DataError(f"the minimum score {least} is not finite: choose one such as 0.7")
     pair_files(Path(out), Path(src), Path(tgt))
     out, _ = pair_files(Path(out), Path(one), Path(other))
     progress = progress or Silent()
