@@ -82,7 +82,6 @@ OF_TEXTS_AND_ARRAYS = frozenset(
         "__getitem__",
     )
 )
-_COLLECTED = frozenset(("tuple", "list"))
 _OF_PATTERNS = frozenset(("findall", "finditer", "fullmatch", "match", "search", "split", "sub"))
 # What local names are called, which makes scripts shorter; global names are longer.
 _SHORT = [
@@ -334,10 +333,6 @@ class Expressions:
             return self._replaced(node)
         if isinstance(function, ast.Name) and function.id == "partial" and node.keywords:
             return self._partial(node)
-        if isinstance(function, ast.Name) and function.id in _COLLECTED and len(node.args) == 1:
-            (given,) = node.args
-            if isinstance(given, ast.GeneratorExp | ast.ListComp):
-                return self._comprehension("list", given.elt, given.generators)
         new = "new " if self._makes(function) else ""
         return f"{new}{self.value(function)}({self._arguments(node)})"
 
