@@ -17,6 +17,7 @@
 
 #include "amx.h"
 #include "dots.h"
+#include "planes.h"
 
 /* Element (j, k) of a matrix of integers. */
 INLINE int integer_of(const Linear *m, int j, int k) {
@@ -29,7 +30,7 @@ INLINE int integer_of(const Linear *m, int j, int k) {
 /* Rows of x as integers. */
 typedef struct {
     uint8_t *bytes;  /* (n, n_in) of 1 or 2 bytes each */
-    uint8_t *planes; /* (n, 2, n_in): the lower and upper bytes of words, for AMX */
+    uint8_t *planes; /* (n, 2, n_in): the lower and upper parts of words, for AMX and WebAssembly */
     float *offset, *step; /* (n) */
 } Quantised;
 
@@ -127,9 +128,9 @@ INLINE void split_rows(const Linear *m, int n, Quantised *x) {
     for (int i = 0; i < n; i++) split_words(x->bytes + i * size, m->n_in, x->planes + i * size);
 }
 
-/* All rows; outputs from `from` on. Returns the first output that is left. */
-INLINE int amx_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
-                       size_t stride) {
+/* All rows, by AMX; outputs from `from` on. Returns the first output that is left. */
+INLINE int special_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
+                          size_t stride) {
     const int wide = format == INT8 ? 2 * LANES : LANES;
     if (!fits_tiles(n, m->n_in, format)) return from;
     complete_stores();
@@ -142,12 +143,42 @@ INLINE int amx_strips(const Linear *m, const Quantised *x, int n, int from, int 
     return from;
 }
 
+#elif defined(__wasm_relaxed_simd__)
+
+/* Whether n rows are multiplied in planes: not a single one, for which joining the weights takes too long. */
+INLINE int is_split(int n, Format format) { return format == MIXED && n > 1 && adds_four(); }
+
+INLINE void split_rows(const Linear *m, int n, Quantised *x) {
+    const size_t size = 2 * (size_t)m->n_in;
+    if (!is_split(n, m->format)) return;
+    for (int i = 0; i < n; i++) split_words(x->bytes + i * size, m->n_in, x->planes + i * size);
+}
+
+INLINE void word_tile(const Linear *m, const Quantised *x, int i, int rows, int j, float *y, size_t stride) {
+    const size_t n_in = m->n_in;
+    sums dots[TILE];
+    add_words(dots, rows, m->bytes + j * n_in, x->planes + i * 2 * n_in, n_in, m->sum + j);
+    store_tile(m, x, i, rows, j, dots, y, stride);
+}
+
+/* All rows; outputs from `from` on. Returns the first output that is left. */
+INLINE int special_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
+                          size_t stride) {
+    if (!is_split(n, format)) return from;
+    for (; from < until; from += LANES) {
+        int i = 0;
+        for (; i + TILE <= n; i += TILE) word_tile(m, x, i, TILE, from, y, stride);
+        for (; i < n; i++) word_tile(m, x, i, 1, from, y, stride);
+    }
+    return from;
+}
+
 #else
 
 INLINE void split_rows(const Linear *m, int n, Quantised *x) { (void)m, (void)n, (void)x; }
 
-INLINE int amx_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
-                       size_t stride) {
+INLINE int special_strips(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
+                          size_t stride) {
     return (void)m, (void)x, (void)n, (void)until, (void)format, (void)y, (void)stride, from;
 }
 
@@ -156,7 +187,7 @@ INLINE int amx_strips(const Linear *m, const Quantised *x, int n, int from, int 
 /* All rows; outputs from .. until - 1. */
 INLINE void integers(const Linear *m, const Quantised *x, int n, int from, int until, Format format, float *y,
                      size_t stride) {
-    int j = amx_strips(m, x, n, from, until, format, y, stride), wide = STRIPS * LANES;
+    int j = special_strips(m, x, n, from, until, format, y, stride), wide = STRIPS * LANES;
     for (; j + wide <= until; j += wide) integer_strips(m, x, n, j, STRIPS, format, y, stride);
     for (; j < until; j += LANES) integer_strips(m, x, n, j, 1, format, y, stride);
 }
@@ -211,7 +242,7 @@ INLINE void quantise_row(const float *x, int n, int size, Quantised *out, int i)
     for (int k = 0; k < n; k += LANES) {
         vec a = v_load(x + k);
         low = v_min(low, a), high = v_max(high, a);
-        check = v_fma(a, v_set(0.0f), check); /* NaN after NaN or infinity */
+        check = v_add(v_mul(a, v_set(0.0f)), check); /* NaN after NaN or infinity */
     }
     float least = -v_largest(v_sub(v_set(0.0f), low)), range = v_largest(high) - least, step = range / most;
     float faulty = v_sum(check), inverse = range > 1e-30f ? most / range : 0.0f;

@@ -35,8 +35,6 @@ static int reserve(Session *session, int n, int length) {
         width = (size_t)m->width > width ? (size_t)m->width : width;
         wide = qkv > wide ? qkv : wide, wide = inner > wide ? inner : wide;
         heads = (size_t)m->value_width > heads ? (size_t)m->value_width : heads;
-        size_t targets = m->config.n_positions + POSITIONS;
-        positions = targets > positions ? targets : positions;
     }
     size_t most = width > wide ? width : wide;
     most = heads > most ? heads : most;
@@ -145,7 +143,7 @@ API const Search *yk_next(Session *session, int64_t *key) {
 /* Encode as many waiting sentences as there are rows for their hypotheses. */
 static int admit(Session *session) {
     int32_t ids[ENCODED];
-    int lengths[ENCODED], n = 0, n_positions = 0;
+    int lengths[ENCODED], n = 0, n_positions = 0, longest = 0; /* source or translation */
     Sources *memories[ENCODED];
     float *weights[ENCODED];
     const int32_t *first = ids;
@@ -157,6 +155,7 @@ static int admit(Session *session) {
         if (s->shortlist && !s->output) return 0;
         push(&session->open, take_at(&session->waiting, &session->waiting.first));
         session->n_rows += beam;
+        longest = s->search.settings.limit > longest ? s->search.settings.limit : longest;
         lengths[n] = s->n_source, weights[n] = s->record.encoder, memories[n++] = s->memory;
         if (fits) memcpy(ids + n_positions, s->source, s->n_source * sizeof *ids);
         else first = s->source; /* longer than ENCODED, and alone */
@@ -164,7 +163,8 @@ static int admit(Session *session) {
         if (!fits) break;
     }
     if (!n) return 1;
-    if (!reserve(session, n_positions > session->n_rows ? n_positions : session->n_rows, n_positions)) return 0;
+    longest = n_positions > longest ? n_positions : longest;
+    if (!reserve(session, n_positions > session->n_rows ? n_positions : session->n_rows, longest)) return 0;
     for (int i = 0; i < session->n_members; i++)
         session->kernels->encode(&session->members[i], first, lengths, n, memories, weights,
                                  &session->scratch);

@@ -212,37 +212,45 @@ INLINE vec v_sub(vec a, vec b) { EACH(wasm_f32x4_sub(a.q[i], b.q[i])); }
 INLINE vec v_mul(vec a, vec b) { EACH(wasm_f32x4_mul(a.q[i], b.q[i])); }
 INLINE vec v_div(vec a, vec b) { EACH(wasm_f32x4_div(a.q[i], b.q[i])); }
 #if defined(__wasm_relaxed_simd__) /* of hosts where it rounds once: host.c */
-INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) { return wasm_f32x4_relaxed_madd(a, b, c); }
+INLINE vec v_fma(vec a, vec b, vec c) { EACH(wasm_f32x4_relaxed_madd(a.q[i], b.q[i], c.q[i])); }
 #else
-#define HIGH(x) wasm_f64x2_promote_low_f32x4(wasm_i64x2_shuffle(x, x, 1, 0))
-/* Rounded to double, then to float. For a normal result, this differs from rounding once only if the double is
-   halfway between two floats: its last 29 bits are 1000 ...; such lanes are marked. A subnormal result may also
-   differ; it is not marked. */
-INLINE v128_t fma4_twice(v128_t a, v128_t b, v128_t c, v128_t *halfway) {
-    v128_t low = wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b));
-    v128_t high = wasm_f64x2_mul(HIGH(a), HIGH(b));
-    low = wasm_f64x2_add(low, wasm_f64x2_promote_low_f32x4(c)), high = wasm_f64x2_add(high, HIGH(c));
-    v128_t last = wasm_i32x4_shl(wasm_i32x4_shuffle(low, high, 0, 2, 4, 6), 3);
-    *halfway = wasm_v128_or(*halfway, wasm_i32x4_eq(last, wasm_i32x4_splat(INT32_MIN)));
-    return wasm_i64x2_shuffle(wasm_f32x4_demote_f64x2_zero(low), wasm_f32x4_demote_f64x2_zero(high), 0, 2);
-}
-#undef HIGH
-static __attribute__((noinline, unused)) v128_t fma4_once(v128_t a, v128_t b, v128_t c) {
+#define IN_DOUBLE
+/* 16 doubles, two in each vector. */
+typedef struct { v128_t q[8]; } doubles;
+#define PAIRS(expression) doubles r; for (int i = 0; i < 8; i++) r.q[i] = expression; return r
+INLINE doubles d_set(double x) { PAIRS(wasm_f64x2_splat(x)); }
+INLINE doubles d_add(doubles a, doubles b) { PAIRS(wasm_f64x2_add(a.q[i], b.q[i])); }
+INLINE doubles d_sub(doubles a, doubles b) { PAIRS(wasm_f64x2_sub(a.q[i], b.q[i])); }
+INLINE doubles d_mul(doubles a, doubles b) { PAIRS(wasm_f64x2_mul(a.q[i], b.q[i])); }
+INLINE v128_t half_of(vec a, int i) { return i & 1 ? wasm_i64x2_shuffle(a.q[i / 2], a.q[i / 2], 1, 0) : a.q[i / 2]; }
+INLINE doubles d_of(vec a) { PAIRS(wasm_f64x2_promote_low_f32x4(half_of(a, i))); }
+INLINE v128_t half_float(doubles a, int i) { return wasm_f32x4_demote_f64x2_zero(a.q[i]); }
+INLINE vec d_float(doubles a) { EACH(wasm_i64x2_shuffle(half_float(a, 2 * i), half_float(a, 2 * i + 1), 0, 2)); }
+/* the last 32 bits */
+INLINE vec d_last(doubles a) { EACH(wasm_i32x4_shuffle(a.q[2 * i], a.q[2 * i + 1], 0, 2, 4, 6)); }
+#undef PAIRS
+static __attribute__((noinline)) v128_t fma_each(v128_t a, v128_t b, v128_t c) {
     float x[4], y[4], z[4];
     wasm_v128_store(x, a), wasm_v128_store(y, b), wasm_v128_store(z, c);
     for (int i = 0; i < 4; i++) x[i] = fma_once(x[i], y[i], z[i]);
     return wasm_v128_load(x);
 }
-INLINE v128_t fma4(v128_t a, v128_t b, v128_t c) {
-    v128_t halfway = wasm_i32x4_splat(0), y = fma4_twice(a, b, c, &halfway);
-    v128_t size = wasm_i32x4_sub(wasm_i32x4_shl(y, 1), wasm_i32x4_splat(1)); /* of 0, the largest */
+/* Rounded to double, then to float. This differs from rounding once only if the double is halfway between two floats,
+   so that its last 29 bits are 1000 ..., or if the float is subnormal. */
+INLINE vec v_fma(vec a, vec b, vec c) {
+    doubles sum = d_add(d_mul(d_of(a), d_of(b)), d_of(c));
+    vec y = d_float(sum), last = d_last(sum);
+    v128_t halfway = wasm_i32x4_splat(0), size = wasm_i32x4_splat(-1), one = wasm_i32x4_splat(1);
+    for (int i = 0; i < 4; i++) {
+        halfway = wasm_i32x4_min(halfway, wasm_i32x4_shl(last.q[i], 3)); /* INT32_MIN, if it is one */
+        size = wasm_u32x4_min(size, wasm_i32x4_sub(wasm_i32x4_shl(y.q[i], 1), one)); /* of 0, the largest */
+    }
+    halfway = wasm_i32x4_eq(halfway, wasm_i32x4_splat(INT32_MIN));
     v128_t subnormal = wasm_u32x4_lt(size, wasm_i32x4_splat(1 << 24));
-    return wasm_v128_any_true(wasm_v128_or(halfway, subnormal)) ? fma4_once(a, b, c) : y;
+    if (!wasm_v128_any_true(wasm_v128_or(halfway, subnormal))) return y;
+    EACH(fma_each(a.q[i], b.q[i], c.q[i]));
 }
-#define ROUNDS_TWICE
-INLINE vec v_fma_twice(vec a, vec b, vec c, v128_t *halfway) { EACH(fma4_twice(a.q[i], b.q[i], c.q[i], halfway)); }
 #endif
-INLINE vec v_fma(vec a, vec b, vec c) { EACH(fma4(a.q[i], b.q[i], c.q[i])); }
 /* as x86: the second operand if one of them is NaN */
 INLINE vec v_max(vec a, vec b) { EACH(wasm_f32x4_pmax(b.q[i], a.q[i])); }
 INLINE vec v_min(vec a, vec b) { EACH(wasm_f32x4_pmin(b.q[i], a.q[i])); }
@@ -335,46 +343,59 @@ INLINE float v_largest(vec a) {
 /* ---- exp ---------------------------------------------------------------------------------- */
 
 #define WHOLE 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer */
+#define LOG2_E 0x1.715476p0f
+#define LN2_HIGH 0x1.62e4p-1f /* of few digits: multiples are exact */
+#define LN2_LOW 0x1.7f7d1cp-20f
+#define TERMS 7 /* Taylor, fitted: ... + r^2 / 2 + r + 1 */
+static const float TERM[TERMS] __attribute__((unused)) = {
+    0x1.6850e4p-10f, 0x1.123bccp-7f, 0x1.555b98p-5f, 0x1.55548ep-3f, 0x1.fffff8p-2f, 1.0f, 1.0f};
 
-/* n = k + WHOLE, with k = x / ln 2 rounded to an integer; y = exp(x - k ln 2). No inexact result is subnormal. */
-#define EXP(fma, x, n, y)                                                     \
-    do {                                                                      \
-        n = fma(x, v_set(0x1.715476p0f), v_set(WHOLE));                       \
-        y = v_sub(n, v_set(WHOLE));                                           \
-        vec r = fma(y, v_set(-0x1.62e4p-1f), x);                              \
-        r = fma(y, v_set(-0x1.7f7d1cp-20f), r);                               \
-        y = v_set(0x1.6850e4p-10f); /* Taylor, fitted: 1 + r + r^2 / 2 + ... */ \
-        y = fma(y, r, v_set(0x1.123bccp-7f));                                 \
-        y = fma(y, r, v_set(0x1.555b98p-5f));                                 \
-        y = fma(y, r, v_set(0x1.55548ep-3f));                                 \
-        y = fma(y, r, v_set(0x1.fffff8p-2f));                                 \
-        y = fma(y, r, v_set(1.0f));                                           \
-        y = fma(y, r, v_set(1.0f));                                           \
-    } while (0)
+/* exp(x) for x <= 88, within 2 units in the last place; exp(-87) for all x below -87. With k = x / ln 2 rounded to an
+   integer and r = x - k ln 2, this is 2^k times the sum of the terms of exp(r). No inexact result is subnormal. */
+#ifdef IN_DOUBLE
 
-#ifdef ROUNDS_TWICE
-static __attribute__((noinline, unused)) vec exp_once(vec x) {
-    vec n, y;
-    EXP(v_fma, x, n, y);
-    return v_scale2(y, n);
+/* a b + c, rounded once: a b is exact, and adding C = 1.5 * 2^(52 + e) rounds to a multiple of 2^e, the distance of
+   neighbouring floats. */
+INLINE doubles d_fma(doubles a, doubles b, doubles c, doubles C) { return d_sub(d_add(d_mul(a, b), d_add(c, C)), C); }
+
+/* C for numbers next to 1, where the distance doubles: of 1 and more if r >= 0. */
+INLINE doubles next_to_1(doubles r) {
+    doubles C;
+    for (int i = 0; i < 8; i++) {
+        v128_t twice = wasm_v128_and(wasm_f64x2_ge(r.q[i], wasm_f64x2_splat(0.0)), wasm_i64x2_splat(1ll << 52));
+        C.q[i] = wasm_i64x2_add(wasm_f64x2_splat(0x1.8p28), twice);
+    }
+    return C;
 }
-#endif
 
-/* exp(x) for x <= 88, within 2 units in the last place; exp(-87) for all x below -87. */
+/* The same as below for each of the 2^32 floats. */
 INLINE vec v_exp(vec x) {
-    vec n, y;
-    x = v_max(v_set(-87.0f), x); /* keeps NaN */
-#ifdef ROUNDS_TWICE /* one test for all multiply-adds */
-    v128_t halfway = wasm_i32x4_splat(0);
-#define FMA(a, b, c) v_fma_twice(a, b, c, &halfway)
-    EXP(FMA, x, n, y);
-#undef FMA
-    if (wasm_v128_any_true(halfway)) return exp_once(x);
+    doubles a = d_of(v_max(v_set(-87.0f), x)), whole = d_set(0x1.8p52);
+    doubles n = d_add(d_mul(a, d_set(LOG2_E)), whole), k = d_sub(n, whole);
+    doubles r = d_add(d_mul(k, d_set(-LN2_HIGH)), a); /* exact, as the next sum */
+    r = d_of(d_float(d_add(d_mul(k, d_set(-LN2_LOW)), r)));
+    doubles C = next_to_1(r), y = d_set(TERM[0]);
+    y = d_fma(y, r, d_set(TERM[1]), d_set(0x1.8p22));
+    y = d_fma(y, r, d_set(TERM[2]), d_set(0x1.8p24));
+    y = d_fma(y, r, d_set(TERM[3]), d_set(0x1.8p26));
+    y = d_fma(y, r, d_set(TERM[4]), d_mul(C, d_set(0.5)));
+    y = d_fma(y, r, d_set(TERM[5]), C);
+    y = d_fma(y, r, d_set(TERM[6]), C);
+    return v_scale2(d_float(y), d_last(n));
+}
+
 #else
-    EXP(v_fma, x, n, y);
-#endif
+
+INLINE vec v_exp(vec x) {
+    x = v_max(v_set(-87.0f), x); /* keeps NaN */
+    vec n = v_fma(x, v_set(LOG2_E), v_set(WHOLE)), k = v_sub(n, v_set(WHOLE));
+    vec r = v_fma(k, v_set(-LN2_HIGH), x), y = v_set(TERM[0]);
+    r = v_fma(k, v_set(-LN2_LOW), r);
+    UNROLL for (int i = 1; i < TERMS; i++) y = v_fma(y, r, v_set(TERM[i]));
     return v_scale2(y, n);
 }
+
+#endif
 
 /* log(x) of a positive number, within 2 units in the last place; math libraries differ in it. */
 static inline double log_of(double x) {
