@@ -54,12 +54,9 @@ class WebDecoder {
 }
 
 class WebSearches {
-  constructor(decoder, config, rules, batch) {
-    Object.assign(this, { decoder, config, waiting: [], found: [] });
-    this.session = new Session(decoder.engine, decoder.model, rules, batch * config.beam);
-  }
+  constructor(decoder, config, rules, batch) { Object.assign(this, { decoder, config, rules, batch, waiting: [] }); }
   __enter__() { return this; }
-  __exit__() { this.session.close(); }
+  __exit__() {}
   submit(query) { this.waiting.push(query); }
   settings(query) {
     const { config, decoder } = this;
@@ -73,9 +70,13 @@ class WebSearches {
     ];
   }
   results() {
-    const found = new Array(this.waiting.length).fill(null);
-    this.waiting.forEach((query, key) => this.session.search(key, query, this.settings(query)));
-    while (this.session.queries.size) for (const [key, own] of this.session.advance()) found[key] = own;
+    const { decoder, waiting } = this, found = waiting.map(() => null);
+    const session = new Session(
+      decoder.engine, decoder.model, this.rules, Math.min(this.batch, waiting.length) * this.config.beam);
+    try {
+      waiting.forEach((query, key) => session.search(key, query, this.settings(query)));
+      while (session.queries.size) for (const [key, own] of session.advance()) found[key] = own;
+    } finally { session.close(); }
     return found;
   }
 }
