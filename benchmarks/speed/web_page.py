@@ -5,9 +5,10 @@ line after the other: in node, and in headless Chromium, and with --hosts in Fir
 needs the package websocket-client. "Load" is the time from the import of the
 module until the model is open, "first" that of the first line; words are those of the source,
 memory is the peak of the process that translates. "Equal" counts the lines whose translation is
-that of the native engine on one thread. With --peer, transformers.js translates the first lines
-with the same weights in float32 and in int8; its float32 translations are compared with those of
-the native engine in float32 (`benchmarks.speed.transformers_js`). Its environment:
+that of the native engine on one thread. With --no-check, neither compares numbers with those of
+the translation, as transformers.js never does. With --peer, transformers.js translates the first
+lines with the same weights in float32 and in int8; its float32 translations are compared with
+those of the native engine in float32 (`benchmarks.speed.transformers_js`). Its environment:
 
     python3.11 -m venv PEER
     PEER/bin/pip install -r benchmarks/peers/requirements-transformers-js.txt
@@ -31,13 +32,13 @@ from benchmarks.speed.systems import cpu_flags
 from benchmarks.speed.transformers_js import PRECISIONS, SCRIPT, TransformersJs
 from benchmarks.speed.web_hosts import HOSTS, gzip_kb
 from benchmarks.tables import FilledTable, Table
-from yakusu import Translator, export_web
+from yakusu import TextConfig, Translator, export_web
 from yakusu.data.files.text import read_lines
 from yakusu.engine.config import EngineConfig, Precision
 
 BUILDS = ("relaxed", "simd", "scalar")
 # What a host runs; the result has times in milliseconds.
-_MEASURE = """async (url, { engine, beam, lines }) => {
+_MEASURE = """async (url, { engine, beam, check, lines }) => {
   const start = performance.now();
   const { load, engineHere } = await import(url);
   if (engine === "relaxed" && engineHere() !== engine) return null;
@@ -45,7 +46,7 @@ _MEASURE = """async (url, { engine, beam, lines }) => {
   const times = [performance.now() - start], made = [];
   for (const line of lines) {
     const begin = performance.now();
-    const [best] = await translator.translate(line, { beam });
+    const [best] = await translator.translate(line, { beam, check });
     times.push(performance.now() - begin);
     made.push(best.text);
   }
@@ -65,6 +66,7 @@ benchmark.option("--builds", nargs="+", default=list(BUILDS), choices=BUILDS, he
 benchmark.option(
     "--hosts", nargs="+", default=["node", "chromium"], choices=list(HOSTS), help="%(default)s"
 )
+benchmark.option("--no-check", action="store_true", help="do not compare numbers")
 benchmark.option("--peer", type=Path, help="environment of transformers.js (default: left out)")
 benchmark.option("--peer-sentences", type=int, default=200, help="%(default)s")
 
@@ -118,12 +120,13 @@ def tables(records: list[Record]) -> Iterator[FilledTable]:
 
 
 def in_native_engine(
-    model: Path, beam: int, lines: Sequence[str], precision: Precision = "auto"
+    args: argparse.Namespace, beam: int, lines: Sequence[str], precision: Precision = "auto"
 ) -> dict[str, Any]:
     """Translate with the native engine on one thread."""
     start = time.perf_counter()
     engine = EngineConfig(engine="native", threads=1, precision=precision)
-    translator = Translator.load(model, engine=engine)
+    text = TextConfig(check=not args.no_check)
+    translator = Translator.load(args.model, engine=engine, text=text)
     search = translator.search.model_copy(update={"beam": beam})
     translator = translator.with_settings(search=search)
     times, made = [1e3 * (time.perf_counter() - start)], list[str]()
@@ -178,11 +181,11 @@ class Rows:
 
 def page_rows(args: argparse.Namespace, module: Path, lines: Sequence[str], beam: int) -> Rows:
     """What each host does with each build."""
-    rows = Rows(lines, beam, in_native_engine(args.model, beam, lines))
+    rows = Rows(lines, beam, in_native_engine(args, beam, lines))
     rows.add("native, 1 thread", "", rows.native)
     for host in args.hosts:
         for build in args.builds:
-            given = {"engine": build, "beam": beam, "lines": lines}
+            given = {"engine": build, "beam": beam, "check": not args.no_check, "lines": lines}
             if found := HOSTS[host](_MEASURE, module, given):
                 rows.add(host, build, found)
     return rows
@@ -191,7 +194,7 @@ def page_rows(args: argparse.Namespace, module: Path, lines: Sequence[str], beam
 def add_peer(args: argparse.Namespace, peer: TransformersJs, rows: Rows) -> None:
     """Add what transformers.js does in each host in each precision."""
     lines = rows.lines[: args.peer_sentences]
-    exact = in_native_engine(args.model, rows.beam, lines, "float32")["made"]
+    exact = in_native_engine(args, rows.beam, lines, "float32")["made"]
     for host in args.hosts:
         for precision in PRECISIONS:
             given = {**peer.given(host, precision), "lines": lines}
@@ -217,7 +220,7 @@ def measure(args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     if (beam := Translator.load(args.model).search.beam) > 1:
         found["rows"] += page_rows(args, module / "yakusu.js", lines, beam).made
     return {
-        "name": f"{folder.name}, {path.name}",
+        "name": f"{folder.name}, {path.name}" + ", numbers not compared" * args.no_check,
         "page_mb": exported.sizes["page.html"] / 1e6,
         "model_mb": exported.models[0].size / 1e6,
         "module_kb": gzip_kb([module / "yakusu.js"]),

@@ -13,6 +13,7 @@ import pytest
 from tests.cases import THOROUGH
 from tests.export.web.conftest import Node
 from yakusu import Translator
+from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.packing import sinusoids
 from yakusu.errors import DataError
@@ -48,6 +49,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("Der Hund schläft im Garten.", {"include": ["the"], "exclude": ["the"]}),
     ("Der Hund hat 3 Katzen.", {"terms": [["Hund", "hound"], ["Katze", "feline"]]}),
     ("Das Haus von {name}.", {"terms": [["Haus", "house"]], "include": ["my"]}),
+    ("Der Zug fährt um 7:30 Uhr, kostet 1.234,50 € und hat 12 Wagen.", {"check": False}),
 ]
 
 
@@ -73,6 +75,7 @@ def in_python(translator: Translator, text: str, options: dict[str, Any]) -> Any
     beam = max(options.get("beam", translator.search.beam), n_best)
     own = translator.with_settings(
         search=SearchConfig(**{**translator.search.model_dump(), "n_best": n_best, "beam": beam}),
+        text=TextConfig(check=options["check"]) if "check" in options else None,
         terms=[tuple(term) for term in options["terms"]] if "terms" in options else None,
     )
     request = Request(
@@ -126,6 +129,7 @@ def test_what_is_no_text_is_refused_in_a_sentence(exported: tuple[Path, Any], no
         *(("a", {"include": value}, phrases) for value in ([None], "Hund", None)),
         *(("a", {"terms": value}, terms) for value in ([["a", 1]], [["a"]], ["ab"], {"a": "b"})),
         ("a", {"nbest": 3}, option),
+        ("a", {"check": 1}, "check must be true or false"),
     ]
     _, _, found = in_node(node, exported[0], [each[:2] for each in wrong])
     assert [answer[: len(start)] for answer, (*_, start) in zip(found, wrong, strict=True)] == [

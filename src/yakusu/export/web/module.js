@@ -18,21 +18,23 @@ function known(options, names) {
   for (const name of Object.keys(options)) check(names.includes(name), `there is no option ${name}: choose from ${names.join(", ")}`);
   return options;
 }
-const OPTIONS = ["nBest", "beam", "prefix", "include", "exclude", "terms"];
+const OPTIONS = ["nBest", "beam", "prefix", "include", "exclude", "terms", "check"];
 
 class PublicTranslator {
   constructor(own) { this.own = own; }
   get source() { return this.own.languages[0]; }
   get target() { return this.own.languages[1]; }
   async translate(text, options = {}) {
-    const { nBest = 1, beam, prefix = "", include = [], exclude = [], terms } = known(options, OPTIONS);
+    const { nBest = 1, beam, prefix = "", include = [], exclude = [], terms, check: isChecked = true } = known(options, OPTIONS);
     check(areTexts([text, prefix]), "the text and the prefix must be strings");
     check(areTexts(include) && areTexts(exclude), "include and exclude must be arrays of strings");
     check(arePairs(terms ?? []), "terms must be an array of pairs of strings");
+    check(typeof isChecked === "boolean", "check must be true or false");
     check([nBest, beam ?? 1].every((n) => Number.isInteger(n) && n >= 1 && n <= 256), "nBest and beam must be whole numbers from 1 to 256");
     const search = this.own.search, width = Math.max(beam ?? search.beam, nBest);
     const changed = search.model_copy($.dict([["n_best", nBest], ["beam", width]]));
-    const own = this.own.with_settings(changed, null, terms ?? null);
+    const read = isChecked ? null : this.own._planner.text_config.model_copy($.dict([["check", false]]));
+    const own = this.own.with_settings(changed, read, terms ?? null);
     const [found] = own.stream([new Request(text.replace(/\p{Surrogate}/gu, "\ufffd"), prefix, include, exclude)]);
     return found.map((each) => ({ text: each.text, score: each.score, logProb: each.log_prob, quality: each.quality }));
   }

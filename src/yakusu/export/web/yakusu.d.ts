@@ -22,6 +22,8 @@ export interface Options {
   exclude?: string[];
   /** A glossary: terms of the source language with their translations. */
   terms?: [string, string][];
+  /** Whether numbers and code-like tokens are compared with those of the translation, and searched once more if they differ; true. */
+  check?: boolean;
 }
 
 export interface Translator {
