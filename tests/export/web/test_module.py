@@ -12,7 +12,7 @@ import pytest
 
 from tests.cases import THOROUGH
 from tests.export.web.conftest import Node
-from yakusu import Translator
+from yakusu import Translator, export_web
 from yakusu.data.lines.config import TextConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.packing import sinusoids
@@ -120,6 +120,18 @@ def test_a_module_translates_as_python_does(
     assert differences(found, expected) == []
 
 
+def test_a_calibrated_model_has_the_quality_that_python_estimates(
+    tmp_path: Path, node: Node
+) -> None:
+    export_web("de-en", tmp_path / "page")
+    texts = [("Der Hund schläft im Garten.", {}), ("Quittungsbeleg xylophonierender Zwölf.", {})]
+    _, _, found = in_node(node, tmp_path / "page", texts)
+    translator = Translator.load("de-en", engine=EngineConfig(engine="native", threads=1))
+    expected = [in_python(translator, *each) for each in texts]
+    assert differences(found, expected) == []
+    assert all(each.quality is not None for best in expected for each in best)
+
+
 def test_what_is_no_text_is_refused_in_a_sentence(exported: tuple[Path, Any], node: Node) -> None:
     text, phrases = "the text and the prefix must be strings", "include and exclude must be arrays"
     terms, option = "terms must be an array of pairs of strings", "there is no option nbest: choose"
@@ -187,6 +199,18 @@ def test_what_load_does_not_know_is_refused_in_a_sentence(
     assert null == "options must be an object"
     files = r"(engine\.wasm|kernels-\w+\.wasm|de-en\.bin)"  # all are read at once
     assert re.search(rf"/missing/{files} cannot be read \(ENOENT\): check the folder$", missing)
+
+
+def test_an_engine_that_the_host_does_not_run_is_refused(
+    exported: tuple[Path, Any], node: Node
+) -> None:
+    script = """
+    const { load, engineHere } = await import(given);
+    const opened = load(undefined, { engine: "relaxed" }).then(() => "", (e) => e.message);
+    give([engineHere(), await opened]);"""
+    here, refused = node(script, (exported[0] / "yakusu.js").as_uri())
+    reason = "this host does not compute relaxed SIMD: leave out engine"
+    assert refused == ("" if here == "relaxed" else reason)
 
 
 def test_a_folder_is_opened_with_and_without_its_last_slash(

@@ -270,10 +270,15 @@ def _adding(name: str) -> Callable[[str, str], str]:
     return added
 
 
+def _joined(first: str, second: str = "-", last: str = "?") -> str:
+    return first + second + last
+
+
 def _results() -> list[Any]:
     first, second = _Sample(["ab", "z"]), _Other("ab")
     found = [each.found(text) for each in (first, second) for text in ("ab", "z", "c", "")]
-    return [found, second.texts, [own("x") for own in ADDED]]
+    joined = [_joined("a", *more, last="c") for more in ([], ["b"])]
+    return [found, second.texts, [own("x") for own in ADDED], joined]
 
 
 ADDED = [_adding("one"), _adding("other"), partial(_adding("last"), more="?")]

@@ -379,6 +379,9 @@ class Expressions:
         parameters = self._meanings.parameters(node.func, named.keys()) or _PARAMETERS.get(name)
         if parameters is None or not set(named) <= set(parameters):
             raise self._refuse(node)
+        if any(isinstance(arg, ast.Starred) for arg in given):  # of a length that is not known yet
+            places = (f"{parameters.index(name)}: {self.value(own)}" for name, own in named.items())
+            return f"...Object.assign([{', '.join(made)}], {{{', '.join(places)}}})"
         for parameter in parameters[len(made) :]:
             if not named:
                 break

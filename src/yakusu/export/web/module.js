@@ -11,7 +11,7 @@ async function bytesAt(url) {
 }
 
 function check(valid, message) { if (!valid) throw new TypeError(message); }
-const areTexts = (all) => Array.isArray(all) && all.every((each) => typeof each === "string");
+const areTexts = (all) => Array.isArray(all) && [...all].every((each) => typeof each === "string");
 const arePairs = (all) => Array.isArray(all) && all.every((each) => areTexts(each) && each.length === 2);
 function known(options, names) {
   check(options instanceof Object, "options must be an object");
@@ -47,6 +47,7 @@ export async function load(folder = ".", options = {}) {
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const at = (name) => new URL(name, base);
   check(["relaxed", "simd", "scalar"].includes(engine), `there is no engine ${engine}: choose relaxed, simd or scalar`);
+  check(engine !== "relaxed" || engineHere() === engine, "this host does not compute relaxed SIMD: leave out engine");
   const names = ["engine.wasm", `kernels-${engine}.wasm`, `${model}.bin`];
   const [own, kernels, data] = await Promise.all(names.map((name) => bytesAt(at(name))));
   return new PublicTranslator(openTranslator(await engineOf(own, kernels), await unpacked(data)));
